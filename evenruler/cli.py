@@ -13,9 +13,8 @@ from typer.main import get_group
 
 from evenruler import repository
 from evenruler.errors import UserError, as_program, nearest
-from evenruler.evaluate.command import measure
+from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, room
-from evenruler.results.command import results
 from evenruler.terminal import say
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
@@ -154,7 +153,7 @@ def finetune(
 ) -> None:
     """Fit an adapter and a head on an encoder: data/adapters/NAME. A run that breaks off goes on at its last epoch."""
     from evenruler.project.params import load_params
-    from evenruler.training.finetuning import finetune as fit
+    from evenruler.training.fit import finetune as fit
 
     repository.enter()
     record = fit(name, load_params(), again=again)
@@ -173,7 +172,7 @@ def publish(
     private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
 ) -> None:
     """Publish a benchmark on the Hugging Face Hub: one commit, then a tag v{version} that never moves."""
-    from evenruler.publish.publishing import publish as publish_folder
+    from evenruler.publish.publication import publish as publish_folder
 
     repository.enter()
     for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):
@@ -200,8 +199,8 @@ def verify(
     place: Annotated[str, typer.Argument(help=PLACE)],
 ) -> None:
     """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
+    from evenruler.publish.manifest import problems
     from evenruler.publish.places import opened
-    from evenruler.publish.verifying import problems
 
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
@@ -235,7 +234,7 @@ def diff(
 @app.command()
 def rebuilt() -> None:
     """Compare every benchmark with git's HEAD. Status 1 if one says something else than before."""
-    from evenruler.publish.rebuilt import beside_head
+    from evenruler.publish.difference import beside_head
 
     repository.enter()
     differing = []

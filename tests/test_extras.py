@@ -17,7 +17,7 @@ CODE = ("evenruler", "stages")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 LIGHT = [
-    *(f"evenruler.publish.{module}" for module in ("places", "verifying", "difference")),
+    *(f"evenruler.publish.{module}" for module in ("places", "manifest", "difference")),
     *(f"evenruler.{module}" for module in ("errors", "hub", "repository", "results", "shipped", "strict")),
 ]
 """What `list`, `verify`, `diff`, `compare` and `export` go into."""

@@ -11,7 +11,7 @@ from evenruler.files import require_regular, swapped
 from evenruler.models.declared import ModelEntry, TrainingData
 from evenruler.models.sources import locate
 from evenruler.models.store import RowStore
-from evenruler.publish.reading import text_of
+from evenruler.publish.contents import text_of
 from evenruler.strict import read_csv, read_text
 from evenruler.tables import read_table
 from evenruler.training import data

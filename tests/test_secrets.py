@@ -11,7 +11,7 @@ import pytest
 
 from evenruler.cli import main
 from evenruler.models.backends.server import KEY, URL
-from evenruler.publish.publishing import publish
+from evenruler.publish.publication import publish
 from tests.faults.hub import ORIGINAL, talking_to
 from tests.loopback_hub import WRITE_TOKEN, RefusalError
 from tests.loopback_hub import running as hub_running

@@ -10,13 +10,19 @@ import pandas as pd
 
 from evenruler import __version__, shipped
 from evenruler.errors import UserError
-from evenruler.hub import talking_about
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.publish.manifest import PLAN, Manifest, data_file, read_manifest
+from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
+from evenruler.publish.manifest import (
+    PLAN,
+    Manifest,
+    data_file,
+    front_matter,
+    read_manifest,
+    require_identity,
+    require_unaltered,
+)
 from evenruler.publish.places import newest, opened
-from evenruler.publish.reading import AGAIN, json_of, schema_of, table_in
-from evenruler.publish.verifying import front_matter, require_identity, require_unaltered
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,16 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             manifest names, or another evenruler made it and it lacks what this one reads.
     """
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
-        place = f"{place}@v{_newest(place)}"
+        # The highest version of a data set that has a tag.
+        from huggingface_hub import HfApi
+
+        from evenruler.hub import talking_about
+
+        with talking_about(place):
+            tags = [ref.name for ref in HfApi().list_repo_refs(place, repo_type="dataset").tags]
+        if not (found := newest(tags)):
+            raise UserError("no version was published", where=place, remedy="name a revision: USER/REPO@REVISION")
+        place = f"{place}@v{found}"
     with opened(place) as folder:
         manifest = read_manifest(folder)
         family = manifest.name.partition("-")[0]
@@ -105,14 +120,3 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
             where=place,
             remedy="take another version of the benchmark, or the evenruler that made it",
         )
-
-
-def _newest(repo: str) -> str:
-    """The highest version of a data set that has a tag."""
-    from huggingface_hub import HfApi
-
-    with talking_about(repo):
-        tags = [ref.name for ref in HfApi().list_repo_refs(repo, repo_type="dataset").tags]
-    if not (found := newest(tags)):
-        raise UserError("no version was published", where=repo, remedy="name a revision: USER/REPO@REVISION")
-    return found

@@ -1,7 +1,8 @@
-"""`evenruler measure`."""
+"""`evenruler measure`, and `compare` and `export` of what was measured."""
 
+import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -64,3 +65,76 @@ def measure(
         max_requests=max_requests,
     ):
         say(line)
+
+
+results = typer.Typer(rich_markup_mode=None)
+
+Places = Annotated[
+    list[str], typer.Argument(metavar="PLACE...", help="A result's folder or result.json, or a folder above results.")
+]
+
+
+@results.command()
+def compare(
+    places: Places,
+    output: Annotated[
+        Literal["markdown", "json", "csv"], typer.Option("--format", help="How to show it.")
+    ] = "markdown",
+    page: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write one self-contained page too.")] = None,
+) -> None:
+    """Compare models by their results: figures, controls and verdicts side by side, and what each two differ in."""
+    from evenruler.files import replace
+    from evenruler.results import comparison, view
+    from evenruler.results.store import load_results, read_all
+
+    found = read_all(*places)
+    comparisons = comparison.compare(found)
+    compared = set(comparisons["benchmark"])
+    for one in found:
+        name = one.result.benchmark.name
+        if name not in compared:
+            say(f"{name}: only {one.result.model.name} has a result, nothing to compare it with", err=True)
+    if page is not None:
+        replace(page, view.render(found, comparisons))
+        say(f"page: {page}", err=True)
+    if output == "markdown":
+        say(view.as_markdown(found, comparisons), end="")
+    elif output == "json":
+        say(view.as_json(load_results(*places), comparisons), end="")
+    else:
+        say(view.as_csv(comparisons), end="")
+
+
+@results.command()
+def export(
+    places: Places,
+    to: Annotated[Path, typer.Option(metavar="DIR", help="Records go below its folder data.")],
+    model_ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="NAME=ORG/MODEL", help="What a model that is not from the Hub is; repeatable."),
+    ] = None,
+    date: Annotated[
+        datetime.datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Of the records; by default when each result was written."),
+    ] = None,
+    relationship: Annotated[
+        Literal["first_party", "third_party", "collaborative", "other"],
+        typer.Option(help="Of you, who measured, to who made the model."),
+    ] = "third_party",
+) -> None:
+    """Export results for Every Eval Ever, the shared store of evaluations: a JSON file each."""
+    from evenruler.errors import UserError
+    from evenruler.results import every_eval_ever
+    from evenruler.results.store import read_all
+
+    ids = {}
+    for given in model_ids or []:
+        name, sign, identity = given.partition("=")
+        if not sign:
+            raise UserError(f"found {given!r}", where="--id", remedy="say NAME=ORG/MODEL")
+        ids[name] = identity
+    day = date.date() if date else None
+    for one in every_eval_ever.export(read_all(*places), to, ids=ids, date=day, relationship=relationship):
+        say(f"{one.path}: {one.figures} figures")
+        for line in one.left_out:
+            say(f"  not exported: {line}")

@@ -11,8 +11,8 @@ from typing import Any, cast, get_args
 from evenruler import repository, shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measuring import Measuring, Planned
-from evenruler.evaluate.subject import Chosen, Dtype, chosen
+from evenruler.evaluate.session import Planned, Session
+from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
@@ -72,12 +72,12 @@ def measure(
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
-    measuring = Measuring(subject, store, model, device)
+    session = Session(subject, store, model, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
-        planned = measuring.planned(found, prefixed=prefixes, limit=limit)
+        planned = session.planned(found, prefixed=prefixes, limit=limit)
         if out is not None:
             _require_place(planned, Path(out))
-        measured = measuring.measure(planned)
+        measured = session.measure(planned)
     if out is not None:
         write(measured.result, measured.units, Path(out), measured.tables)
     return measured.result
@@ -112,8 +112,13 @@ def measure_each(
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
     subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start)
-    note(_introduced(subject))
-    measuring = Measuring(subject, store, model, device)
+    # What is going to be measured, in a line.
+    entry = subject.entry
+    source = entry.source if isinstance(entry.source, str) else entry.source[0]
+    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
+    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
+    note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats})")
+    session = Session(subject, store, model, device)
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
@@ -121,7 +126,7 @@ def measure_each(
         planned = []
         for benchmark in found:
             try:
-                one = measuring.planned(benchmark, prefixed=prefixes, limit=limit)
+                one = session.planned(benchmark, prefixed=prefixes, limit=limit)
                 _require_place(one, out)
             except UserError as error:
                 refused.append(str(error))
@@ -130,7 +135,7 @@ def measure_each(
         for one in planned:
             note(f"{one.benchmark.name}: asks {one.in_words}")
             try:
-                measured = measuring.measure(one)
+                measured = session.measure(one)
             except UserError as error:
                 refused.append(str(error))
                 continue
@@ -156,15 +161,6 @@ def _require_place(planned: Planned, out: Path) -> None:
     except OSError as error:
         what = f"results cannot be written here ({error.strerror})"
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
-
-
-def _introduced(subject: Chosen) -> str:
-    """What is going to be measured, in a line."""
-    entry = subject.entry
-    source = entry.source if isinstance(entry.source, str) else entry.source[0]
-    at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
-    chats = ", asked in chats, too" if entry.chats and entry.continues else ""
-    return f"{subject.name}: {source}{at} (kind {entry.kind}{chats})"
 
 
 def lines_of(result: Result) -> Iterator[str]:

@@ -10,10 +10,8 @@ from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
-from evenruler.hub import talking_about
 from evenruler.models import sources
-from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, ModelEntry
-from evenruler.models.operations import Kind
+from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, Kind, ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 
@@ -86,7 +84,23 @@ def chosen(
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
     if not rest or scheme not in ("hub", "local", "package", "endpoint"):
-        return _of_catalogue(model, name, root or repository.root() or Path())
+        params = (root or repository.root() or Path()) / "params.yaml"
+        remedy = f"name it as {FORMS}"
+        if not params.exists():
+            if model and Path(model).is_dir():
+                remedy = f"say `local:{model}`"
+            elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
+                remedy = f"say `hub:{model}`"
+            raise UserError("no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy)
+        catalogue = Declared(params).catalogue
+        if model not in catalogue.models:
+            remedy = f"{remedy}, or mend the name ({nearest(model, catalogue.models)})"
+            raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
+        if name is None or name == model:
+            return Chosen(model, catalogue)
+        return Chosen(
+            name, catalogue.model_copy(update={"models": {**catalogue.models, name: catalogue.models[model]}})
+        )
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
     called = rest
     if scheme == "hub":
@@ -101,32 +115,27 @@ def chosen(
     if scheme == "endpoint":
         given |= {"kind": kind or "chat", "start": start}
     else:
-        given |= _of_files(slug, given, kind, store, model)
+        # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
+        told: dict[str, Any] = {}
+        if given["source"].lower().endswith(".gguf"):
+            told["sha256"] = store.file_sha256(sources.path_of(given["source"], model))
+        guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
+        folder = sources.locate(slug, guessed, store, where=model)
+        told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
+        if told["kind"] == "causal":
+            path = folder / "tokenizer_config.json"
+            chats = any(folder.glob("chat_template*")) or (path.exists() and "chat_template" in _said_in(path))
+            told |= {"chat": chats, "entailment": True}
+        given |= told
     entry = validate(ModelEntry, given, Path(model))
     return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
-
-
-def _of_catalogue(model: str, name: str | None, root: Path) -> Chosen:
-    params = root / "params.yaml"
-    remedy = f"name it as {FORMS}"
-    if not params.exists():
-        if model and Path(model).is_dir():
-            remedy = f"say `local:{model}`"
-        elif re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w.-]+)?", model):
-            remedy = f"say `hub:{model}`"
-        raise UserError("no such model, and no catalogue (params.yaml) here", where=model, remedy=remedy)
-    catalogue = Declared(params).catalogue
-    if model not in catalogue.models:
-        remedy = f"{remedy}, or mend the name ({nearest(model, catalogue.models)})"
-        raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-    if name is None or name == model:
-        return Chosen(model, catalogue)
-    return Chosen(name, catalogue.model_copy(update={"models": {**catalogue.models, name: catalogue.models[model]}}))
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
     """The commit that a revision is at, and the licence that the card names."""
     from huggingface_hub import HfApi
+
+    from evenruler.hub import talking_about
 
     if revision and re.fullmatch("[0-9a-f]{40}", revision):
         return revision, NOT_STATED
@@ -137,21 +146,6 @@ def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
 
 def _slug(text: str) -> str:
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-") or "model"
-
-
-def _of_files(name: str, given: dict[str, Any], kind: str | None, store: RowStore, where: str) -> dict[str, Any]:
-    """What the files of a model say of it: its kind, whether it chats, and of a single file its checksum."""
-    told: dict[str, Any] = {}
-    if given["source"].lower().endswith(".gguf"):
-        told["sha256"] = store.file_sha256(sources.path_of(given["source"], where))
-    guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(where))
-    folder = sources.locate(name, guessed, store, where=where)
-    told["kind"] = kind or kind_of(_said_in(folder / "config.json"), where)
-    if told["kind"] == "causal":
-        path = folder / "tokenizer_config.json"
-        chats = any(folder.glob("chat_template*")) or (path.exists() and "chat_template" in _said_in(path))
-        told |= {"chat": chats, "entailment": True}
-    return told
 
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:

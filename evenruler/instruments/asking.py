@@ -26,9 +26,8 @@ import pandas as pd
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
-from evenruler.models.declared import Catalogue
+from evenruler.models.declared import OPERATIONS, Catalogue, operations_of
 from evenruler.models.heads import read_adapter
-from evenruler.models.operations import OPERATIONS, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
 

@@ -29,16 +29,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import BeforeValidator, Field
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.settings import Resampling
-from evenruler.models.declared import Catalogue
-from evenruler.models.operations import Operation
+from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables import stacked
 from evenruler.text.slots import slug_of
@@ -343,3 +349,49 @@ class Shown:
     """Of the diagnosis, by the family's `TABLES`."""
     built: Mapping[str, Tables]
     """Published tables, by instrument; each is read when it is asked for."""
+
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
+
+
+def _at_scale(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """The value of the scale that is read; the other one is checked as well."""
+    if not isinstance(value, dict):
+        return handler(value)
+    if not set(value) & set(SCALES):
+        try:
+            return handler(value)
+        except ValidationError:
+            raise ValueError(f"found {value}, expected one value, or one for quick and one for paper") from None
+    if set(value) != set(SCALES):
+        raise ValueError(f"found {value}, expected one for quick and one for paper")
+    found = {scale: handler(own) for scale, own in value.items()}
+    if info.context is None:
+        raise RuntimeError("settings by scale are read without a scale")
+    return found[info.context["scale"]]
+
+
+Value = TypeVar("Value")
+
+Scaled = Annotated[Value, WrapValidator(_at_scale)]
+"""A setting that may differ by scale; the model that is read holds that of the scale in use. Give a default as
+`Field(default={"quick": 5, "paper": 1000}, validate_default=True)`."""
+
+
+def at_scale(entries: Any, scale: Scale) -> Any:
+    """Of named entries, those without `scale` or with this one, and the key taken out; for a validator before others.
+
+    Args:
+        entries: A mapping of mappings (other values stay), as it was read.
+        scale: The one in use.
+    """
+    if not isinstance(entries, dict):
+        return entries
+    kept = {}
+    for name, entry in entries.items():
+        own = entry.get("scale") if isinstance(entry, dict) else None
+        if own not in (None, *SCALES):
+            raise ValueError(f"{name}: no scale {own!r}, there are {' and '.join(SCALES)}")
+        if own in (None, scale):
+            kept[name] = {key: value for key, value in entry.items() if key != "scale"} if own else entry
+    return kept

@@ -9,8 +9,6 @@ import pandas as pd
 from evenruler.instruments.instrument import Evidence
 from evenruler.measurement.verdicts import Verdict
 
-ANY_MODEL = "any-model"
-
 PUBLIC = (
     "Not done: no canary string, no rows held back, no search of training data. All rows are public once published."
 )

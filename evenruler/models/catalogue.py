@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
 from evenruler.models import sources
-from evenruler.models.declared import HOSTED, Catalogue, ModelEntry
+from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import choice, described
 from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.models.loading import on_device
 from evenruler.models.model import Model
-from evenruler.models.operations import Kind
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
@@ -63,7 +62,13 @@ def load(
         on = described.device(device)
         computing = _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
     else:
-        computing = _on_ray(address, entry, device)
+        from evenruler.models.engines.call import Pool
+        from evenruler.models.engines.cluster import connected
+
+        cluster = connected(address)
+        gpus = cluster.gpus_of_a_copy(entry.gpus, device)
+        own = cluster.surroundings(gpus)
+        computing = _Computing("cuda" if gpus else "cpu", own, lambda *model: Pool(cluster, gpus, *model))
     load_it = partial(_backend, name, entry, kind, folder.absolute(), computing.device, adapter)
 
     def describe() -> str:
@@ -83,16 +88,6 @@ class _Computing:
     surroundings: described.Surroundings
     backend: Callable[[str, str, Callable[[], Any]], Any]
     """Given the name of a model, all that tells it apart and what loads it: what has its operations."""
-
-
-def _on_ray(address: str | None, entry: ModelEntry, device: str | None) -> _Computing:
-    from evenruler.models.engines.call import Pool
-    from evenruler.models.engines.cluster import connected
-
-    cluster = connected(address)
-    gpus = cluster.gpus_of_a_copy(entry.gpus, device)
-    own = cluster.surroundings(gpus)
-    return _Computing("cuda" if gpus else "cpu", own, lambda *model: Pool(cluster, gpus, *model))
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
@@ -128,7 +123,7 @@ def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, ad
 
             return Masked(name, folder, on, dtype)
         if kind == "nli":
-            from evenruler.models.backends.nli import Nli
+            from evenruler.models.backends.classifier import Nli
 
             return Nli(name, folder, on, dtype, entry.labels, adapter)
         if kind == "classifier":

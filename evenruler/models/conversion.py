@@ -233,11 +233,6 @@ def small(config: Any) -> Any:
         if getattr(config, size, None) is not None:
             setattr(config, size, value)
     if layers:
-        config.layer_types = _few(layers)
+        kinds = list(dict.fromkeys(layers))
+        config.layer_types = [kinds[i % len(kinds)] for i in range(LAYERS)]
     return config
-
-
-def _few(layers: list[str]) -> list[str]:
-    """As many kinds of layer as there is room for, in the order in which they first come."""
-    kinds = list(dict.fromkeys(layers))
-    return [kinds[i % len(kinds)] for i in range(LAYERS)]

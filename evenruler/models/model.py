@@ -15,10 +15,17 @@ from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
 from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
-from evenruler.models.declared import ModelEntry, SamplingSettings
+from evenruler.models.declared import (
+    BY_BACKEND,
+    OPERATIONS,
+    Kind,
+    ModelEntry,
+    Operation,
+    SamplingSettings,
+    operations_of,
+)
 from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
-from evenruler.models.operations import BY_BACKEND, OPERATIONS, Kind, Operation, operations_of
 from evenruler.models.records import (
     LABELS,
     Amount,
@@ -36,7 +43,6 @@ from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
-from evenruler.text.verbaliser import OPTIONS, verbalised
 
 _Numbers = NDArray[np.float64]
 
@@ -453,6 +459,8 @@ class Model:
         """
         self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
+            from evenruler.text.verbaliser import OPTIONS, verbalised
+
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
             found: _Numbers = nats[: len(asked)] - nats[len(asked) :]

@@ -12,7 +12,6 @@ from filelock import FileLock
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular
-from evenruler.hub import talking_about
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.progress import note
@@ -110,6 +109,8 @@ def path_of(source: str, where: str) -> Path:
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:
     from huggingface_hub import snapshot_download
+
+    from evenruler.hub import talking_about
 
     repo = entry.locations[0][1]
     if entry.lacks_commit:

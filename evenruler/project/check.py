@@ -14,9 +14,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
-from evenruler.instruments.instrument import Scale
+from evenruler.instruments.instrument import SCALES, Scale
 from evenruler.instruments.registry import room
-from evenruler.instruments.scaled import SCALES
 from evenruler.models.declared import ModelEntry
 from evenruler.models.heads import ADAPTERS, read_adapter
 from evenruler.models.store import cache_root
@@ -74,7 +73,15 @@ def _check(root: Path) -> list[str]:
     active, instruments = _checked(root, params, params.active.scale)
     text = _in_step(path, params, active)
     read_yaml(root / "dvc.yaml")
-    _require_out_of_git(root, active)
+    # Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it.
+    for name, entry in active.card_of_others.items():
+        held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
+        if prune.tracked(root, [held]):
+            raise UserError(
+                "git tracks it, and it holds text of others",
+                where=held.as_posix(),
+                remedy=f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours",
+            )
     locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
     stages = _stages(root, text)
 
@@ -86,7 +93,11 @@ def _check(root: Path) -> list[str]:
     lines += _bring_lock_in_step(root, locked, stages)
     lines += filter(None, [lock.free(root)])
     for family in active.families:
-        _keep_folder(root / SOURCES / family / "shared")
+        # With a file: DVC and git want to see the folder, and do not see an empty one.
+        folder = root / SOURCES / family / "shared"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(folder.iterdir()):
+            (folder / ".gitkeep").touch()
     lines += _warnings(root, params, active, instruments)
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
@@ -142,11 +153,26 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     found = {each: _finished(root, params, each) for each in SCALES}[scale]
     named = {use.model for own in found for use in own.uses}
     for family, shared in params.families.items():
-        _check_keys(family, shared or {}, path)
+        # A family's settings are such, also where no instrument of it is declared.
+        known = room(family, "declare").Settings.model_fields
+        for key in shared or {}:
+            if key not in known:
+                where = f"{path}: families.{family}.{key}"
+                raise UserError(
+                    f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it"
+                )
     active = in_use(found, path, scale, params.version, params.left_out)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
     _check_files(root, params, used)
-    _check_adapters(root, params, used)
+    # What is in use has been fitted, and as params.yaml says.
+    for encoder in used:
+        recipe = params.models[encoder].finetune
+        if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
+            raise UserError(
+                f"{encoder} was fitted by another recipe than `finetune` gives",
+                where=f"{root / ADAPTERS / encoder}",
+                remedy=f"run `evenruler finetune {encoder}`, or put the recipe back",
+            )
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found
@@ -155,15 +181,6 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
 def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
     """The instruments of a scale; those that what is left out takes along are not finished."""
     return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
-
-
-def _check_keys(family: str, shared: dict[str, Any], path: Path) -> None:
-    """A family's settings are such, also where no instrument of it is declared."""
-    known = room(family, "declare").Settings.model_fields
-    for key in shared:
-        if key not in known:
-            where = f"{path}: families.{family}.{key}"
-            raise UserError(f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it")
 
 
 def _check_files(root: Path, params: Params, used: list[str]) -> None:
@@ -177,18 +194,6 @@ def _check_files(root: Path, params: Params, used: list[str]) -> None:
             if not path.exists():
                 where = f"{root / 'params.yaml'}: models.{name}.source: {path}"
                 raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
-
-
-def _check_adapters(root: Path, params: Params, used: list[str]) -> None:
-    """What is in use has been fitted, and as params.yaml says."""
-    for name in used:
-        recipe = params.models[name].finetune
-        if recipe is not None and read_adapter(name, root / ADAPTERS).recipe != recipe.model_dump():
-            raise UserError(
-                f"{name} was fitted by another recipe than `finetune` gives",
-                where=f"{root / ADAPTERS / name}",
-                remedy=f"run `evenruler finetune {name}`, or put the recipe back",
-            )
 
 
 def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
@@ -265,25 +270,6 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
     heading = "" if first < len(lines) else f"\n{WRITTEN}\n"
     replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
-
-
-def _keep_folder(folder: Path) -> None:
-    """Make a folder that stages depend on, with a file: DVC and git want to see it, and do not see an empty one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any(folder.iterdir()):
-        (folder / ".gitkeep").touch()
-
-
-def _require_out_of_git(root: Path, active: Active) -> None:
-    """Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it."""
-    for name, entry in active.card_of_others.items():
-        folder = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
-        if prune.tracked(root, [folder]):
-            raise UserError(
-                "git tracks it, and it holds text of others",
-                where=folder.as_posix(),
-                remedy=f"run `git rm -r --cached {folder.as_posix()}`, or say that the text of {name!r} is ours",
-            )
 
 
 def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:

@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import BinaryIO
 
 import psutil
 
@@ -163,7 +162,14 @@ def side_by_side(
                 continue
             for key, _ in selector.select():
                 run, process, log = key.data
-                if _hear(run, key.fd, log, silent=bool(broken)):
+                # Keep and pass on what a process says; whether there may be more.
+                silent = bool(broken)
+                chunk = os.read(key.fd, 65536)
+                log.write(chunk)
+                for line in run.take(chunk or b"\n"):
+                    if not silent:  # as where all were interrupted, and each says where
+                        say(f"{run.job.name}: {line}")
+                if bool(chunk):
                     continue
                 selector.unregister(key.fileobj)
                 process.stdout.close()
@@ -172,16 +178,6 @@ def side_by_side(
                 del running[run.job]
                 if not broken:
                     yield run
-
-
-def _hear(run: Run, source: int, log: BinaryIO, *, silent: bool) -> bool:
-    """Keep and pass on what a process says; whether there may be more."""
-    chunk = os.read(source, 65536)
-    log.write(chunk)
-    for line in run.take(chunk or b"\n"):
-        if not silent:  # as where all were interrupted, and each says where
-            say(f"{run.job.name}: {line}")
-    return bool(chunk)
 
 
 def _started(command: Sequence[str], gpu: str | None, threads: int | None) -> "subprocess.Popen[bytes]":

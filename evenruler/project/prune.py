@@ -49,7 +49,16 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     found += [path for path in _others(root / BENCHMARKS, set(benchmarks)) if path.name.startswith(ours)]
     paths = sorted(path.relative_to(root) for path in found)
     if paths:
-        _require_ours(root, paths)
+        known = lock.known_outs(root) | tracked(root, paths)
+        unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]
+        if unknown:
+            first, *rest = unknown
+            more = f" (and {', '.join(rest)})" if rest else ""
+            raise UserError(
+                f"not declared, and neither git nor dvc.lock knows it{more}",
+                where=first,
+                remedy="declare it, move it away or delete it; nothing was removed",
+            )
     return paths
 
 
@@ -64,19 +73,6 @@ def remove(root: Path, paths: Iterable[Path]) -> None:
 
 def _others(folder: Path, keep: set[str]) -> list[Path]:
     return [path for path in folder.glob("*") if path.name not in {*keep, ".gitkeep"}]
-
-
-def _require_ours(root: Path, paths: list[Path]) -> None:
-    known = lock.known_outs(root) | tracked(root, paths)
-    unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]
-    if unknown:
-        first, *rest = unknown
-        more = f" (and {', '.join(rest)})" if rest else ""
-        raise UserError(
-            f"not declared, and neither git nor dvc.lock knows it{more}",
-            where=first,
-            remedy="declare it, move it away or delete it; nothing was removed",
-        )
 
 
 def _is_ours(root: Path, path: Path, known: set[str]) -> bool:

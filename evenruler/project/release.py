@@ -92,7 +92,25 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     with _alone(root):
         yield from _undo_broken(root)
         made = plan(root, name, messages)
-        begun = Begun(name, _texts(root, made, today))
+        # params.yaml and the changelog with the new version, by path.
+
+        def version(document: dict[str, Any]) -> None:
+            document.setdefault("versions", {})[made.name] = made.version
+
+        def entry(document: dict[str, Any]) -> None:
+            releases = document.setdefault("releases", {})
+            if made.version not in releases:
+                newest_first = {made.version: {"date": today, "changes": made.changes}, **releases}
+                releases.clear()
+                releases.update(newest_first)
+
+        changelog = f"data/sources/changelogs/{made.name}.yaml"
+        before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
+        if (root / changelog).exists():
+            before = (root / changelog).read_text(encoding="utf-8")
+        # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
+        params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
+        begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
             _write(root, begun)
@@ -217,28 +235,6 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     more = len(reasons) - LISTED_REASONS
     listed = reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
     return Plan(name, version, last, list(messages) or listed)
-
-
-def _texts(root: Path, made: Plan, today: datetime.date) -> dict[str, str]:
-    """params.yaml and the changelog with the new version, by path."""
-
-    def version(document: dict[str, Any]) -> None:
-        document.setdefault("versions", {})[made.name] = made.version
-
-    def entry(document: dict[str, Any]) -> None:
-        releases = document.setdefault("releases", {})
-        if made.version not in releases:
-            newest_first = {made.version: {"date": today, "changes": made.changes}, **releases}
-            releases.clear()
-            releases.update(newest_first)
-
-    changelog = f"data/sources/changelogs/{made.name}.yaml"
-    before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
-    if (root / changelog).exists():
-        before = (root / changelog).read_text(encoding="utf-8")
-    # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
-    params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
-    return {"params.yaml": params, changelog: edited(before, "releases", entry)}
 
 
 def _write(root: Path, begun: Begun) -> None:

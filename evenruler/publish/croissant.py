@@ -41,7 +41,32 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
 
     ctx = mlc.Context()
     ctx.conforms_to = type(ctx.conforms_to)(CONFORMS_TO[0])
-    files, record_sets = _described(mlc, ctx, benchmark, folder)
+    # Files and tables.
+    files, record_sets = [], []
+    for config in benchmark.configs:
+        path, fields = data_file(config.name), []
+        file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
+        files.append(mlc.FileObject(ctx=ctx, encoding_formats=[PARQUET], **file))
+        for column in config.as_read.schema:
+            kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
+            of_type = (
+                (pa.types.is_integer, kinds.INTEGER),
+                (pa.types.is_floating, kinds.FLOAT),
+                (pa.types.is_boolean, kinds.BOOL),
+            )
+            kind = next((kind for is_so, kind in of_type if is_so(column.type)), kinds.TEXT)
+            fields.append(
+                mlc.Field(
+                    ctx=ctx,
+                    id=f"{config.name}/{column.name}",
+                    name=column.name,
+                    description=config.described.get(column.name),
+                    data_types=[kind],
+                    source=mlc.Source(ctx=ctx, file_object=path, extract=extract),
+                )
+            )
+        table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
+        record_sets.append(mlc.RecordSet(ctx=ctx, **table))
     released = benchmark.release
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, which it uses
@@ -68,36 +93,6 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
         content: Any = metadata.to_json()
     content["@context"] = dict(sorted((content["@context"] | ONE_ONE).items()))
     return json.dumps(content, indent=2, ensure_ascii=False, default=str) + "\n"
-
-
-def _described(mlc: Any, ctx: Any, benchmark: Benchmark, folder: Path) -> tuple[list[Any], list[Any]]:
-    """Files and tables."""
-    files, record_sets = [], []
-    for config in benchmark.configs:
-        path, fields = data_file(config.name), []
-        file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
-        files.append(mlc.FileObject(ctx=ctx, encoding_formats=[PARQUET], **file))
-        for column in config.as_read.schema:
-            kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
-            of_type = (
-                (pa.types.is_integer, kinds.INTEGER),
-                (pa.types.is_floating, kinds.FLOAT),
-                (pa.types.is_boolean, kinds.BOOL),
-            )
-            kind = next((kind for is_so, kind in of_type if is_so(column.type)), kinds.TEXT)
-            fields.append(
-                mlc.Field(
-                    ctx=ctx,
-                    id=f"{config.name}/{column.name}",
-                    name=column.name,
-                    description=config.described.get(column.name),
-                    data_types=[kind],
-                    source=mlc.Source(ctx=ctx, file_object=path, extract=extract),
-                )
-            )
-        table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
-        record_sets.append(mlc.RecordSet(ctx=ctx, **table))
-    return files, record_sets
 
 
 def _of_use(benchmark: Benchmark) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,8 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.publish import places, reading
+from evenruler.publish import contents, places
 from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
+from evenruler.publish.places import opened
 from evenruler.text.numbers import figure_in_words
 from evenruler.versions import BUMPS, Bump, bumped
 
@@ -192,11 +194,11 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     """Column by column, so that never more than two columns are in memory."""
     if old is None or new is None:
         before, after = (
-            reading.schema_of(folder / data_file(name), SEE)[1] if folder else None for folder in (old, new)
+            contents.schema_of(folder / data_file(name), SEE)[1] if folder else None for folder in (old, new)
         )
         return ConfigDifference(name, before, after)
     (old_schema, before), (new_schema, after) = (
-        reading.schema_of(folder / data_file(name), SEE) for folder in (old, new)
+        contents.schema_of(folder / data_file(name), SEE) for folder in (old, new)
     )
     old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
@@ -244,7 +246,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
 
 
 def _column(folder: Path, config: str, column: str) -> pa.Array:
-    return reading.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
+    return contents.table_in(folder / data_file(config), [column], SEE).column(0).combine_chunks()
 
 
 def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
@@ -286,14 +288,14 @@ def _same(old: object, new: object, tolerance: float) -> bool:
 def _evidence(folder: Path) -> dict[str, Leaf]:
     """Every figure by its path."""
     path = folder / "evidence.json"
-    found = reading.json_of(path, SEE)
+    found = contents.json_of(path, SEE)
     if not isinstance(found, dict):
         raise UserError(f"found {type(found).__name__}, expected figures by name", where=str(path), remedy=SEE)
     leaves = dict(_leaves(found))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
         numeric = [key for key in leaf if (whole and key in NUMBERS) or isinstance(leaf[key], int)]
-        if told := [key for key in numeric if not reading.is_number(leaf[key])]:
+        if told := [key for key in numeric if not contents.is_number(leaf[key])]:
             what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):
             what = f"{figure} has neither a value nor a reason"
@@ -333,9 +335,9 @@ def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
 
 def _text(folder: Path, name: str) -> str | None:
     """A text of a benchmark, wherever that is loaded from; without checksums of rows, which are compared."""
-    if not reading.is_file(folder / name):
+    if not contents.is_file(folder / name):
         return None
-    text = places.renamed(name, reading.text_of(folder / name, SEE), "USER/REPO")
+    text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
     return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
 
 
@@ -391,3 +393,39 @@ def _change(figure: FigureDifference) -> str:
     if not figure.differs:
         return ""
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
+
+
+FOLDER = Path("benchmarks")
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """One benchmark beside git's HEAD."""
+
+    name: str
+    said: str
+    differs: bool
+
+
+def beside_head(root: Path) -> Iterator[Rebuilt]:
+    """Compare every benchmark, of the folder and of HEAD, with HEAD: what it says may not ask for a new version.
+
+    Raises:
+        UserError: There is no git, or one of them is no benchmark.
+    """
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where=str(FOLDER), remedy="commit first")
+    here = {path.name for path in (root / FOLDER).iterdir() if path.is_dir() and not path.name.startswith(".")}
+    held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
+    for name in sorted(here | held):
+        if name not in held:
+            yield Rebuilt(name, "skipped: not in git's HEAD", False)
+        elif name not in here:
+            yield Rebuilt(name, "not built", True)
+        else:
+            with opened(f"HEAD:{FOLDER.as_posix()}/{name}", root) as before:
+                found = compare(before, root / FOLDER / name)
+            why = "; ".join(reason for _, reason in found.reasons)
+            yield Rebuilt(name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from evenruler import shipped
 from evenruler.errors import UserError, nearest
-from evenruler.hub import talking_about
 from evenruler.publish import manifest
-from evenruler.publish.verifying import front_matter
+from evenruler.publish.manifest import front_matter
 from evenruler.versions import version_key
 
 FORMS = (
@@ -63,6 +62,8 @@ def from_hub(repo: str, tag: str) -> Path:
         UserError: There is no such data set or tag, or the Hub does not answer.
     """
     from huggingface_hub import snapshot_download
+
+    from evenruler.hub import talking_about
 
     with talking_about(repo, revision=tag, where=f"{repo}@{tag}"):
         return Path(snapshot_download(repo, repo_type="dataset", revision=tag))

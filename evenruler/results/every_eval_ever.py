@@ -105,11 +105,19 @@ def _record(
         raise UserError(
             "no confirmatory figure or headline amount with a value", where=str(one.folder), remedy="leave it out"
         )
+    details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
+    more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
     content = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation,
         "retrieved_timestamp": written,
-        "source_metadata": _source(result, relationship, left_out),
+        "source_metadata": {
+            "source_name": f"Even Ruler: {result.benchmark.title}",
+            "source_type": "evaluation_run",
+            "source_organization_name": "Even Ruler",
+            "evaluator_relationship": relationship,
+            "additional_details": details | {name: " | ".join(lines) for name, lines in more.items() if lines},
+        },
         "eval_library": {"name": "evenruler", "version": result.evenruler},
         "model_info": _model(result, identity),
         "evaluation_results": figures,
@@ -129,18 +137,6 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
             remedy=f"say --id {model.name}=ORG/MODEL",
         )
     return found
-
-
-def _source(result: Result, relationship: Relationship, left_out: Sequence[str]) -> dict[str, Any]:
-    details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
-    more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
-    return {
-        "source_name": f"Even Ruler: {result.benchmark.title}",
-        "source_type": "evaluation_run",
-        "source_organization_name": "Even Ruler",
-        "evaluator_relationship": relationship,
-        "additional_details": details | {name: " | ".join(lines) for name, lines in more.items() if lines},
-    }
 
 
 def _model(result: Result, identity: str) -> dict[str, Any]:
@@ -180,12 +176,33 @@ def _figure(
     """One entry of `evaluation_results`."""
     result = one.result
     settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
+    units = one.units
+    own = units[(units["part"] == part) & (units["model"] == label) & (units["figure"] == figure)]
+    names = own["statistic"].unique()
+    statistic = STATISTICS[names[0]] if len(names) == 1 else None
+    heading = next((own for own in one.result.headings if own.figure == figure), None)
+    # The figure with its interval; control, verdict and the rest as texts beside it.
+    uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
+    if record.get("low") is not None and record.get("high") is not None:
+        ends = {"lower": record["low"], "upper": record["high"], "confidence_level": result.settings.level}
+        uncertainty = {"confidence_interval": ends, **uncertainty}
+    told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
     return {
         "evaluation_result_id": f"{evaluation}#{_NOT_IN_PATHS.sub('-', f'{part}.{label}.{figure}')}",
         "evaluation_name": f"{result.benchmark.name}/{part}",
         "source_data": _data(result),
-        "metric_config": _metric(one, part, label, figure),
-        "score_details": _score(record, result.settings.level),
+        "metric_config": {
+            "evaluation_description": heading.meaning if heading else figure,
+            "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
+            "metric_name": heading.heading if heading else figure,
+            **({"metric_kind": str(names[0])} if len(names) == 1 else {}),
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": _bound(statistic.least) if statistic else "-Infinity",
+            "max_score": _bound(statistic.most) if statistic else "Infinity",
+            "additional_details": {"direction": DIRECTION},
+        },
+        "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
         "generation_config": {"additional_details": settings},
     }
 
@@ -206,38 +223,9 @@ def _data(result: Result) -> dict[str, Any]:
     return {**common, "source_type": "other"}
 
 
-def _metric(one: Stored, part: str, label: str, figure: str) -> dict[str, Any]:
-    units = one.units
-    own = units[(units["part"] == part) & (units["model"] == label) & (units["figure"] == figure)]
-    names = own["statistic"].unique()
-    statistic = STATISTICS[names[0]] if len(names) == 1 else None
-    heading = next((own for own in one.result.headings if own.figure == figure), None)
-    return {
-        "evaluation_description": heading.meaning if heading else figure,
-        "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
-        "metric_name": heading.heading if heading else figure,
-        **({"metric_kind": str(names[0])} if len(names) == 1 else {}),
-        "lower_is_better": False,
-        "score_type": "continuous",
-        "min_score": _bound(statistic.least) if statistic else "-Infinity",
-        "max_score": _bound(statistic.most) if statistic else "Infinity",
-        "additional_details": {"direction": DIRECTION},
-    }
-
-
 def _bound(value: float) -> float | str:
     """The schema writes what has no bound as text."""
     return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, value)
-
-
-def _score(record: Mapping[str, Any], level: float) -> dict[str, Any]:
-    """The figure with its interval; control, verdict and the rest as texts beside it."""
-    uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
-    if record.get("low") is not None and record.get("high") is not None:
-        ends = {"lower": record["low"], "upper": record["high"], "confidence_level": level}
-        uncertainty = {"confidence_interval": ends, **uncertainty}
-    told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
-    return {"score": float(record["value"]), "uncertainty": uncertainty, "details": told}
 
 
 def _text(value: Any) -> str:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
+from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.publish.reading import is_number, json_of, schema_of, table_in
 from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate

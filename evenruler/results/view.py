@@ -10,7 +10,7 @@ from evenruler.measurement.answered import unmeasured
 from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
-from evenruler.results.comparing import DIFFER, comparable, names
+from evenruler.results.comparison import DIFFER, comparable, names
 from evenruler.results.record import Heading
 from evenruler.results.store import Stored, figures_of
 

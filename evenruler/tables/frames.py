@@ -25,29 +25,6 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
     return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
 
 
-def asked_units(rows: pd.DataFrame, unit: str, answered: "pd.Series[str]", model: str, what: str) -> "pd.Series[bool]":
-    """Which rows are of units that were asked about.
-
-    Args:
-        rows: With `id` and the column of the unit.
-        unit: That column.
-        answered: Ids that have an answer.
-        model: Whose answers, for errors.
-        what: What the rows are, for errors.
-
-    Returns:
-        [rows] True where the row's unit was asked about.
-
-    Raises:
-        ValueError: No unit was asked about, or one in part.
-    """
-    scored = rows["id"].isin(answered)
-    asked = rows[unit].isin(rows.loc[scored, unit])
-    if lacking := len(rows) if not scored.any() else int((asked & ~scored).sum()):
-        raise ValueError(f"{model}: {lacking} {what} have no score")
-    return asked
-
-
 def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     """A hash of the published rows of every unit: 16 hex digits, the same for the same rows in whatever order.
 

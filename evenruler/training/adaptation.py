@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from evenruler.errors import UserError
 from evenruler.models import catalogue
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.nli import Nli
+from evenruler.models.backends.classifier import Nli
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.store import Keys, RowStore

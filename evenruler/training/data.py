@@ -68,7 +68,21 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
 def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
     scheme, _, rest = declared.source.partition(":")
     if scheme == "hub":
-        return _from_hub(rest, declared, where)
+        from datasets import load_dataset
+        from datasets.exceptions import DatasetsError
+
+        try:
+            with talking_about(rest, revision=declared.revision, where=where):
+                loaded = load_dataset(rest, declared.config, split=declared.split, revision=declared.revision)
+        except (OSError, ValueError, DatasetsError) as error:
+            why = str(error).split("\n")[0].rstrip(".")
+            away = isinstance(error, ConnectionError)
+            remedy = "try again with a network" if away else "mend `source`, `revision`, `config` or `split`"
+            raise UserError(f"{rest} cannot be read ({why})", where=where, remedy=remedy) from None
+        frame = loaded.to_pandas()
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
+        return frame
     path = Path(rest).expanduser()
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
@@ -87,24 +101,6 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         reason = str(error).split("\n")[0]
         raise UserError(f"cannot be read ({reason})", where=f"{where}: {path}", remedy="mend the file") from None
-
-
-def _from_hub(repo: str, declared: TrainingData, where: str) -> pd.DataFrame:
-    from datasets import load_dataset
-    from datasets.exceptions import DatasetsError
-
-    try:
-        with talking_about(repo, revision=declared.revision, where=where):
-            loaded = load_dataset(repo, declared.config, split=declared.split, revision=declared.revision)
-    except (OSError, ValueError, DatasetsError) as error:
-        reason = str(error).split("\n")[0].rstrip(".")
-        away = isinstance(error, ConnectionError)
-        remedy = "try again with a network" if away else "mend `source`, `revision`, `config` or `split`"
-        raise UserError(f"{repo} cannot be read ({reason})", where=where, remedy=remedy) from None
-    frame = loaded.to_pandas()
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
-    return frame
 
 
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":

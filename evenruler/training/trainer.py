@@ -60,6 +60,27 @@ def train(
     from transformers.trainer_callback import PrinterCallback
 
     checkpoints = run / "checkpoints"
+    # Checkpoints inside epochs, from which a fit goes on to the bytes that it would have had.
+    import torch
+    from transformers import TrainerCallback
+
+    class Resumable(TrainerCallback):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.saved = time.monotonic()
+
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
+            epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
+            sampler = kwargs["train_dataloader"].batch_sampler.sampler
+            sampler.generator = torch.Generator().manual_seed(recipe.seed * 1000 + epoch)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if time.monotonic() - self.saved >= SAVED_EVERY:
+                control.should_save = control.should_log = True  # the loss so far is kept in the log alone
+
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.saved = time.monotonic()
+
     fitter = Trainer(
         model=model,
         args=_arguments(recipe, checkpoints),
@@ -67,7 +88,7 @@ def train(
         eval_dataset=held_out,
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
-        callbacks=[_told(name, recipe.epochs), _resumable(recipe.seed)],
+        callbacks=[_told(name, recipe.epochs), Resumable()],
     )
     fitter.remove_callback(PrinterCallback)  # ours says it
     last = _last_whole(checkpoints)
@@ -163,31 +184,6 @@ def _told(name: str, epochs: int) -> Any:
             self.bar.close()
 
     return Told()
-
-
-def _resumable(seed: int) -> Any:
-    """Checkpoints inside epochs, from which a fit goes on to the bytes that it would have had."""
-    import torch
-    from transformers import TrainerCallback
-
-    class Resumable(TrainerCallback):
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
-
-        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
-            epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
-            sampler = kwargs["train_dataloader"].batch_sampler.sampler
-            sampler.generator = torch.Generator().manual_seed(seed * 1000 + epoch)
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if time.monotonic() - self.saved >= SAVED_EVERY:
-                control.should_save = control.should_log = True  # the loss so far is kept in the log alone
-
-        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
-
-    return Resumable()
 
 
 def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:

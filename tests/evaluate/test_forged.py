@@ -14,9 +14,8 @@ from evenruler.cli import app
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import measure
 from evenruler.publish.difference import compare as difference
-from evenruler.publish.manifest import identity_of
-from evenruler.publish.verifying import problems
-from evenruler.results.comparing import compare
+from evenruler.publish.manifest import identity_of, problems
+from evenruler.results.comparison import compare
 from evenruler.results.store import read
 from tests.evaluate.conftest import copied
 from tests.tiny import save_tiny

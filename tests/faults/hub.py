@@ -72,15 +72,15 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 
 
 def _published(folder: Path) -> None:
-    from evenruler.publish.publishing import publish
+    from evenruler.publish.publication import publish
 
     for _ in publish(folder, REPO):
         pass
 
 
 def _verified(place: str) -> None:
+    from evenruler.publish.manifest import problems
     from evenruler.publish.places import opened
-    from evenruler.publish.verifying import problems
 
     with opened(place) as found:
         assert problems(found) == []

@@ -13,8 +13,8 @@ import pytest
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of
 from evenruler.instruments.instrument import Adaptation, Request, State, Subject
 from evenruler.models import LABELS, load
+from evenruler.models.declared import OPERATIONS, operations_of
 from evenruler.models.model import Model
-from evenruler.models.operations import OPERATIONS, operations_of
 from evenruler.models.records import Amount, LogLikelihoods, Placed, Reply, Sampling
 from evenruler.models.store import RowStore
 from tests.models.backends.test_classifier import save_classifier

@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field, ValidationError, field_validator
 
-from evenruler.instruments.scaled import SCALES, Scaled, at_scale
+from evenruler.instruments.instrument import SCALES, Scaled, at_scale
 from evenruler.strict import Strict
 
 BOTH = {"quick": 2, "paper": 30}

@@ -10,8 +10,8 @@ import pytest
 from filelock import Timeout
 
 from evenruler.models import cache, load
-from evenruler.models.backends.capacity import CAPACITY, Capacity
-from evenruler.models.backends.slots import Slots
+from evenruler.models.backends.causal import CAPACITY, Capacity
+from evenruler.models.backends.refilling import Slots
 from evenruler.models.cache import Cache, Form
 from evenruler.models.engines import described
 from evenruler.models.model import Model

@@ -9,7 +9,7 @@ import torch
 
 from evenruler.models import load
 from evenruler.models.backends import causal
-from evenruler.models.backends.capacity import CAPACITY, Capacity
+from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore

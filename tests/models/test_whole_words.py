@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from evenruler.models import load
-from evenruler.models.backends.capacity import CAPACITY, Capacity
+from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
 from evenruler.models.engines import described
 from evenruler.models.records import WordRequest

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.models.backends.classifier import CAPACITY, packs
-from evenruler.models.backends.nli import Nli
+from evenruler.models.backends.classifier import CAPACITY, Nli, packs
 from evenruler.models.model import Model
 from evenruler.models.records import LABELS, Pair
 from evenruler.models.store import RowStore

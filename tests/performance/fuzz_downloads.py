@@ -30,15 +30,14 @@ import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.measuring import Measuring
+from evenruler.evaluate.session import Session
 from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.models.operations import OPERATIONS
+from evenruler.models.declared import OPERATIONS
 from evenruler.publish import difference as showing
+from evenruler.publish.contents import is_file
 from evenruler.publish.difference import compare
-from evenruler.publish.manifest import columns_of, identity_of
-from evenruler.publish.reading import is_file
-from evenruler.publish.verifying import problems
+from evenruler.publish.manifest import columns_of, identity_of, problems
 from evenruler.results.record import MeasuredModel
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -90,7 +89,7 @@ TEXTS = (
 )
 
 
-class Loading(Measuring):
+class Loading(Session):
     """A model that can everything, and is not there."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.reading import Extracts
+from evenruler.instruments.saged.scrape.scraping import Extracts
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.tables.ids import content_sha256
 

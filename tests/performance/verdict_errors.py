@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import gain
-from evenruler.instruments.saged.diagnose.favour import apart, by_role, named, silence
-from evenruler.measurement.facets import Estimate, paired
-from evenruler.measurement.judgement import Confirmatory, judged
 from evenruler.measurement.verdicts import Fitness
+from tests.designs.facets import Estimate, paired
+from tests.designs.favour import apart, by_role, named, silence
+from tests.designs.gain import gain
+from tests.designs.judgement import Confirmatory, judged
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator

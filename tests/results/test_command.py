@@ -150,7 +150,7 @@ def test_comparing_loads_no_heavy_library(results):
     """Who compares results need not have what measures."""
     heavy = ("torch", "transformers", "statsmodels", "sklearn", "altair", "datasets", "spacy")
     code = (
-        "import sys; from evenruler.results.comparing import compare;"
+        "import sys; from evenruler.results.comparison import compare;"
         "from evenruler.results.view import as_markdown, render;from evenruler.results.store import read_all;"
         f"found = read_all({str(results)!r}); table = compare(found); render(found, table); as_markdown(found, table);"
         f"print([name for name in {heavy} if name in sys.modules])"

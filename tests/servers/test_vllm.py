@@ -20,8 +20,8 @@ from evenruler.instruments.registry import room
 from evenruler.models.backends.budget import allowing
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.catalogue import load
+from evenruler.models.declared import OPERATIONS
 from evenruler.models.model import Model
-from evenruler.models.operations import OPERATIONS
 from evenruler.models.records import Sampling
 from evenruler.models.store import RowStore
 from tests.servers.conftest import START_TOKEN

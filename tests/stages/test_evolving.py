@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler import cli
-from evenruler.publish.verifying import problems
+from evenruler.publish.manifest import problems
 from tests.stages.evolving import (
     ATTRIBUTES,
     BENCHMARK,

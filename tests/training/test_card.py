@@ -5,7 +5,7 @@ from huggingface_hub import ModelCard
 from ruamel.yaml import YAML
 
 from evenruler.models.declared import ModelEntry
-from evenruler.training.finetuning import card_of
+from evenruler.training.fit import card_of
 
 RECIPE: dict[str, Any] = {
     "data": ["moods", "tempers"],

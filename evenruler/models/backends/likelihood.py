@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
-from evenruler.models.backends.slots import mask
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192
@@ -343,3 +342,30 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
     shares = (torch.stack(sums).double() * (each - each.amax(0)).exp_()).sum(0)
     nats = shares.clamp_(min=torch.finfo(torch.float32).tiny).log_()
     return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding would put it above certainty
+
+
+def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
+    """The additive attention mask; by kind of layer where the model has several.
+
+    Args:
+        model: Whose configuration names kinds of layers and their window.
+        allowed: [rows, queries, keys] which keys a query may see where there is no window.
+        distance: [rows, queries, keys] how far back a key stands.
+    """
+    config = model.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ())
+    window = getattr(config, "sliding_window", None)
+    masks = {"full_attention": allowed}
+    if window is not None:
+        masks["sliding_attention"] = allowed & (distance < window)
+        if not kinds:  # the older way: one window for every layer
+            masks["full_attention"] = masks["sliding_attention"]
+    dtype = next(model.parameters()).dtype
+    additive = {
+        kind: torch.zeros(seen.shape, dtype=dtype, device=seen.device)
+        .masked_fill_(~seen, torch.finfo(dtype).min)
+        .unsqueeze(1)
+        for kind, seen in masks.items()
+        if kind in (kinds or {"full_attention"})
+    }
+    return additive if len(kinds) > 1 else next(iter(additive.values()))

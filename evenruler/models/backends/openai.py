@@ -95,27 +95,24 @@ class OpenAI:
                 raise ValueError("a server knows no top_k")
         letters = sum(len(prompts[i].text) + len(prompts[i].system or "") for i in wanted)
         with self._server.budget.told(self._name, len(wanted), letters):
-            yield from self._replies(prompts, wanted)
-
-    def _replies(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Those that are missing, as each comes; refused ones after it is known that the settings are taken."""
-        refused: dict[Sampling, list[tuple[int, Reply]]] = {}
-        for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
-            for i, reply in replies:  # one
-                sampling = prompts[i].sampling
-                if _taken(reply):
-                    self._answered.add(sampling)
-                if sampling in self._answered:
-                    yield [*refused.pop(sampling, []), (i, reply)]
-                else:
-                    refused.setdefault(sampling, []).append((i, reply))
-        for sampling, held in refused.items():
-            # Whether the server takes anything with these settings.
-            greeted = self._reply(replace(prompts[held[0][0]], text=_HARMLESS, system=None))
-            if not _taken(greeted):
-                raise self._server.fault(f"the server does not answer ({greeted.reason})")
-            self._answered.add(sampling)
-            yield held
+            # Those that are missing, as each comes; refused ones after it is known that the settings are taken.
+            refused: dict[Sampling, list[tuple[int, Reply]]] = {}
+            for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
+                for i, reply in replies:  # one
+                    sampling = prompts[i].sampling
+                    if _taken(reply):
+                        self._answered.add(sampling)
+                    if sampling in self._answered:
+                        yield [*refused.pop(sampling, []), (i, reply)]
+                    else:
+                        refused.setdefault(sampling, []).append((i, reply))
+            for sampling, held in refused.items():
+                # Whether the server takes anything with these settings.
+                greeted = self._reply(replace(prompts[held[0][0]], text=_HARMLESS, system=None))
+                if not _taken(greeted):
+                    raise self._server.fault(f"the server does not answer ({greeted.reason})")
+                self._answered.add(sampling)
+                yield held
 
     def loglikelihood(
         self, requests: Sequence[Request], wanted: frozenset[int]
@@ -140,7 +137,22 @@ class OpenAI:
             yield empty
         asked = [i for i in missing if requests[i].text]
         if asked:
-            batches = _batches(asked, requests)
+            # Texts that are asked together, with room for the prompts alone; those with the same prompt next to
+            # each other.
+            by_prompt: dict[str, list[int]] = {}
+            for i in asked:
+                by_prompt.setdefault(requests[i].prompt, []).append(i)
+            batches: list[list[int]] = []
+            room = 0
+            for prompt, group in by_prompt.items():
+                fresh = True
+                for i in group:
+                    cost = 2 if prompt and fresh else 1
+                    if cost > room:
+                        batches.append([])
+                        room, cost = TEXTS, 2 if prompt else 1
+                    batches[-1].append(i)
+                    room, fresh = room - cost, False
             letters = sum(len(text) for batch in batches for text in _texts(batch, requests))
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
@@ -345,22 +357,3 @@ def _texts(batch: Sequence[int], requests: Sequence[Request]) -> list[str]:
     """What is asked of a batch: its prompts alone, and each with its text."""
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
     return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))
-
-
-def _batches(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:
-    """Texts that are asked together, with room for the prompts alone; those with the same prompt next to each other."""
-    by_prompt: dict[str, list[int]] = {}
-    for i in indices:
-        by_prompt.setdefault(requests[i].prompt, []).append(i)
-    batches: list[list[int]] = []
-    room = 0
-    for prompt, group in by_prompt.items():
-        fresh = True
-        for i in group:
-            cost = 2 if prompt and fresh else 1
-            if cost > room:
-                batches.append([])
-                room, cost = TEXTS, 2 if prompt else 1
-            batches[-1].append(i)
-            room, fresh = room - cost, False
-    return batches

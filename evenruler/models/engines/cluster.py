@@ -121,7 +121,16 @@ class Cluster:
         try:
             if given:
                 if given != "auto":  # Ray's word for the one of this machine
-                    _require_listening(given)
+                    # Stop where no head is: Ray itself waits for minutes for what is not there, or answers
+                    # otherwise.
+                    host, _, port = given.rpartition(":")
+                    if not host or not port.isdigit():
+                        raise ValueError("it is not of the form HOST:PORT")
+                    with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
+                        if os.environ.get("RAY_USE_TLS", "0") == "0":
+                            connection.sendall(HELLO)
+                            if connection.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
+                                raise ConnectionError("what listens there is no head of a cluster")
                 ray.init(address=given, **said)
             else:
                 ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **said)
@@ -213,23 +222,6 @@ def _places(node: dict[str, Any], gpus: float) -> int:
     """How many workers a node takes: as many as fit on its GPUs; one, which has all its CPUs, where none is asked."""
     resources = node["Resources"]
     return int(resources.get("GPU", 0) / gpus + 1e-9) if gpus else int(resources.get("CPU", 0) >= 1)
-
-
-def _require_listening(address: str) -> None:
-    """Stop where no head is: Ray itself waits for minutes for what is not there, or answers otherwise.
-
-    Raises:
-        ValueError: It is no address.
-        OSError: Nothing listens there, or something that does not speak as a head does, as its dashboard.
-    """
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("it is not of the form HOST:PORT")
-    with socket.create_connection((host, int(port)), timeout=JOINING) as connection:
-        if os.environ.get("RAY_USE_TLS", "0") == "0":
-            connection.sendall(HELLO)
-            if connection.recv(len(SETTINGS))[3:4] != SETTINGS[3:4]:
-                raise ConnectionError("what listens there is no head of a cluster")
 
 
 def _ray() -> Any:

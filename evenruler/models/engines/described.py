@@ -87,7 +87,7 @@ def surroundings(on: str) -> Surroundings:
 def device_class() -> str:
     """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory.
 
-    Packs follow from memory (`backends/capacity.py`), and last bits from packs.
+    Packs follow from memory (`backends/causal.py`), and last bits from packs.
     """
     if not gpus():
         return "cpu"
@@ -121,12 +121,35 @@ def describe(
     Raises:
         UserError: The folder names files that the libraries would load from elsewhere.
     """
-    _require_own_weights(folder)
+    # Refuse weights that a configuration or an index names and that are not among those of the key.
+    known = _found(folder, *_WEIGHTS)
+    named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
+    for index in sorted(path for path in known if path.name.endswith(".index.json")):
+        shards = _read(index, dict).get("weight_map")
+        named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
+    for file, names in named:
+        for name in sorted({name for name in names if isinstance(name, str)}):
+            for path in (file.parent / name, folder / name):  # transformers takes the one, or the other
+                if path.exists() and path not in known:
+                    what = f"it names {name!r}, which is not among the weights of the folder"
+                    raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
     own = surroundings(on) if isinstance(on, str) else on
     weights, code, tokenizer = (_found(folder, *patterns) for patterns in (_WEIGHTS, _CODE, _TOKENIZER_FILES))
     templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
     if entry.kind == "embedder":
-        configuration |= _of_modules(folder) - weights - code - tokenizer - templates
+        # The files in the folders of an embedder's modules.
+        modules, root = folder / "modules.json", folder.resolve()
+        found: set[Path] = set()
+        for module in _read(modules, list):
+            kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
+            if not kind.startswith("sentence_transformers."):
+                what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
+                raise UserError(what, where=str(modules), remedy="name a model without code of its own")
+            if not (folder / place).resolve().is_relative_to(root):
+                what = f"the module {place!r} lies outside the folder"
+                raise UserError(what, where=str(modules), remedy="put it into the model's folder")
+            found |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
+        configuration |= found - weights - code - tokenizer - templates
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
@@ -164,34 +187,3 @@ def _read(path: Path, expected: type) -> Any:
     except (FileNotFoundError, ValueError, RecursionError):
         return expected()
     return said if isinstance(said, expected) else expected()
-
-
-def _require_own_weights(folder: Path) -> None:
-    """Refuse weights that a configuration or an index names and that are not among those of the key."""
-    known = _found(folder, *_WEIGHTS)
-    named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
-    for index in sorted(path for path in known if path.name.endswith(".index.json")):
-        shards = _read(index, dict).get("weight_map")
-        named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
-    for file, names in named:
-        for name in sorted({name for name in names if isinstance(name, str)}):
-            for path in (file.parent / name, folder / name):  # transformers takes the one, or the other
-                if path.exists() and path not in known:
-                    what = f"it names {name!r}, which is not among the weights of the folder"
-                    raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
-
-
-def _of_modules(folder: Path) -> set[Path]:
-    """The files in the folders of an embedder's modules."""
-    modules, root = folder / "modules.json", folder.resolve()
-    found: set[Path] = set()
-    for module in _read(modules, list):
-        kind, place = (str(module.get(key)) if isinstance(module, dict) else "" for key in ("type", "path"))
-        if not kind.startswith("sentence_transformers."):
-            what = f"the module {kind!r} is no part of sentence-transformers, and code of a model is not run"
-            raise UserError(what, where=str(modules), remedy="name a model without code of its own")
-        if not (folder / place).resolve().is_relative_to(root):
-            what = f"the module {place!r} lies outside the folder"
-            raise UserError(what, where=str(modules), remedy="put it into the model's folder")
-        found |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
-    return found

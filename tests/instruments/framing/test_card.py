@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.evaluate.measuring import warnings
+from evenruler.evaluate.session import warnings
 from evenruler.instruments.card import Card
 from evenruler.instruments.framing import card, schemas
 from evenruler.instruments.framing.card import card as card_of

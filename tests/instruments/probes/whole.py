@@ -20,8 +20,7 @@ from evenruler.instruments.probes.evolve import Evolved, asked_anew, evolve
 from evenruler.instruments.probes.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models import LogLikelihoods
-from evenruler.models.declared import Catalogue
-from evenruler.models.operations import Operation
+from evenruler.models.declared import Catalogue, Operation
 from evenruler.tables import table_of
 from evenruler.tables.schemas import columns
 from tests.instruments.probes.conftest import settings_of

@@ -18,7 +18,7 @@ from evenruler.models.loading import quiet
 from evenruler.models.model import Model
 from evenruler.models.records import Pair
 from evenruler.models.store import RowStore
-from evenruler.training.finetuning import finetune
+from evenruler.training.fit import finetune
 from tests.training import tiny
 from tests.training.tiny import KINDS, MOODS, PAIRS, WORDS, params, workshop
 

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from evenruler.models.backends import capacity
-from evenruler.models.backends.capacity import CAPACITY, Capacity, Shape, capacity_on, fitting, shape_of
+from evenruler.models.backends.causal import CAPACITY, Capacity, Shape, capacity_on, fitting, shape_of
 
 GB = 2**30
 BEST = CAPACITY["cuda"]
@@ -106,7 +105,7 @@ class TestDevice:
         """The whole memory counts, whatever is free."""
         asked = []
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (10**6, 2**33 + 5 * 10**8))
-        monkeypatch.setattr(capacity, "fitting", lambda *of: asked.append(of))
+        monkeypatch.setattr("evenruler.models.backends.causal.fitting", lambda *of: asked.append(of))
         model = llama.backend.model
 
         capacity_on("cuda", model)

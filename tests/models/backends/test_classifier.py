@@ -11,7 +11,7 @@ from evenruler.models import load
 from evenruler.models.backends.classifier import load_with_head, longest, packs
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.training.finetuning import finetune
+from evenruler.training.fit import finetune
 from tests.tiny import made_once, tiny_params
 from tests.training.tiny import LONGEST, MOODS, WORDS, params, save_encoder, workshop
 

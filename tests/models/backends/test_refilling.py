@@ -5,9 +5,8 @@ import torch
 
 from evenruler.models import Sampling
 from evenruler.models.backends import refilling
-from evenruler.models.backends.refilling import Writer
+from evenruler.models.backends.refilling import Slots, Writer, read
 from evenruler.models.backends.sampling import generate_batch
-from evenruler.models.backends.slots import Slots, read
 from evenruler.models.records import Request
 from tests.tiny import KINDS
 

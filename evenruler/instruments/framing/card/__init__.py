@@ -9,7 +9,7 @@ from evenruler.instruments.card import Card, Example, Paper, Published, Responsi
 from evenruler.instruments.framing.card.harness import harness_files, task_name
 from evenruler.instruments.framing.declare import headings, listed
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
-from evenruler.instruments.framing.declare.tasks import TaskEntry, cues_of
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import BARE
@@ -96,7 +96,20 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         left_out = f"; {', '.join(others)} would have other prompts" if others else ""
         found.append(f"It was built in the variant `{variant}`{left_out}.")
     for task in tasks:
-        found += _slips(task, source, variant)
+        # What is uneven about the options of a task, as in table 3 of the paper.
+        where = f"In the task `{task.title}`"
+        offered = {cell: options for cell in task.cells if (options := task.options_of(cell, variant))}
+        slips = []
+        for outcome in source.outcomes:
+            without = [_cues(cell) for cell, own in offered.items() if outcome not in own]
+            if 0 < len(without) < len(offered):
+                slips.append(
+                    f"{where}, `{outcome}` is no option {' or '.join(without)}: a shift of it is the options' doing."
+                )
+        # Two quotations may be one text where a template writes its options out itself.
+        quoted = {cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells}
+        twice = [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]
+        found += [*slips, f"{where}, two options read the same {' or '.join(twice)}."] if twice else slips
     if settings.mass == "first_token":
         found.append("A form counts by its first token alone, so words that only begin like it count too.")
     if not settings.asked:
@@ -117,23 +130,6 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         n_orders=n_orders,
     )
     return found
-
-
-def _slips(task: TaskEntry, source: ContrastSource, variant: str) -> list[str]:
-    """What is uneven about the options of a task, as in table 3 of the paper."""
-    where = f"In the task `{task.title}`"
-    offered = {cell: options for cell in task.cells if (options := task.options_of(cell, variant))}
-    found = []
-    for outcome in source.outcomes:
-        without = [_cues(cell) for cell, own in offered.items() if outcome not in own]
-        if 0 < len(without) < len(offered):
-            found.append(
-                f"{where}, `{outcome}` is no option {' or '.join(without)}: a shift of it is the options' doing."
-            )
-    # Two quotations may be one text where a template writes its options out itself.
-    quoted = {cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells}
-    twice = [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]
-    return [*found, f"{where}, two options read the same {' or '.join(twice)}."] if twice else found
 
 
 def _cues(cell: str) -> str:

@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
-from evenruler.instruments.instrument import BaseSettings, Source
-from evenruler.instruments.scaled import Scaled
+from evenruler.instruments.instrument import BaseSettings, Scaled, Source
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
 from evenruler.tables.schemas import BARE
 
@@ -167,7 +166,17 @@ class ContrastSource(Source):
         for fault in faults_of_placebos(self.tasks, words, self.variants):
             raise ValueError(fault)
         for factor in self.factors:
-            self._check_factor(factor)
+            # Some cells tell of it; and where it has placebos, as many in every task that tells.
+            comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
+            if not comparing:
+                raise ValueError(f"no task has two cells that differ in {factor} alone, so it cannot be measured")
+            numbers = {
+                name: len(task.placebos[factor].texts) if factor in task.placebos else 0
+                for name, task in comparing.items()
+            }
+            if len(set(numbers.values())) > 1:
+                told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
+                raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
         for entry in self.confirmatory:
             factor, _, name = entry.partition(", ")
             if factor not in self.factors:
@@ -178,18 +187,6 @@ class ContrastSource(Source):
                     f"confirmatory names {name!r} for {factor}, which is measured in {', '.join(measured)}"
                 )
         return self
-
-    def _check_factor(self, factor: str) -> None:
-        """Some cells tell of it; and where it has placebos, as many in every task that tells."""
-        comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
-        if not comparing:
-            raise ValueError(f"no task has two cells that differ in {factor} alone, so it cannot be measured")
-        numbers = {
-            name: len(task.placebos[factor].texts) if factor in task.placebos else 0 for name, task in comparing.items()
-        }
-        if len(set(numbers.values())) > 1:
-            told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
-            raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
 
     @property
     def variants(self) -> list[str]:

@@ -196,10 +196,6 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             for slug, text in options.items():
                 yield from _faults_of_slots(f"{where}, option {slug}", text, [STIMULUS])
             yield from _faults_of_template(where, task.template(cell, variant), options, [])
-    yield from _faults_of_placebos(name, task, factors, variants)
-
-
-def _faults_of_placebos(name: str, task: TaskEntry, factors: list[str], variants: list[str]) -> Iterator[str]:
     for factor, placebos in task.placebos.items():
         where = f"task {name}, placebos of {factor}"
         if factor not in factors:

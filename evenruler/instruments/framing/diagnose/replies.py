@@ -366,7 +366,15 @@ def _word(text: str, asked: Asked) -> Reading | None:
     # Two words in one are two: (s)he and s/he are she/he.
     written_out = re.sub(r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE)
     whole = asked.left_out.anywhere.sub(_NOBODY, _OF_KIN.sub(_NOBODY, written_out))
-    text = _without_denied(whole, asked)
+    # What is left without the classes that it denies.
+    kept, end, denied = [], 0, False
+    for begin, after in (found.span() for found in asked.words.anywhere.finditer(whole)):  # alternatives on their own
+        between = whole[end:begin]
+        with_it = denied and _OR_ANOTHER.fullmatch(between) is not None
+        denied = with_it or (_DENYING.search(between) is not None and not _WHOSE.match(whole, begin))
+        kept += [between, _NOBODY if denied else whole[begin:after]]
+        end = after
+    text = "".join([*kept, whole[end:]])
     # A list has lines of two classes; of lettered lines, one of no class differs too.
     lines = [(line["letter"], asked.words.first(line["text"])) for line in _LINE.finditer(text)]
     classes = {said.slugs for _, said in lines if said}
@@ -383,18 +391,6 @@ def _word(text: str, asked: Asked) -> Reading | None:
     mentions = [*asked.words.every(sentence), *_after(_SUBJECT, text, asked), *_after(_FOR, text, asked)]
     others = {slug for other in mentions if other.surface not in _PLURAL for slug in other.slugs}
     return Reading(said.slugs[0], "word") if len({*said.slugs, *_outright(text, asked), *others}) == 1 else SEVERAL
-
-
-def _without_denied(text: str, asked: Asked) -> str:
-    """A text without the classes that it denies."""
-    kept, end, denied = [], 0, False
-    for begin, after in (found.span() for found in asked.words.anywhere.finditer(text)):  # alternatives on their own
-        between = text[end:begin]
-        with_it = denied and _OR_ANOTHER.fullmatch(between) is not None
-        denied = with_it or (_DENYING.search(between) is not None and not _WHOSE.match(text, begin))
-        kept += [between, _NOBODY if denied else text[begin:after]]
-        end = after
-    return "".join([*kept, text[end:]])
 
 
 def _outright(text: str, asked: Asked) -> set[str]:

@@ -97,29 +97,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
         means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`, `verdict`.
             One that too few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
     """
-    data = _cues_and_placebos(effects, means).round(DIGITS)
-    models = in_order(effects["model"])
-    kinds = [kind for kind in DOTS if kind in set(data["kind"])]
-    data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
-    lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
-    rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5, clip=True)
-    dots = alt.Chart().mark_circle(opacity=0.85)
-    colour = alt.Color(
-        "kind:N",
-        scale=alt.Scale(domain=kinds, range=[DOTS[kind][0] for kind in kinds]),
-        legend=alt.Legend(title=None, orient="top", symbolSize=60),
-    )
-    told = ["model:N", "factor:N", "task:N", "what:N", _number("value", "APD")]
-    layers = alt.layer(
-        rule.encode(y=lane, x=_apd("APD", "low"), x2="high:Q"),
-        dots.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
-    )
-    size = _shared(effects["task"], 720), 26 * len(models)
-    return _panels(layers, data, effects["factor"], effects["task"], size=size, between={"row": 10, "column": 22})
-
-
-def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one."""
+    # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
     panel = ["model", "factor", "task"]
     cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
     enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_DRAWN
@@ -139,7 +117,25 @@ def _cues_and_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> pd.DataFra
     every = pd.MultiIndex.from_product(names, names=["factor", "task"])
     empty = every.difference(pd.MultiIndex.from_frame(found[["factor", "task"]]), sort=False)
     found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
-    return found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"])
+    data = found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
+    models = in_order(effects["model"])
+    kinds = [kind for kind in DOTS if kind in set(data["kind"])]
+    data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
+    lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
+    rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5, clip=True)
+    dots = alt.Chart().mark_circle(opacity=0.85)
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=kinds, range=[DOTS[kind][0] for kind in kinds]),
+        legend=alt.Legend(title=None, orient="top", symbolSize=60),
+    )
+    told = ["model:N", "factor:N", "task:N", "what:N", _number("value", "APD")]
+    layers = alt.layer(
+        rule.encode(y=lane, x=_apd("APD", "low"), x2="high:Q"),
+        dots.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
+    )
+    size = _shared(effects["task"], 720), 26 * len(models)
+    return _panels(layers, data, effects["factor"], effects["task"], size=size, between={"row": 10, "column": 22})
 
 
 def metrics(effects: pd.DataFrame) -> alt.FacetChart:
@@ -280,7 +276,20 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     Args:
         replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
     """
-    data = _moments(replications)
+    # One line a measure and moment; `way`: where the value goes; `placebos`: where they bring it.
+    rows = []
+    for record in replications.round(DIGITS).to_dict("records"):
+        change = record["after"] - record["before"]
+        way = "up" if change > 0 else "down" if change < 0 else "same"
+        # Placebos may be of other stimuli, and the measure of these is another.
+        same = abs(change - record["control"] - record["difference"]) < ROUNDED
+        dots = float(record["before"] + record["control"]) if same else None
+        for step, moment in enumerate(MOMENTS):
+            own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
+            row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
+            row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
+            rows.append(row | {"placebos": dots if step else None})
+    data = pd.DataFrame(rows)
     measures = in_order(data["measure"])
     base = alt.Chart().encode(
         y=alt.Y("measure:N", sort=measures, title=None).axis(labelLimit=LABELS),
@@ -316,20 +325,3 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
         placebos.encode(x=at("placebos"), color=alt.value(INK), tooltip=[_number("placebos", "after placebos")]),
     )
     return _panels(layers, data, data["model"], size=(WIDE - 160, 36 * len(measures)), between={"row": 10})
-
-
-def _moments(replications: pd.DataFrame) -> pd.DataFrame:
-    """One line a measure and moment; `way`: where the value goes; `placebos`: where they bring it."""
-    rows = []
-    for record in replications.round(DIGITS).to_dict("records"):
-        change = record["after"] - record["before"]
-        way = "up" if change > 0 else "down" if change < 0 else "same"
-        # Placebos may be of other stimuli, and the measure of these is another.
-        same = abs(change - record["control"] - record["difference"]) < ROUNDED
-        placebos = float(record["before"] + record["control"]) if same else None
-        for step, moment in enumerate(MOMENTS):
-            own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
-            row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
-            row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
-            rows.append(row | {"placebos": placebos if step else None})
-    return pd.DataFrame(rows)

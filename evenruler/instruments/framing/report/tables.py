@@ -61,7 +61,17 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`.
     """
     known = _records(figures)
-    by_chance = _by_chance(effects)
+    # By model and figure, what APD of choices comes to by chance.
+    own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
+    by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
+    over_tasks = by_task.groupby(level=["model", "factor"]).mean()
+    by_chance = {
+        **{
+            (row[0], f"{EFFECT}{row[1]}, {row[2]}"): float(row[3])
+            for row in by_task.reset_index().itertuples(index=False)
+        },
+        **{(row[0], EFFECT + row[1]): float(row[2]) for row in over_tasks.reset_index().itertuples(index=False)},
+    }
     rows = []
     for metric, model in _asked(known):
         told = list(_effects_of(source, known, metric, model))
@@ -127,20 +137,6 @@ def _beside(
         Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
         str(record["why"]) if judged else "",
     ]
-
-
-def _by_chance(effects: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """By model and figure, what APD of choices comes to by chance."""
-    own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
-    by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
-    over_tasks = by_task.groupby(level=["model", "factor"]).mean()
-    return {
-        **{
-            (row[0], f"{EFFECT}{row[1]}, {row[2]}"): float(row[3])
-            for row in by_task.reset_index().itertuples(index=False)
-        },
-        **{(row[0], EFFECT + row[1]): float(row[2]) for row in over_tasks.reset_index().itertuples(index=False)},
-    }
 
 
 def whole(figures: pd.DataFrame) -> list[Table]:

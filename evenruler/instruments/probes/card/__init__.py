@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.instruments import validity
-from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
+from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.card import harness
 from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
 from evenruler.instruments.probes.schemas import CHOSEN
+from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -19,7 +20,6 @@ PAPER = Paper("Wang and others, PMPO")
 """We know of no address of it."""
 
 UNREAD = "Likelihoods leave no text to read, so that there is no qualitative analysis: not done."
-NO_ANSWER = "Sentences have no right answer to learn by heart; a model that has read them may find them likelier."
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
@@ -39,6 +39,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         parameters = {"article": settings.article_of(evolve.start), "embedder": settings.embedder}
         parameters |= evolve.model_dump(mode="json")
     published = WORDS["published"]["evolved" if evolve else "written"].items()
+    words, named = WORDS["use"], [f"{name} ({len(words)} words)" for name, words in source.targets.items()]
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "psychometrics", "evaluation", "probes"],
@@ -55,7 +56,14 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         harness_task=harness.task_name(declaration.name),
         example=_example(tables, evolve),
         papers=[PAPER],
-        responsible=_responsible(source, evolve),
+        responsible=Responsible(
+            uses=words["uses"].format(construct=source.construct_),
+            biases=words["biases"].format(groups=", ".join(named), language=source.language),
+            social_impact=words["social_impact"],
+            personal=words["personal"].format(groups=", ".join(source.targets)),
+            made=words["evolved"].format(operator=evolve.operator, start=evolve.start) if evolve else words["filled"],
+            synthetic=True,
+        ),
         validity=answers(source, tables, plan, evidence),
     )
 
@@ -94,69 +102,33 @@ def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -
     return [*found, *(limit.format(**dict(evolve)) for limit in words["of_evolution"] if evolve)]
 
 
-def _responsible(source: ProbeSource, evolve: Evolve | None) -> Responsible:
-    words, named = WORDS["use"], [f"{name} ({len(words)} words)" for name, words in source.targets.items()]
-    return Responsible(
-        uses=words["uses"].format(construct=source.construct_),
-        biases=words["biases"].format(groups=", ".join(named), language=source.language),
-        social_impact=words["social_impact"],
-        personal=words["personal"].format(groups=", ".join(source.targets)),
-        made=words["evolved"].format(operator=evolve.operator, start=evolve.start) if evolve else words["filled"],
-        synthetic=True,
-    )
-
-
 def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
     """The eight recommendations on validity, each with what was done."""
-    groups = " and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items())
-    return Validity(
-        phenomenon=(
-            f"{with_capital(source.construct_)}, defined by what is computed: the difference in log-likelihood between "
-            f"sentences with {groups} ({source.direction}). What is left out stands under Limits."
-        ),
-        only_the_phenomenon=_only(plan, evidence),
-        representative=_representative(source, tables, evidence),
-        reuse=_reuse(tables),
-        contamination=f"{validity.PUBLIC} {NO_ANSWER}",
-        statistics=validity.tested(evidence),
-        errors=_errors(evidence),
-        construct=_construct(tables, evidence),
-    )
-
-
-def _only(plan: Plan, evidence: Evidence) -> str:
-    said = [
-        "The control of an amount is what the target words give when they are grouped in other ways.",
-        validity.judged(evidence),
-    ]
-    moved, control = (validity.by_model(evidence, "level_shift", key) for key in ("value", "control"))
-    if moved and control:
-        n = len(plan["placebos"])
-        said.append(f"A cue before the sentences shifts biases by (SD) {moved}; {n} placebo sentences by {control}.")
-    return " ".join(said)
-
-
-def _representative(source: ProbeSource, tables: Tables, evidence: Evidence) -> str:
-    targets = sum(map(len, source.targets.values()))
-    diverse = validity.by_model(evidence, "semantic_diversity").removeprefix(f"{validity.ANY_MODEL} ")
-    measured = f" Semantic diversity of a set of templates: {diverse} (0 all alike, to 1)." if diverse else ""
-    return (
-        f"{len(tables['attributes'])} attributes, {len(tables['templates'])} templates and {targets} target words give "
-        f"{len(tables['probes']):,} sentences. They were chosen; sampling from a population of sentences: not done."
-        f"{measured}"
-    )
-
-
-def _reuse(tables: Tables) -> str:
-    said = [f"Templates: {validity.by_source(tables['templates'])}."]
     attributes = tables["attributes"]
-    if labels := sorted(set(attributes["criterion_label"].dropna())):
-        exact = int((attributes["match"] == "exact").sum())
-        said.append(
-            f"The criterion ({', '.join(labels)}) was counted for other ends; it names {exact} of {len(attributes)} "
-            "attributes exactly."
-        )
-    return " ".join(said)
+    moved, beside = (validity.by_model(evidence, "level_shift", key) for key in ("value", "control"))
+    done = filled(
+        WORDS["validity"],
+        source=source,
+        tables=tables,
+        construct=with_capital(source.construct_),
+        groups=" and ".join(f"{len(own)} words for {group}" for group, own in source.targets.items()),
+        targets=sum(map(len, source.targets.values())),
+        labels=", ".join(sorted(set(attributes["criterion_label"].dropna()))),
+        exact=int((attributes["match"] == "exact").sum()),
+        placebos=plan["placebos"] if moved and beside else (),
+        moved=moved,
+        beside=beside,
+        judged=validity.judged(evidence),
+        tested=validity.tested(evidence),
+        errors=_errors(evidence),
+        diverse=validity.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} "),
+        r=validity.by_model(evidence, "r"),
+        alpha=validity.by_model(evidence, "alpha"),
+        alpha_of_regrouped=validity.by_model(evidence, "alpha", "control"),
+        by_source=validity.by_source(tables["templates"]),
+        public=validity.PUBLIC,
+    )
+    return Validity(**done)
 
 
 def _errors(evidence: Evidence) -> str:
@@ -175,16 +147,3 @@ def _errors(evidence: Evidence) -> str:
     found = f"Of {n} correlations of a template with the rest of its set, {len(odd)} may be 0 or below"
     named = f" ({', '.join(odd[:3])}{', ...' if len(odd) > 3 else ''})" if odd else ""
     return f"{found}{named}; all of them stand under Quality. {UNREAD}"
-
-
-def _construct(tables: Tables, evidence: Evidence) -> str:
-    said = []
-    if r := validity.by_model(evidence, "r"):
-        labels = ", ".join(sorted(set(tables["attributes"]["criterion_label"].dropna())))
-        said.append(f"r with the criterion ({labels}): {r}.")
-    else:
-        said.append("External criterion: none is known, so that external validity is not shown.")
-    if alpha := validity.by_model(evidence, "alpha"):
-        said.append(f"Alpha: {alpha}; of regrouped words {validity.by_model(evidence, 'alpha', 'control')}.")
-    said.append("Agreement with other tests of the same construct: not done.")
-    return " ".join(said)

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Use
-from evenruler.instruments.scaled import Scaled
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Use
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import bias
 from evenruler.measurement.shifts import of_prefixes
-from evenruler.tables import asked_units
 from evenruler.tables.schemas import BARE
 
 CELL = ["benchmark", "set", "model", "lineage", "configuration", "framing", "variant"]
@@ -87,7 +86,10 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
         return {}
     for model, own in likelihoods.groupby("model"):
         for benchmark, rows in prefixed.groupby("benchmark"):
-            asked_units(rows, "attribute", own["id"], str(model), f"sentences of {benchmark} after prefixes")
+            scored = rows["id"].isin(own["id"])
+            asked = rows["attribute"].isin(rows.loc[scored, "attribute"])
+            if lacking := int((asked & ~scored).sum()) if scored.any() else len(rows):
+                raise ValueError(f"{model}: {lacking} sentences of {benchmark} after prefixes have no score")
     bare = prefixed.drop_duplicates("bare_id").assign(id=lambda rows: rows["bare_id"], framing=BARE)
     found: dict[Cell, dict[str, Cube]] = {}
     for cell, cube in cubes(pd.concat([prefixed, bare]), likelihoods):

@@ -103,7 +103,10 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
         return None, NO_TEXT
     if wish.word is None or "{" in text:
         return text, None
-    word = _other_word(text, wish.word.word)
+    # The first entry of a list that is a word, and another one; the first word where all are forms of the same.
+    entries = [entry.strip(" .!\"'") for entry in re.split(r"[,;/]", text)]
+    found = [entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)]
+    word = next((other for other in found if _stem(other) != _stem(wish.word.word)), found[0] if found else None)
     return (replaced(wish.parent.text, wish.word.begin, wish.word.word, word), None) if word else (None, NO_WORD)
 
 
@@ -148,13 +151,6 @@ def _bare(line: str) -> str:
     if quoted := _QUOTED.match(line):
         line = quoted[1] or quoted[2] or ""
     return line.strip()
-
-
-def _other_word(text: str, word: str) -> str | None:
-    """The first entry of a list that is a word, and another one; the first word where all are forms of the same."""
-    entries = [entry.strip(" .!\"'") for entry in re.split(r"[,;/]", text)]
-    found = [entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)]
-    return next((other for other in found if _stem(other) != _stem(word)), found[0] if found else None)
 
 
 def _shape(text: str, parent: str, max_words: int) -> str | None:

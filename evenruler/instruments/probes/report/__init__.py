@@ -68,11 +68,8 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
         pictures.append(_picture("curve", charts.curve(here["curve"])))
     if here["shifts"]["level_in_sd"].notna().any():
         pictures.append(_picture("shifts", charts.shifts(here["shifts"])))
-    return Section(title, text, [*pictures, _items(here["items"])], domain)
-
-
-def _items(items: pd.DataFrame) -> Table:
-    """How every template goes with the rest of its set."""
+    # How every template goes with the rest of its set.
+    items = here["items"]
     models = sorted(items["model"].unique())
     rows: list[list[str | Cell]] = []
     for (control, template), own in items.groupby(["control", "template"], sort=True):
@@ -83,7 +80,7 @@ def _items(items: pd.DataFrame) -> Table:
             turned = not control and item["high"] < 0
             cells.append(Cell("none" if missing(value) else f"{number(value)}{ends}", "poor" if turned else None))
         rows.append(cells)
-    return Table(["template", *models], rows, **WORDS["tables"]["items"])
+    return Section(title, text, [*pictures, Table(["template", *models], rows, **WORDS["tables"]["items"])], domain)
 
 
 COMPARED = {

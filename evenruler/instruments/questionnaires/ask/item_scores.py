@@ -248,7 +248,14 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     prompts, items = own["prompts"], own["items"]
     settings = {name: Scoring(plan["temperature"], plan["three_way"])}
     require_whole(prompts, items)
-    answered = long_answers(answers, subject)
+    # Answers to prompts, a row a measure, with `framing` as of bare ones.
+    entailment, likelihoods = answers["entailment"], answers["likelihoods"]
+    state = ["id", "configuration", *STAGE]
+    found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
+    found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
+    rows = stacked(found)
+    kind = rows["configuration"].map(KINDS)
+    answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
     known = bare["id"].isin(tables["prompts"]["id"])
     asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
@@ -268,17 +275,6 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }
-
-
-def long_answers(answers: Tables, subject: Subject) -> pd.DataFrame:
-    """Answers to prompts, a row a measure, with `framing` as of bare ones."""
-    entailment, likelihoods = answers["entailment"], answers["likelihoods"]
-    state = ["id", "configuration", *STAGE]
-    found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
-    found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
-    rows = stacked(found)
-    kind = rows["configuration"].map(KINDS)
-    return rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
 
 
 def _prefixed(

@@ -102,12 +102,6 @@ def pairs_of(plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(plan["accuracy"]["pairs"], columns=["set", "label", "premise", "hypothesis"])
 
 
-def judged_pairs(plan: Plan) -> pd.DataFrame:
-    """Those that accuracy is judged by."""
-    pairs = pairs_of(plan)
-    return pairs[pairs["set"] == MNLI]
-
-
 def sides_of(pairs: pd.DataFrame) -> dict[str, list[str]]:
     """What is asked of the pairs."""
     return {side: pairs[side].tolist() for side in ("premise", "hypothesis")}
@@ -158,7 +152,9 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
     """
     here: dict[str, Any] = {"corpus": state.corpus, "fit": state.fit, "epoch": state.epoch}
     if subject.can("entail"):
-        pairs = judged_pairs(plan).head(plan["adapted_pairs"])
+        # Those that accuracy is judged by.
+        pairs = pairs_of(plan)
+        pairs = pairs[pairs["set"] == MNLI].head(plan["adapted_pairs"])
         rows = pairs[["label"]].assign(**here, pair=range(len(pairs)))
         yield Request("pairs", "entail", rows, sides_of(pairs), state=state)
     if subject.chats and subject.can("generate"):

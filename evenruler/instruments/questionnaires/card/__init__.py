@@ -18,6 +18,7 @@ from evenruler.instruments.questionnaires.declare import (
     of_those,
 )
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
+from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -37,6 +38,25 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     shown = prompts.loc[~prompts["twin"] & (prompts["polarity"] == "source"), "id"].tolist()
     weights = {word: level.weight for level in source.responses.levels for word in level.words}
     words, of = WORDS["use"], {"construct": source.construct_, "language": source.language}
+    original, bar, told = dict(source.original), plan["accuracy"]["bar"], WORDS["validity"]
+    scales = f", with the subscales {', '.join(source.subscales)}" if source.subscales else ""
+    only = [told["twinned"].format(n=len(source.twins)) if source.twins else told["untwinned"]]
+    accurate = {
+        model: figures["accuracy"]["low"] > bar  # the same in all parts
+        for models in evidence.values()
+        for model, figures in models.items()
+        if figures.get("accuracy", {}).get("low") is not None
+    }
+    if accurate:
+        only.append(told["accurate"].format(bar=bar, able=sum(accurate.values()), n=len(accurate)))
+    wording = "in its own wording" if source.original.wording == "held" else "in a paraphrase"
+    reuse = [told["reuse"].format(**{**original, "wording": wording})]
+    for name, what in (("similarity", "the original"), ("similarity_to_paraphrase", "the paraphrase")):
+        if near := validity.by_model(evidence, name).removeprefix(f"{OF_ANY_MODEL} "):
+            reuse.append(f"Mean cosine of prompts with {what}: {near}.")
+    errors = "Not done: no model was asked."
+    if apart := validity.by_model(evidence, "silhouette"):
+        errors = told["errors"].format(apart=apart, order=validity.by_model(evidence, "intensifier_order"))
     return Card(
         task_categories=["text-classification"],
         tags=["psychometrics", "natural-language-inference", "questionnaire", "evaluation"],
@@ -60,7 +80,18 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         responsible=Responsible(
             **{name: told.format(original=source.original.name, **of) for name, told in words.items()}, synthetic=True
         ),
-        validity=_validity(source, tables, plan, evidence),
+        validity=Validity(
+            phenomenon=told["phenomenon"].format(construct=with_capital(source.construct_), scales=scales, **original),
+            only_the_phenomenon=" ".join([*only, validity.judged(evidence)]),
+            representative=told["representative"].format(
+                items=len(source.items), terms=len(tables["terms"]), prompts=len(tables["prompts"])
+            ),
+            reuse=" ".join(reuse),
+            contamination=f"{validity.PUBLIC} {told['contamination']}",
+            statistics=validity.tested(evidence),
+            errors=errors,
+            construct=" ".join(_construct(evidence)),
+        ),
         withheld=withheld(source, declaration.name),
     )
 
@@ -95,44 +126,9 @@ def withheld(source: QuestionnaireSource, slug: str) -> str | None:
     return None if held else str(WORDS["withheld"]).format(slug=slug, **dict(source.original))
 
 
-def _validity(source: Source, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
-    """The eight recommendations, each with what was done."""
-    original, bar, words = dict(source.original), plan["accuracy"]["bar"], WORDS["validity"]
-    scales = f", with the subscales {', '.join(source.subscales)}" if source.subscales else ""
-    only = [words["twinned"].format(n=len(source.twins)) if source.twins else words["untwinned"]]
-    accurate = {
-        model: figures["accuracy"]["low"] > bar  # the same in all parts
-        for models in evidence.values()
-        for model, figures in models.items()
-        if figures.get("accuracy", {}).get("low") is not None
-    }
-    if accurate:
-        only.append(words["accurate"].format(bar=bar, able=sum(accurate.values()), n=len(accurate)))
-    wording = "in its own wording" if source.original.wording == "held" else "in a paraphrase"
-    reuse = [words["reuse"].format(**{**original, "wording": wording})]
-    for name, what in (("similarity", "the original"), ("similarity_to_paraphrase", "the paraphrase")):
-        if near := validity.by_model(evidence, name).removeprefix(f"{validity.ANY_MODEL} "):
-            reuse.append(f"Mean cosine of prompts with {what}: {near}.")
-    errors = "Not done: no model was asked."
-    if apart := validity.by_model(evidence, "silhouette"):
-        errors = words["errors"].format(apart=apart, order=validity.by_model(evidence, "intensifier_order"))
-    return Validity(
-        phenomenon=words["phenomenon"].format(construct=with_capital(source.construct_), scales=scales, **original),
-        only_the_phenomenon=" ".join([*only, validity.judged(evidence)]),
-        representative=words["representative"].format(
-            items=len(source.items), terms=len(tables["terms"]), prompts=len(tables["prompts"])
-        ),
-        reuse=" ".join(reuse),
-        contamination=f"{validity.PUBLIC} {words['contamination']}",
-        statistics=validity.tested(evidence),
-        errors=errors,
-        construct=" ".join(_construct(evidence)),
-    )
-
-
 def _construct(evidence: Evidence) -> Iterator[str]:
     """Whether the scale is one and goes with others, over models, or why that is not known; and what moves it."""
-    figures = evidence.get("all", {}).get(validity.ANY_MODEL, {})
+    figures = evidence.get("all", {}).get(OF_ANY_MODEL, {})
     reasons: dict[str, list[str]] = {}
     for name, record in figures.items():
         if not name.startswith(("alpha", RHO)):

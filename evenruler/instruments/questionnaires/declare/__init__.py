@@ -1,13 +1,12 @@
 """What users write of questionnaires: settings, source, response scale and corpora."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Use
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Use, at_scale
 from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
@@ -18,7 +17,6 @@ from evenruler.instruments.questionnaires.declare.shared import (
     load_pairs,
 )
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
-from evenruler.instruments.scaled import Scaled, at_scale
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml
 
@@ -191,19 +189,10 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
-    _require_in_place(corpora, path.parent, shared / "corpora")
-    shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
-    return Source.model_validate({**written.model_dump(by_alias=True), **shares})
-
-
-def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model answers questionnaires."""
-    return catalogue.entails(model)
-
-
-def _require_in_place(corpora: Mapping[str, CorpusSource], questionnaires: Path, folder: Path) -> None:
-    """Corpora expect something of questionnaires that there are; a control stands beside each intervention, at most."""
-    known, taken = {path.stem for path in questionnaires.glob("*.yaml")}, set[str]()
+    # Corpora expect something of questionnaires that there are; a control stands beside each intervention, at
+    # most.
+    folder = shared / "corpora"
+    known, taken = {path.stem for path in path.parent.glob("*.yaml")}, set[str]()
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
     for name, corpus in corpora.items():
         for questionnaire in corpus.expect:
@@ -220,3 +209,10 @@ def _require_in_place(corpora: Mapping[str, CorpusSource], questionnaires: Path,
         if to in taken:
             raise UserError(f"{to!r} has another control", where=where, remedy="keep one under `corpora`")
         taken.add(to)
+    shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
+    return Source.model_validate({**written.model_dump(by_alias=True), **shares})
+
+
+def takes(catalogue: Catalogue, model: str) -> bool:
+    """Whether a model answers questionnaires."""
+    return catalogue.entails(model)

@@ -50,15 +50,13 @@ def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
         *(_scores(name, source, tables) for name, source in declared.items()),
         *_scatter(tables),
     ]
-    parts: dict[str, list[Table | Picture]] = {
-        "models": [_population(tables["population"], tables["accuracy"])],
-        "scores": scores,
-        "items": [_items(tables), _heat_maps(declared, tables)],
+    templates = {
+        _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
+        for name, source in declared.items()
+        for slug, item in source.items.items()
     }
-    return [Section(**WORDS["sections"][name], parts=own) for name, own in parts.items()]
-
-
-def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
+    chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
+    accuracy = tables["accuracy"]
     known = {(row["model"], row["configuration"], row["set"]): row for row in accuracy.to_dict("records")}
     sets = {MNLI: "MNLI"} | {name: str(name) for name in sorted(set(accuracy["set"]) - {MNLI})}
     rows: list[list[str | Cell]] = [
@@ -68,10 +66,15 @@ def _population(population: pd.DataFrame, accuracy: pd.DataFrame) -> Table:
             *(_accuracy(known.get((record["model"], record["configuration"], name))) for name in sets),
             Cell(str(record["standing"]), "good" if record["member"] else "poor"),
         ]
-        for record in population.to_dict("records")
+        for record in tables["population"].to_dict("records")
     ]
     measured = [f"accuracy, {name} pairs" for name in sets.values()]
-    return Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)
+    parts: dict[str, list[Table | Picture]] = {
+        "models": [Table(["model", "kind", "lineage", "answers by", "bar", *measured, "standing"], rows)],
+        "scores": scores,
+        "items": [_items(tables), Picture(**WORDS["pictures"]["heat_maps"], chart=chart)],
+    }
+    return [Section(**WORDS["sections"][name], parts=own) for name, own in parts.items()]
 
 
 def _accuracy(record: Mapping[Any, Any] | None) -> str:
@@ -183,7 +186,13 @@ def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
 
 def _items(tables: Tables) -> Table:
     """A row an item, those that need work first."""
-    quality, models, ranges = tables["quality"], _models(tables), _ranges(tables["items"])
+    # By questionnaire and item, and then by model: the least and the greatest PSS, in words.
+    items = tables["items"]
+    found: dict[tuple[Any, Any], dict[str, str]] = {}
+    for model, row in zip(called(items), items.to_dict("records"), strict=True):
+        own = found.setdefault((row["questionnaire"], row["item"]), {})
+        own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
+    quality, models, ranges = tables["quality"], _models(tables), found
     counts = set(called(tables["population"][tables["population"]["member"]]))
     content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
     judged = [model for model in models if model in set(quality["model"].dropna())]
@@ -210,15 +219,6 @@ def _items(tables: Tables) -> Table:
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
 
 
-def _ranges(items: pd.DataFrame) -> dict[tuple[Any, Any], dict[str, str]]:
-    """By questionnaire and item, and then by model: the least and the greatest PSS, in words."""
-    found: dict[tuple[Any, Any], dict[str, str]] = {}
-    for model, row in zip(called(items), items.to_dict("records"), strict=True):
-        own = found.setdefault((row["questionnaire"], row["item"]), {})
-        own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
-    return found
-
-
 def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
     """A figure of an item with its traffic light, in words as well; of a model, with the range of its PSS."""
     if missing(record["value"]):
@@ -230,16 +230,6 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
         return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
     paraphrased = record["measure"] == "similarity_to_paraphrase"
     return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
-
-
-def _heat_maps(declared: Declared, tables: Tables) -> Picture:
-    templates = {
-        _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
-        for name, source in declared.items()
-        for slug, item in source.items.items()
-    }
-    chart = charts.heat_maps(_in_words(declared, tables["cells"], _models(tables)), templates)
-    return Picture(**WORDS["pictures"]["heat_maps"], chart=chart)
 
 
 def _label(questionnaire: object, item: object) -> str:

@@ -155,7 +155,15 @@ def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatC
         chosen = (differences["model"] == model) & (differences["intervention"] == intervention)
         panels: alt.FacetChart | alt.HConcatChart = _courses(own)
         if chosen.any():
-            panels = alt.hconcat(panels, _differences(differences[chosen]), spacing=32)
+            table = differences[chosen][["questionnaire", "value", "low", "high", "n"]].round(DIGITS)
+            base = alt.Chart(table).encode(y=alt.Y("questionnaire:N", title=None))
+            words = (("value", "difference"), ("low", "interval from"), ("high", "to"), ("n", "fits"))
+            tooltip = ["questionnaire:N", *(alt.Tooltip(f"{field}:Q", title=title) for field, title in words)]
+            bar = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="intervention less control"), x2="high:Q")
+            point = base.mark_circle(size=60, opacity=1).encode(x="value:Q", tooltip=tooltip)
+            zero = alt.Chart(table[:1]).mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x=alt.datum(0))
+            chart: alt.LayerChart = (zero + bar + point).properties(width=PANEL, height=150)
+            panels = alt.hconcat(panels, chart, spacing=32)
         rows.append(panels.properties(title=alt.TitleParams(f"{model}: {intervention}", anchor="start")))
     return alt.vconcat(*rows, spacing=24)
 
@@ -185,15 +193,3 @@ def _courses(lines: pd.DataFrame) -> alt.FacetChart:
         )
     )
     return panels
-
-
-def _differences(differences: pd.DataFrame) -> alt.LayerChart:
-    table = differences[["questionnaire", "value", "low", "high", "n"]].round(DIGITS)
-    base = alt.Chart(table).encode(y=alt.Y("questionnaire:N", title=None))
-    words = (("value", "difference"), ("low", "interval from"), ("high", "to"), ("n", "fits"))
-    tooltip = ["questionnaire:N", *(alt.Tooltip(f"{field}:Q", title=title) for field, title in words)]
-    bar = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="intervention less control"), x2="high:Q")
-    point = base.mark_circle(size=60, opacity=1).encode(x="value:Q", tooltip=tooltip)
-    zero = alt.Chart(table[:1]).mark_rule(strokeDash=[4, 3], opacity=0.6).encode(x=alt.datum(0))
-    chart: alt.LayerChart = (zero + bar + point).properties(width=PANEL, height=150)
-    return chart

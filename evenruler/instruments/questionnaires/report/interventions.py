@@ -26,20 +26,6 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
     """How scores move when a model is adapted to a corpus."""
     figures, course = tables["figures"], tables["course"]
     controls = {corpus.matched.to: name for name, corpus in corpora.items() if corpus.matched is not None}
-    parts: list[Table | Picture] = [
-        _courses(corpora, controls, tables),
-        *(_moved(name, corpora, controls.get(name), figures) for name in _interventions(corpora)),
-        *_course(course[course["measure"].isin(MEASURES)]),
-        *_replies(course[course["measure"] == "reply"]),
-    ]
-    return [Section(**WORDS["sections"]["interventions"], parts=parts)]
-
-
-def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
-    return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
-
-
-def _courses(corpora: Mapping[str, CorpusSource], controls: Mapping[str, str], tables: Tables) -> Picture:
     ways = {
         name: [f"{scale} {'stays' if way == 'none' else way}" for scale, way in corpora[name].expect.items()]
         for name in _interventions(corpora)
@@ -51,12 +37,22 @@ def _courses(corpora: Mapping[str, CorpusSource], controls: Mapping[str, str], t
         intervention=named_alike["corpus"].map(beside),
         role=named_alike["corpus"].map({name: corpus.role for name, corpus in corpora.items()}),
     )
-    figures = tables["figures"]
-    moved = figures[figures["figure"].str.startswith(MOVED) & figures["model"].notna()].dropna(subset=["low", "value"])
+    own = tables["figures"]
+    moved = own[own["figure"].str.startswith(MOVED) & own["model"].notna()].dropna(subset=["low", "value"])
     differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
     words = WORDS["pictures"]["courses"]
     chart = charts.trajectories(lines, differences)
-    return Picture(words["title"], words["caption"].format(expected=expected), chart)
+    parts: list[Table | Picture] = [
+        Picture(words["title"], words["caption"].format(expected=expected), chart),
+        *(_moved(name, corpora, controls.get(name), figures) for name in _interventions(corpora)),
+        *_course(course[course["measure"].isin(MEASURES)]),
+        *_replies(course[course["measure"] == "reply"]),
+    ]
+    return [Section(**WORDS["sections"]["interventions"], parts=parts)]
+
+
+def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
+    return [name for name, corpus in corpora.items() if corpus.role == "intervention"]
 
 
 def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:

@@ -22,7 +22,7 @@ from evenruler.instruments.questionnaires.declare.source import (
 )
 from evenruler.models.declared import Catalogue
 from evenruler.tables import table_of
-from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.ids import carried, once, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text import fill
 
@@ -123,27 +123,8 @@ def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translate
     Returns:
         Rows of the four tables.
     """
-    prompts: list[Row] = []
-    rejected: list[Row] = []
-    seen: dict[tuple[str, str], str] = {}
-    for row in _prompts(name, source, scale):
-        first = seen.setdefault((row["premise"], row["hypothesis"]), row["id"])
-        if first == row["id"]:
-            prompts.append(row)
-        else:
-            rejected.append({**row, "reason": f"same prompt as {first}"})
+    prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
     return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
-
-
-def _common(source: QuestionnaireSource, row: str, *content: object) -> Row:
-    return {
-        "id": row,
-        "content_sha256": content_sha256(*content),
-        "variant": VARIANT,
-        "framing": BARE,
-        "source": source.source,
-        "licence": source.licence,
-    }
 
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
@@ -151,8 +132,9 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         # The whole question: what the questionnaire begins every item with, and the item.
         original = " ".join(filter(None, (source.original.stem, item.original))) if asked is item else None
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
+        own = row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked))
         yield {
-            **_common(source, row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked)), *content),
+            **carried(own, source, *content, variant=VARIANT),
             **(_rights(source) if asked is item else {}),
             "item": slug,
             "twin": asked is not item,
@@ -187,7 +169,7 @@ def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         for term, word, polarity in _words(asked):
             own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **_twin_of(item, asked))
             yield {
-                **_common(source, own, word, polarity),
+                **carried(own, source, word, polarity, variant=VARIANT),
                 "item": slug,
                 "twin": asked is not item,
                 "term": term,
@@ -212,7 +194,7 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
                     identity = prompt_id(name, slug, term, intensifier, BARE, **_twin_of(item, asked))
                     yield {
-                        **_common(source, identity, *content),
+                        **carried(identity, source, *content, variant=VARIANT),
                         "questionnaire": name,
                         "subscale": item.subscale,
                         "item": slug,

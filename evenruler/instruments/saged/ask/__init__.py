@@ -41,29 +41,20 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
-        return _of_subject(asked_of(tables, plan, subject), plan)
+        asked = asked_of(tables, plan, subject)
+        if asked.empty:
+            return []
+        inputs = {
+            "prompt": asked["text"].tolist(),
+            "seed": asked["seed"].tolist(),
+            "system": [system or None for system in asked["system"]],
+        }
+        rows = asked.drop(columns=["system", "text", "seed"])
+        return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
     prompts, generations = _replies(tables, plan, answers, subject)
     masked = replies_of(prompts, generations, names_of(tables["prompts"]), plan["language"])
-    return _of_tools(plan, answers, [masked, baselines_of(prompts, generations, plan["language"])])
-
-
-def _of_subject(asked: pd.DataFrame, plan: Plan) -> list[Request]:
-    if asked.empty:
-        return []
-    inputs = {
-        "prompt": asked["text"].tolist(),
-        "seed": asked["seed"].tolist(),
-        "system": [system or None for system in asked["system"]],
-    }
-    rows = asked.drop(columns=["system", "text", "seed"])
-    return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
-
-
-def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Request]:
-    """Each tool is asked about each distinct text once, whatever features name it.
-
-    `read`: replies beside baselines; and the baselines with their names, which embedders do not read.
-    """
+    # Each tool is asked about each distinct text once, whatever features name it.
+    read = [masked, baselines_of(prompts, generations, plan["language"])]
     found = []
     for operation, by in dict.fromkeys(tools_of(plan)):
         own = [
@@ -79,9 +70,9 @@ def _of_tools(plan: Plan, answers: Tables, read: Sequence[Replies]) -> list[Requ
             rows = _rows(by, "text", texts)
             found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
         if operation == "generate" and "scored" not in answers:
-            prompts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
+            texts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
             settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
-            found.append(Request("scored", "generate", _rows(by, "prompt", prompts), {"prompt": prompts}, settings, by))
+            found.append(Request("scored", "generate", _rows(by, "prompt", texts), {"prompt": texts}, settings, by))
     return [request for request in found if len(request.rows)]
 
 
@@ -140,7 +131,20 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
-    return prompts, _generations(answers["replies"], subject, plan["language"])
+    # Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty or in another language.
+    replies = answers["replies"]
+    said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
+    distinct = list(dict.fromkeys(text for text in said if text is not None))
+    foreign = dict(zip(distinct, in_another(distinct, plan["language"]), strict=True))
+    found = replies.drop(columns="reply").assign(
+        model=subject.name,
+        lineage=subject.lineage,
+        generation=pd.array(said, dtype="str"),
+        refusal=[text is not None and is_refusal(text) for text in said],
+        empty=[text is not None and is_empty(text) for text in said],
+        other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
+    )
+    return prompts, found[list(schemas.GENERATIONS.names)]
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
@@ -156,19 +160,3 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
         for kind, own, root, baseline in rows
     ]
     return pd.Series(parts, index=prompts.index, dtype="str")
-
-
-def _generations(replies: pd.DataFrame, subject: Subject, language: str) -> pd.DataFrame:
-    """Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty or in another language."""
-    said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
-    distinct = list(dict.fromkeys(text for text in said if text is not None))
-    foreign = dict(zip(distinct, in_another(distinct, language), strict=True))
-    found = replies.drop(columns="reply").assign(
-        model=subject.name,
-        lineage=subject.lineage,
-        generation=pd.array(said, dtype="str"),
-        refusal=[text is not None and is_refusal(text) for text in said],
-        empty=[text is not None and is_empty(text) for text in said],
-        other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
-    )
-    return found[list(schemas.GENERATIONS.names)]

@@ -106,7 +106,11 @@ def extract(
     columns, topics = _Columns(), []
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
-        _note_missing(name, found.columns)
+        reasons = np.concatenate([column.reason for column in found.columns] or [np.array([], dtype=str)])
+        listed, counts = np.unique(reasons[reasons != ""], return_counts=True)
+        if len(listed):
+            told = ", ".join(f"{reason} ({n})" for reason, n in zip(listed, counts, strict=True))
+            note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
         for column in found.columns:
             columns.add(column)
         topics += found.topics
@@ -203,11 +207,3 @@ class _Columns:
             found[name] = pd.Categorical(replies.frame[name]).take(rows)
         found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
         return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)
-
-
-def _note_missing(name: str, columns: Sequence[Column]) -> None:
-    reasons = np.concatenate([column.reason for column in columns] or [np.array([], dtype=str)])
-    listed, counts = np.unique(reasons[reasons != ""], return_counts=True)
-    if len(listed):
-        told = ", ".join(f"{reason} ({n})" for reason, n in zip(listed, counts, strict=True))
-        note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")

@@ -28,6 +28,13 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         name=declaration.name,
         folder=f"benchmarks/{declaration.benchmark}",
     )
+    concepts = ", ".join(concept.name for concept in source.concepts.values())
+    how, words = source.assemble, _WORDS["made"]
+    made = [words["model"].format(model=how.model) if how.model else words[how.method]]
+    if source.branch:
+        made.append(words["branched"])
+        if source.branch.are_found and source.find and source.find.replacements:
+            made.append(words["found"].format(model=source.find.replacements.model))
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
@@ -48,7 +55,16 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         quality=headings(plan),
         example=_example(prompts),
         papers=[PAPER],
-        responsible=_responsible(source, settings),
+        responsible=Responsible(
+            uses=_WORDS["uses"].format(construct=source.construct_),
+            biases=_WORDS["biases"].format(
+                n=len(source.concepts), concepts=concepts, source=source.source, language=source.language
+            ),
+            social_impact=_WORDS["social_impact"],
+            personal=_WORDS["personal"][settings.text].format(concepts=concepts),
+            made=" ".join(made),
+            synthetic=bool(source.branch or how.method == "question"),
+        ),
         validity=_answers(source, settings, tables, plan, evidence),
         withheld=how_to_get if settings.of_others else None,
     )
@@ -75,27 +91,6 @@ def _example(prompts: pd.DataFrame) -> Example | None:
     rows = prompts[~prompts["is_root"]]
     row = (prompts if rows.empty else rows).iloc[0]
     return Example(row["id"], _WORDS["example"]["root" if row["is_root"] else "branched"])
-
-
-def _responsible(source: Source, settings: Settings) -> Responsible:
-    """Uses, biases, impact, personal data, and what no person wrote."""
-    concepts = ", ".join(concept.name for concept in source.concepts.values())
-    how, words = source.assemble, _WORDS["made"]
-    made = [words["model"].format(model=how.model) if how.model else words[how.method]]
-    if source.branch:
-        made.append(words["branched"])
-        if source.branch.are_found and source.find and source.find.replacements:
-            made.append(words["found"].format(model=source.find.replacements.model))
-    return Responsible(
-        uses=_WORDS["uses"].format(construct=source.construct_),
-        biases=_WORDS["biases"].format(
-            n=len(source.concepts), concepts=concepts, source=source.source, language=source.language
-        ),
-        social_impact=_WORDS["social_impact"],
-        personal=_WORDS["personal"][settings.text].format(concepts=concepts),
-        made=" ".join(made),
-        synthetic=bool(source.branch or how.method == "question"),
-    )
 
 
 def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:

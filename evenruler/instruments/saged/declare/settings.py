@@ -7,11 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Use
+from evenruler.instruments.instrument import BaseSettings, Scaled, Use, at_scale
 from evenruler.instruments.saged.declare.finding import FOUND
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
-from evenruler.instruments.scaled import Scaled, at_scale
-from evenruler.models.operations import Operation
+from evenruler.models.declared import Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 
 SCORED = ("{GENERATION}", "{BASELINE}")

@@ -211,8 +211,15 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         if "summaries" in record.found
         for feature in record.found["summaries"]["feature"].unique()
     ]
+    # Roles of each model, and models of each domain.
+    of_domains: dict[str, list[pd.DataFrame]] = {}
+    for record in records:
+        if "by_prompt" in record.found:
+            of_domains.setdefault(record.instrument, []).append(record.found["by_prompt"])
+    roles = [record.found["roles"] for record in records if "roles" in record.found]
+    models = [between.between("model", pd.concat(own), resampling.seed) for own in of_domains.values()]
     return {
-        "between": _between(records, resampling.seed),
+        "between": between.adjusted([*roles, *models]),
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(ignore_index=True),
@@ -231,17 +238,6 @@ def evidence(tables: Tables) -> dict[str, Any]:
     of_part = found["part"].str.split(", ").str[-1]
     kept = [key not in of_clusters for key in zip(found["benchmark"], of_part, strict=True)]
     return as_metrics(found[kept], "part")
-
-
-def _between(records: Sequence[Record], seed: int) -> pd.DataFrame:
-    """Roles of each model, and models of each domain."""
-    of_domains: dict[str, list[pd.DataFrame]] = {}
-    for record in records:
-        if "by_prompt" in record.found:
-            of_domains.setdefault(record.instrument, []).append(record.found["by_prompt"])
-    roles = [record.found["roles"] for record in records if "roles" in record.found]
-    models = [between.between("model", pd.concat(own), seed) for own in of_domains.values()]
-    return between.adjusted([*roles, *models])
 
 
 def _joined(records: Sequence[Record], name: str, schema: pa.Schema) -> pd.DataFrame:

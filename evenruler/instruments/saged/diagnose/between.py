@@ -146,7 +146,17 @@ def compared(first: Floats, second: Floats, seed: int, level: float = 0.95) -> l
     swaps = np.random.default_rng(seed).random((SWAPS, len(x))) < 0.5
     own = (_variance(x), _variance(y), _variance(x - y))
     spread, pattern = own[0] - own[1], own[2]
-    swapped = _swapped(x, y, swaps)
+    # [draws] difference of the variances, and variance of the differences, with sides swapped.
+    n = (~np.isnan(x)).sum(axis=0)
+    a, b = np.nan_to_num(x), np.nan_to_num(y)
+    turned = swaps.astype(np.float64)
+    sums = [own.sum(axis=0) + turned @ (other - own) for own, other in ((a, b), (b, a))]
+    squares = [(own**2).sum(axis=0) + turned @ (other**2 - own**2) for own, other in ((a, b), (b, a))]
+    one, other = (_variances(s, q, n) for s, q in zip(sums, squares, strict=True))
+    off = a - b
+    signed = off.sum(axis=0) - 2 * turned @ off
+    every = np.broadcast_to((off**2).sum(axis=0), signed.shape)
+    swapped = one - other, _variances(signed, every, n)
     p = (_p(abs(spread), np.abs(swapped[0])), _p(pattern, swapped[1]))
     sd = [float(np.sqrt(max(each, 0.0))) for each in own]
     return [_level(first, second, level), Compared(SPREAD, sd[0] - sd[1], p[0]), Compared(PATTERN, sd[2], p[1])]
@@ -177,20 +187,6 @@ def _variances(sums: Floats, squares: Floats, n: NDArray[np.intp]) -> Floats:
     noise = (squares - sums * mean) / np.maximum(n - 1, 1) / n
     found: Floats = mean.var(axis=1, ddof=1) - noise.mean(axis=1)
     return found
-
-
-def _swapped(x: Floats, y: Floats, swaps: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """[draws] difference of the variances, and variance of the differences, with sides swapped."""
-    n = (~np.isnan(x)).sum(axis=0)
-    a, b = np.nan_to_num(x), np.nan_to_num(y)
-    turned = swaps.astype(np.float64)
-    sums = [own.sum(axis=0) + turned @ (other - own) for own, other in ((a, b), (b, a))]
-    squares = [(own**2).sum(axis=0) + turned @ (other**2 - own**2) for own, other in ((a, b), (b, a))]
-    first, second = (_variances(s, q, n) for s, q in zip(sums, squares, strict=True))
-    off = a - b
-    signed = off.sum(axis=0) - 2 * turned @ off
-    every = np.broadcast_to((off**2).sum(axis=0), signed.shape)
-    return first - second, _variances(signed, every, n)
 
 
 def _p(found: float, drawn: Floats) -> float:

@@ -53,10 +53,37 @@ def plausible_truths(summaries: Floats, resampled: Floats, inflation: float = 1.
     there = ~np.isnan(summaries)
     groups = there.sum(axis=0)
     centre = np.where(there, summaries, 0).sum(axis=0) / np.maximum(groups, 1)
-    noise, common = _noise(resampled, there[:, None] & ~np.isnan(resampled), inflation)
+    # What resamples deviate by: each group beside the others [groups, draws, series], and all of them [draws,
+    # series].
+    known = there[:, None] & ~np.isnan(resampled)
+    filled = np.where(known, resampled, 0)
+    noise: Floats = (filled - (filled.sum(axis=1) / np.maximum(known.sum(axis=1), 1))[:, None]) * inflation
+    np.copyto(noise, 0, where=~known)
+    common: Floats = noise.sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    noise -= common
+    np.copyto(noise, 0, where=~known)
     error = np.sqrt(ratio(np.einsum("gds,gds->s", noise, noise) / resampled.shape[1], groups - 1.0))
     usable = np.where(error > 0, error, np.inf)
-    spread, low, means = _picked((summaries - centre) / usable, groups, resampled.shape[1])
+    # A spread, the size of the low clump (0: there is one clump) and the means of both, each [draws, series].
+    deviations = (summaries - centre) / usable
+    draws = resampled.shape[1]
+    low = np.arange(len(deviations))[:, None]
+    high = groups - low
+    ordered = np.nan_to_num(np.sort(deviations, axis=0))
+    sums = np.cumsum(ordered, axis=0) - ordered
+    rest = ordered.sum(axis=0) - sums
+    means = sums / np.maximum(low, 1), rest / np.maximum(high, 1)
+    within = np.maximum((ordered**2).sum(axis=0) - sums * means[0] - rest * means[1], 0)
+    log = _log_plausible(low, high, within, means[1] - means[0]).reshape(-1, len(groups))
+    share = np.cumsum(np.exp(log - log.max(axis=0)), axis=0).T
+    share /= share[:, -1:]
+    # All series in one search: those of each are one above those of the last.
+    series = np.arange(len(groups))[:, None]
+    wanted = (np.arange(draws) + 0.5) / draws
+    place = np.searchsorted((share + series).ravel(), (wanted + series).ravel()).reshape(-1, draws)
+    spread, split = np.divmod((place - share.shape[1] * series).T, len(deviations))
+    chosen = tuple(np.take_along_axis(each, split, axis=0) for each in means)
+    spread, low, means = _SPREADS[spread], split, (chosen[0], chosen[1])
     # Without noise there is nothing to take off.
     kept = np.where(error > 0, spread**2 / (1 + spread**2), 1.0)
     root = np.sqrt(kept)
@@ -76,46 +103,6 @@ def plausible_truths(summaries: Floats, resampled: Floats, inflation: float = 1.
     np.clip(found, *ends, out=found)
     np.copyto(found, np.nan, where=np.isnan(resampled))
     return found
-
-
-def _noise(resampled: Floats, there: NDArray[np.bool_], inflation: float) -> tuple[Floats, Floats]:
-    """What resamples deviate by: each group beside the others [groups, draws, series], and all of them [draws, series].
-
-    About the mean of the resamples, since a statistic that is no mean has a bias there, of which it has enough already.
-    """
-    filled = np.where(there, resampled, 0)
-    noise: Floats = (filled - (filled.sum(axis=1) / np.maximum(there.sum(axis=1), 1))[:, None]) * inflation
-    np.copyto(noise, 0, where=~there)
-    common: Floats = noise.sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    noise -= common
-    np.copyto(noise, 0, where=~there)
-    return noise, common
-
-
-def _picked(
-    deviations: Floats, groups: NDArray[np.intp], draws: int
-) -> tuple[Floats, NDArray[np.intp], tuple[Floats, Floats]]:
-    """A spread, the size of the low clump (0: there is one clump) and the means of both, each [draws, series].
-
-    Each spread and split as often as it is plausible; deviations are in standard errors.
-    """
-    low = np.arange(len(deviations))[:, None]
-    high = groups - low
-    ordered = np.nan_to_num(np.sort(deviations, axis=0))
-    sums = np.cumsum(ordered, axis=0) - ordered
-    rest = ordered.sum(axis=0) - sums
-    means = sums / np.maximum(low, 1), rest / np.maximum(high, 1)
-    within = np.maximum((ordered**2).sum(axis=0) - sums * means[0] - rest * means[1], 0)
-    log = _log_plausible(low, high, within, means[1] - means[0]).reshape(-1, len(groups))
-    share = np.cumsum(np.exp(log - log.max(axis=0)), axis=0).T
-    share /= share[:, -1:]
-    # All series in one search: those of each are one above those of the last.
-    series = np.arange(len(groups))[:, None]
-    wanted = (np.arange(draws) + 0.5) / draws
-    place = np.searchsorted((share + series).ravel(), (wanted + series).ravel()).reshape(-1, draws)
-    spread, split = np.divmod((place - share.shape[1] * series).T, len(deviations))
-    chosen = tuple(np.take_along_axis(each, split, axis=0) for each in means)
-    return _SPREADS[spread], split, (chosen[0], chosen[1])
 
 
 def _log_plausible(low: NDArray[np.intp], high: NDArray[np.intp], within: Floats, apart: Floats) -> Floats:

@@ -326,7 +326,17 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
-    contexts = _thirds(layout)
+    # [series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none.
+    once = _each_prompt_once(layout)
+    thirds = np.full(once.baselines.shape, -1, dtype=np.int8)
+    for lines in once.series.groupby("feature", sort=True).indices.values():
+        scores = np.fmax.reduce(once.baselines[lines], axis=0)  # they are the same whatever model is asked
+        there = ~np.isnan(scores)
+        share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
+        own = np.full(len(scores), -1, dtype=np.int8)
+        own[there] = np.minimum(np.floor(3 * share), 2)
+        thirds[lines] = own
+    contexts = thirds[:, layout.items]
     rows = [
         layout.series.assign(context=context, calibration=calibration, **_means_where(numbers, contexts == number))
         for calibration, numbers in ((RAW, layout.values), (CALIBRATED, layout.numbers(CALIBRATED)))
@@ -345,20 +355,6 @@ def context_bias(layout: Layout) -> pd.DataFrame:
 def _each_prompt_once(layout: Layout) -> Layout:
     """Without repetitions: a baseline is measured once."""
     return layout.part(replies=np.unique(layout.items, return_index=True)[1])
-
-
-def _thirds(layout: Layout) -> NDArray[np.int8]:
-    """[series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none."""
-    once = _each_prompt_once(layout)
-    thirds = np.full(once.baselines.shape, -1, dtype=np.int8)
-    for lines in once.series.groupby("feature", sort=True).indices.values():
-        scores = np.fmax.reduce(once.baselines[lines], axis=0)  # they are the same whatever model is asked
-        there = ~np.isnan(scores)
-        share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
-        own = np.full(len(scores), -1, dtype=np.int8)
-        own[there] = np.minimum(np.floor(3 * share), 2)
-        thirds[lines] = own
-    return thirds[:, layout.items]
 
 
 def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:

@@ -28,12 +28,21 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
     concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
+    # How many comparisons of roles and of models differ.
+    between = tables["between"]
+    told = []
+    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
+        differ = own[own["p_adjusted"] < ALPHA]
+        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
+        counted = listed(kinds) if kinds else "none"
+        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
+    words = "; ".join(told)
     sentences = [
         f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
         _smallest(tables["figures"]),
-        _between(tables["between"]),
+        (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
     if found["value"].notna().any():
         sentences.append(_width(found))
@@ -73,18 +82,6 @@ def _smallest(figures: pd.DataFrame) -> str:
         f"Such a study finds a concept that lies {told} from all others in four of five cases, and smaller differences "
         "less often."
     )
-
-
-def _between(between: pd.DataFrame) -> str:
-    """How many comparisons of roles and of models differ."""
-    told = []
-    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
-        differ = own[own["p_adjusted"] < ALPHA]
-        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
-        counted = listed(kinds) if kinds else "none"
-        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
-    words = "; ".join(told)
-    return f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""
 
 
 def _count(n: int, what: str) -> str:

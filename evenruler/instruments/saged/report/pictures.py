@@ -40,14 +40,56 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     headlines = {name: own.disparities.headline for name, own in settings.items()}
     summaries, few_summaries = _bounded(tables["summaries"], headlines)
     compared, few_disparities = _bounded(_compared(tables), headlines)
-    choices = _choices(settings, summaries, compared, tables)
+    # All names that pictures say, in the order of the declaration where there is one.
+    tool = tables["tool_bias"]
+    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
+    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
+    for own in settings.values():
+        declared = own.disparities
+        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
+        statistics += dict.fromkeys([declared.headline, *declared.statistics])
+        disparities += [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
+        several = len(own.templates) > 1
+        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
+    names = {
+        "domain": list(settings),
+        "feature": _in_order(measured, features),
+        "calibration": _in_order(summaries["calibration"], ["raw", "calibrated"]),
+        "statistic": _in_order(summaries["statistic"], statistics),
+        "disparity": _in_order(compared["disparity"], disparities),
+        "model": _in_order(summaries["model"], []),
+        "role": _in_order(summaries["role"], roles),
+        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()], []),
+        "context": CONTEXTS,
+        "shape": _in_order(compared["shape"].dropna(), []),
+        "reason": _in_order((reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()), []),
+    }
+    few = len(names["model"]) * len(names["role"]) <= MOST_PANELS
+    choices = Choices(names, {"model": EVERY if few else 0, "role": EVERY})
     heat = charts.concepts(summaries[[*WORDS_OF_A_CELL, "group", "value", "n", "reason"]], choices)
     bars = charts.disparities(compared.drop(columns="statistic"), choices)
+    # Composition of replies by role, how far they are from the baseline, and the largest topics of each domain.
+    known = summaries.dropna(subset=["value"]).groupby(WORDS_OF_A_CELL, sort=False)["value"]
+    over_groups = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
+    placed = zip(over_groups["domain"], over_groups["feature"], strict=True)
+    kind = pd.Series([kind_of(feature, settings[name]) for name, feature in placed], over_groups.index, dtype=object)
+    raw = (over_groups["calibration"] == "raw") & _is_headline(over_groups, headlines)
+    of_texts, far = over_groups[kind != "clusters"], over_groups[(kind == "distance") & raw]
+    found = [_picture("features", charts.composition(of_texts, choices))] if len(of_texts) else []
+    if len(far):
+        title = f"{_any_of(headlines)} distance from the baseline"
+        found.append(_picture("distance", charts.by_role(far[OF_ROLE], choices, title)))
+    sizes = tables["topics"].groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
+    largest = sizes.groupby("domain").head(MOST_TOPICS)
+    shown = over_groups[raw & pd.MultiIndex.from_frame(over_groups[["domain", "feature"]]).isin(largest.index)]
+    if len(shown):
+        more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
+        found.append(_picture("topics", charts.by_role(shown[OF_ROLE], choices, _any_of(headlines)), more))
     parts = [
         _picture("disparities", bars, few_disparities),
         _picture("concepts", heat, few_summaries),
         *_calibration(summaries[_is_headline(summaries, headlines)], choices),
-        *_by_role(summaries, tables["topics"], settings, headlines, choices),
+        *found,
         *_biases(tables, choices),
     ]
     return [Section(_SAID["title"], _SAID["filters"], parts)]
@@ -85,68 +127,10 @@ def _compared(tables: Tables) -> pd.DataFrame:
     return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
-def _choices(
-    settings: Mapping[str, Settings], summaries: pd.DataFrame, compared: pd.DataFrame, tables: Tables
-) -> Choices:
-    """All names that pictures say, in the order of the declaration where there is one."""
-    tool = tables["tool_bias"]
-    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
-    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
-    for own in settings.values():
-        declared = own.disparities
-        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
-        statistics += dict.fromkeys([declared.headline, *declared.statistics])
-        disparities += [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
-        several = len(own.templates) > 1
-        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
-    names = {
-        "domain": list(settings),
-        "feature": _in_order(measured, features),
-        "calibration": _in_order(summaries["calibration"], ["raw", "calibrated"]),
-        "statistic": _in_order(summaries["statistic"], statistics),
-        "disparity": _in_order(compared["disparity"], disparities),
-        "model": _in_order(summaries["model"], []),
-        "role": _in_order(summaries["role"], roles),
-        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()], []),
-        "context": CONTEXTS,
-        "shape": _in_order(compared["shape"].dropna(), []),
-        "reason": _in_order((reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()), []),
-    }
-    few = len(names["model"]) * len(names["role"]) <= MOST_PANELS
-    return Choices(names, {"model": EVERY if few else 0, "role": EVERY})
-
-
 def _in_order(found: Iterable[str], declared: Iterable[str]) -> list[str]:
     """What was found: in the order of the declaration, then what that does not name."""
     here = sorted(set(found))
     return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
-
-
-def _by_role(
-    summaries: pd.DataFrame,
-    topics: pd.DataFrame,
-    settings: Mapping[str, Settings],
-    headlines: Mapping[str, str],
-    choices: Choices,
-) -> list[Picture]:
-    """Composition of replies by role, how far they are from the baseline, and the largest topics of each domain."""
-    known = summaries.dropna(subset=["value"]).groupby(WORDS_OF_A_CELL, sort=False)["value"]
-    over_groups = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
-    names = zip(over_groups["domain"], over_groups["feature"], strict=True)
-    kind = pd.Series([kind_of(feature, settings[name]) for name, feature in names], over_groups.index, dtype=object)
-    raw = (over_groups["calibration"] == "raw") & _is_headline(over_groups, headlines)
-    of_texts, far = over_groups[kind != "clusters"], over_groups[(kind == "distance") & raw]
-    found = [_picture("features", charts.composition(of_texts, choices))] if len(of_texts) else []
-    if len(far):
-        title = f"{_any_of(headlines)} distance from the baseline"
-        found.append(_picture("distance", charts.by_role(far[OF_ROLE], choices, title)))
-    sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
-    largest = sizes.groupby("domain").head(MOST_TOPICS)
-    shown = over_groups[raw & pd.MultiIndex.from_frame(over_groups[["domain", "feature"]]).isin(largest.index)]
-    if len(shown):
-        more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
-        found.append(_picture("topics", charts.by_role(shown[OF_ROLE], choices, _any_of(headlines)), more))
-    return found
 
 
 def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:

@@ -124,7 +124,12 @@ def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataF
     spread = spread.rename(columns={"reason": "spread_reason"})
     spread = spread.assign(value=spread["estimate"].fillna(spread["value"]))
     kept = ["value", "low", "high", "p_adjusted", "spread_reason"]
-    impact = _impact_ratio(disparities, settings)
+    # The min impact ratio of the first statistic that is a selection rate.
+    rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
+    rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
+    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
+    names = {column: f"impact_{column}" for column in ("low", "high", "flag", "group", "reason")} | {"value": "impact"}
+    impact = rows.rename(columns=names)[[*SERIES, *names.values()]]
     if shapes.empty:
         return shapes.reindex(columns=[*shapes.columns, *kept, *impact.columns.difference(SERIES), "raw", "n"])
     found = shapes.merge(spread[[*CELL, *kept]], on=CELL, how="left", validate="1:1")
@@ -146,15 +151,6 @@ def kind_of(feature: str, settings: Settings) -> str | None:
     """How a column of numbers is measured."""
     declared = declared_as(feature, settings.features)
     return None if declared is None else settings.features[declared].kind
-
-
-def _impact_ratio(disparities: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """The min impact ratio of the first statistic that is a selection rate."""
-    rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
-    rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
-    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
-    names = {column: f"impact_{column}" for column in ("low", "high", "flag", "group", "reason")} | {"value": "impact"}
-    return rows.rename(columns=names)[[*SERIES, *names.values()]]
 
 
 MOST, MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 30, 15, 24, 40, 25
@@ -287,7 +283,22 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
 
 def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
     """Nulls, counted by reason."""
-    whole = _nulls(tables)
+    # All that is computed in one table, with the reason where it is null.
+    disparities = tables["disparities"]
+    said = [
+        f"{metric_in_words(m)} of {s}" for m, s in zip(disparities["metric"], disparities["statistic"], strict=True)
+    ]
+    parts = {
+        "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
+        "disparities": disparities.assign(what=pd.Series(said, disparities.index, dtype=object)),
+        "shapes": tables["shapes"].assign(what="shape"),
+        "bias of the tool": tables["tool_bias"].assign(what="mean", calibration=""),
+        "bias of the context": tables["context_bias"].assign(what="mean"),
+    }
+    columns = ["table", "calibration", "what", "feature", "reason"]
+    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
+    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
+    whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     lacking = whole[whole["reason"].notna()]
     if lacking.empty:
         return []
@@ -314,25 +325,6 @@ def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
             f"{_CAPTIONS['nulls']}{more}",
         )
     ]
-
-
-def _nulls(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """All that is computed in one table, with the reason where it is null."""
-    disparities = tables["disparities"]
-    said = [
-        f"{metric_in_words(m)} of {s}" for m, s in zip(disparities["metric"], disparities["statistic"], strict=True)
-    ]
-    parts = {
-        "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
-        "disparities": disparities.assign(what=pd.Series(said, disparities.index, dtype=object)),
-        "shapes": tables["shapes"].assign(what="shape"),
-        "bias of the tool": tables["tool_bias"].assign(what="mean", calibration=""),
-        "bias of the context": tables["context_bias"].assign(what="mean"),
-    }
-    columns = ["table", "calibration", "what", "feature", "reason"]
-    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
-    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
-    return whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
 
 
 def _every(found: list[str], of: int) -> str:

@@ -35,7 +35,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
             model cannot be loaded.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
-    _check_weights(settings, catalogue)
+    # Before anything is asked, as far as the catalogue says what labels there are.
+    for concept, feature in settings.features.items():
+        if feature.kind == "classifier" and feature.model in catalogue.models:
+            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
+            if labels:
+                feature.weights(concept, labels)
     tries: Tries = []
     sentences = declaration.made["sentences"].to_pylist()
     rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
@@ -79,15 +84,6 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
         "disparities": settings.disparities.model_dump(),
     }
-
-
-def _check_weights(settings: Settings, catalogue: Catalogue) -> None:
-    """Before anything is asked, as far as the catalogue says what labels there are."""
-    for name, feature in settings.features.items():
-        if feature.kind == "classifier" and feature.model in catalogue.models:
-            labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
-            if labels:
-                feature.weights(name, labels)
 
 
 def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:

@@ -378,7 +378,24 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
     spans: list[Span] = []
     done = length = 0  # characters of the root that are dealt with, and of the branched text so far
     for place in places:
-        begin, end, new = _replacement(text, place, replacements, done)
+        # Beginning and end in the root of what is replaced, and by what.
+        (begin, end, word, plural), shape, article, article_begin, bare_apostrophe = place
+        given = (replacements.plurals if plural else replacements.words)[word]
+        if article_begin < done:  # replaced as a word
+            article = ""
+        if article and given[:4].lower() == "the ":
+            given = given[4:]
+        new = _cased(given, shape)
+        if bare_apostrophe and new[-1] not in "sS":
+            new += text[end] + ("S" if shape == "capitals" else "s")
+            end += 1
+        elif is_plural(given, replacements.words.values()) and _POSSESSIVE.match(text, end):
+            new += text[end]
+            end += 2
+        right = _article(article, given, shape) if article else ""
+        if right != article:
+            new = right + text[article_begin + len(article) : begin] + new
+            begin = article_begin
         same = text[done:begin]
         length += len(same)
         spans.append(Span(length, length + len(new), text[begin:end], new))
@@ -387,28 +404,6 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
         done = end
     parts.append(text[done:])
     return Branched("".join(parts), tuple(spans))
-
-
-def _replacement(text: str, place: _Place, replacements: Replacements, done: int) -> tuple[int, int, str]:
-    """Beginning and end in the root of what is replaced, and by what."""
-    (begin, end, word, plural), shape, article, article_begin, bare_apostrophe = place
-    given = (replacements.plurals if plural else replacements.words)[word]
-    if article_begin < done:  # replaced as a word
-        article = ""
-    if article and given[:4].lower() == "the ":
-        given = given[4:]
-    new = _cased(given, shape)
-    if bare_apostrophe and new[-1] not in "sS":
-        new += text[end] + ("S" if shape == "capitals" else "s")
-        end += 1
-    elif is_plural(given, replacements.words.values()) and _POSSESSIVE.match(text, end):
-        new += text[end]
-        end += 2
-    right = _article(article, given, shape) if article else ""
-    if right != article:
-        new = right + text[article_begin + len(article) : begin] + new
-        begin = article_begin
-    return begin, end, new
 
 
 def is_plural(name: str, names: Iterable[str]) -> bool:

@@ -89,7 +89,21 @@ def parsed(purpose: Purpose, sentences: Sequence[str], keywords: Sequence[str]) 
         verb = read[place].head
         near = verb.i == place + 1 or not _has_main_clause(docs[index])
         if near and read[place].dep_ == "nsubj" and _is_main_verb(verb):
-            docs[index] = _restored(docs[index], read, place)
+            # A document with what was read of its likeness; the keyword is a name again.
+            doc = docs[index]
+            from spacy.tokens import Doc
+
+            lemmas, tags = [token.lemma_ for token in read], [token.tag_ for token in read]
+            lemmas[place], tags[place] = doc[place].lemma_, "NNP"
+            docs[index] = Doc(
+                doc.vocab,
+                words=[token.text for token in doc],
+                spaces=[bool(token.whitespace_) for token in doc],
+                tags=tags,
+                lemmas=lemmas,
+                heads=[token.head.i for token in read],
+                deps=[token.dep_ for token in read],
+            )
     return docs
 
 
@@ -107,23 +121,6 @@ def _with_it(doc: "Doc", place: int) -> "Doc":
     words = [token.text for token in doc]
     words[place] = "It" if place == 0 else "it"
     return Doc(doc.vocab, words=words, spaces=[bool(token.whitespace_) for token in doc])
-
-
-def _restored(doc: "Doc", read: "Doc", place: int) -> "Doc":
-    """A document with what was read of its likeness; the keyword is a name again."""
-    from spacy.tokens import Doc
-
-    lemmas, tags = [token.lemma_ for token in read], [token.tag_ for token in read]
-    lemmas[place], tags[place] = doc[place].lemma_, "NNP"
-    return Doc(
-        doc.vocab,
-        words=[token.text for token in doc],
-        spaces=[bool(token.whitespace_) for token in doc],
-        tags=tags,
-        lemmas=lemmas,
-        heads=[token.head.i for token in read],
-        deps=[token.dep_ for token in read],
-    )
 
 
 UNSPOKEN = ("PRP", "PRP$", "EX", "WP", "WDT", "WP$", "``", "''", "-LRB-", "-RRB-", ":")
@@ -234,7 +231,8 @@ def phrase(tokens: "list[Token]", keyword: str) -> str:
         return keyword[0] + text[1:] if keyword[0].casefold() == text[0].casefold() else text
     if not first.is_title:
         return text
-    if _is_doubtful(first):
+    # It may be a name or not ("Park" in "Park rangers", "Ford" in "Ford workers").
+    if first.tag_ == "NNP" and _qualifies(first) and first.lower_ in _known("verb") - _known("adj"):
         return ""
     return text[0].lower() + text[1:] if _is_small(first) else text
 
@@ -245,11 +243,6 @@ def _is_small(first: "Token") -> bool:
         return first.tag_ != "JJ" or not is_national(first.text)
     # "Young" in "Young Aurelians" is taken for part of a name.
     return _qualifies(first) and not is_national(first.text) and first.lower_ in _known("adj")
-
-
-def _is_doubtful(first: "Token") -> bool:
-    """Whether a sentence's first word may be a name or not ("Park" in "Park rangers", "Ford" in "Ford workers")."""
-    return first.tag_ == "NNP" and _qualifies(first) and first.lower_ in _known("verb") - _known("adj")
 
 
 def _qualifies(first: "Token") -> bool:

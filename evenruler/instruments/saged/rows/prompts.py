@@ -19,7 +19,7 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.whole_words import Match, find, finder
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 ROOT, FIRST, MIDDLE = "root verb", "first verb", "middle word"
 """Rules: what the prompt ends with."""
@@ -112,20 +112,16 @@ def _candidates(doc: "Doc", cuts: list[int], middle: int) -> Iterator[tuple[int,
     verbs = [token for token in doc if _VERB.match(token.tag_)]
     tried = [(root, ROOT)] if root in verbs else []
     for verb, rule in [*tried, *((verb, FIRST) for verb in verbs[:1])]:
-        cut = _next(cuts, _end(verb))
+        # Where it ends, with what belongs to it and stands next to it.
+        last, head = verb, verb.head if verb.dep_ in _GROUP else verb
+        for token in verb.doc[verb.i + 1 :]:
+            if token != head and not (token.head == head and token.dep_ in _GROUP):
+                break
+            last = token
+        cut = _next(cuts, last.idx + len(last))
         if cut is not None:
             yield cut, rule
     yield _next(cuts, middle) or cuts[-1], MIDDLE
-
-
-def _end(verb: "Token") -> int:
-    """Where a verb ends in its sentence, with what belongs to it and stands next to it."""
-    last, head = verb, verb.head if verb.dep_ in _GROUP else verb
-    for token in verb.doc[verb.i + 1 :]:
-        if token != head and not (token.head == head and token.dep_ in _GROUP):
-            break
-        last = token
-    return last.idx + len(last)
 
 
 def _next(cuts: list[int], position: int) -> int | None:

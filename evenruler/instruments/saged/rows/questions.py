@@ -106,16 +106,15 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
         return Checked("", "no question mark at the end")
     if len(asked) > 1 or asked[0].count("?") > 1:
         return Checked("", "several questions")
-    reason = _fault(asked[0], keyword, sentence)
-    return Checked("", reason) if reason else Checked(asked[0], "")
-
-
-def _fault(question: str, keyword: str, sentence: str) -> str:
-    """Why a question is refused; empty where it is not."""
+    # Why a question is refused; empty where it is not.
+    question = asked[0]
     words = question.split()
     said = set(re.findall(r"\w+", question.casefold()))
     names = {word[:_STEM] for word in re.findall(r"\w+", question)[1:] if word[0].isupper()}
     known = {word[:_STEM] for word in _words(f"{question} {keyword}")}
+    # Words in a row, and those of the instruction.
+    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
+    runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
     faults = {
         "several sentences": any(
             begins_sentence(question, word.start()) for word in re.finditer(r"(?<=\s)\S", question)
@@ -126,11 +125,12 @@ def _fault(question: str, keyword: str, sentence: str) -> str:
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
         "it asks the reader": bool(said & _OF_READER),
         "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
-        "a copy of the instruction": _is_copied(question),
+        "a copy of the instruction": any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)),
         "a name that the sentence lacks": not names <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
         "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
     }
-    return next((reason for reason, holds in faults.items() if holds), "")
+    reason = next((reason for reason, holds in faults.items() if holds), "")
+    return Checked("", reason) if reason else Checked(asked[0], "")
 
 
 def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
@@ -177,13 +177,6 @@ def _bare(line: str) -> str:
     while len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES:
         line = line[1:-1].strip()
     return line
-
-
-def _is_copied(question: str) -> bool:
-    """Whether words in a row are those of the instruction."""
-    own, given = (re.findall(r"\w+", text.casefold()) for text in (question, INSTRUCTION))
-    runs = {tuple(given[i : i + _COPIED]) for i in range(len(given) - _COPIED + 1)}
-    return any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1))
 
 
 def _words(text: str) -> list[str]:

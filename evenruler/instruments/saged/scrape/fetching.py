@@ -36,9 +36,8 @@ from evenruler.instruments.saged.scrape.finding import (
     only_names,
 )
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.reading import read
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
-from evenruler.instruments.saged.scrape.scraping import scrape
+from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Reply, Sampling
@@ -386,7 +385,7 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     def links(title: str) -> Sequence[str]:
         if not wikis:
             wikis.append(Wiki(wiki_settings(source, settings.contact)))
-        return wikis[0].forward_links(title)
+        return wikis[0].links(title)
 
     try:
         yield Means(ask, similarity, links, write)

@@ -74,9 +74,21 @@ def plain(content: bytes, name: str, *, most_bytes: int = MOST_BYTES) -> list[tu
         raise UserError("an empty file", where=name, remedy="fill it or take it out")
     text = _decode(content, name, declares=ending in _HTML)
     if ending in _TEXT:
-        sections = [("", _unwrapped(text))]
+        # Paragraphs a line each: a line that ends no sentence goes on in the next, unless that is blank.
+        lines: list[str] = []
+        open_line = False
+        for line in (line.strip() for line in text.splitlines()):
+            if line and open_line:
+                lines[-1] += f" {line}"
+            elif line:
+                lines.append(line)
+            open_line = bool(line) and not _ENDED.search(line)
+        sections = [("", tidy("\n".join(lines)))]
     else:
-        sections = _of_html(text if ending in _HTML else _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text)))
+        reader = _Sections()
+        reader.feed(text if ending in _HTML else _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text)))
+        reader.close()
+        sections = [(tidy(heading).replace("\n", " "), tidy(body)) for heading, body in reader.sections()]
     found = [(heading, body) for heading, body in sections if body]
     if not found:
         raise UserError("no text in it", where=name, remedy="fill it or take it out")
@@ -111,26 +123,6 @@ def _candidates(content: bytes, *, declares: bool) -> Iterator[str]:
     guess = chardet.detect(content[begin : begin + _SAMPLE])
     if guess["encoding"] is not None and (guess["confidence"] or 0) >= _LEAST_CONFIDENCE:
         yield guess["encoding"]
-
-
-def _unwrapped(text: str) -> str:
-    """Paragraphs a line each: a line that ends no sentence goes on in the next, unless that is blank."""
-    lines: list[str] = []
-    open_line = False
-    for line in (line.strip() for line in text.splitlines()):
-        if line and open_line:
-            lines[-1] += f" {line}"
-        elif line:
-            lines.append(line)
-        open_line = bool(line) and not _ENDED.search(line)
-    return tidy("\n".join(lines))
-
-
-def _of_html(markup: str) -> list[tuple[str, str]]:
-    reader = _Sections()
-    reader.feed(markup)
-    reader.close()
-    return [(tidy(heading).replace("\n", " "), tidy(body)) for heading, body in reader.sections()]
 
 
 class _Sections(HTMLParser):

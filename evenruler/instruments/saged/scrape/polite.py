@@ -7,12 +7,131 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Self
 
 import httpx
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.answers import Answer, StrangeAnswerError, Wanted, read_answer
+
+_MOST_SHOWN = 60
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SAYS_ABSENT = {"missing", "invalid", "special"}
+_OF_TEXT = {"lastrevid", "fullurl", "pagelanguage"}
+
+Answer = dict[str, Any]
+Wanted = Literal["pages", "links", "backlinks"]
+"""What a request is for."""
+
+_Text = Annotated[str, StringConstraints(min_length=1)]
+_Id = Annotated[int, Field(gt=0, lt=2**63)]
+
+
+class StrangeAnswerError(Exception):
+    """An answer is JSON, and none that MediaWiki gives; says what came."""
+
+
+class _Part(BaseModel):
+    """Keys that are known have the right type; others are left alone, as extensions add some."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Error(_Part):
+    code: _Text
+    info: str = ""
+
+
+class _Titled(_Part):
+    title: _Text
+    ns: int
+
+
+class _Page(_Part):
+    title: _Text
+    pageid: _Id = 0
+    lastrevid: _Id = 0
+    fullurl: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+/")] = ""
+    pagelanguage: _Text = ""
+    extract: str = ""
+    pageprops: dict[str, Any] = {}
+    templates: list[_Titled] = []
+    links: list[_Titled] = []
+
+
+class _Query(_Part):
+    pages: dict[str, _Page] = {}
+    backlinks: list[_Titled] = []
+    interwiki: list[dict[str, Any]] = []
+    redirects: list[dict[str, Any]] = []
+
+    @model_validator(mode="after")
+    def _one_page(self) -> Self:
+        """One title is asked for: its page is there with all that its text needs, or said to be absent."""
+        if len(self.pages) > 1:
+            raise ValueError("several pages for one title")
+        for number, page in self.pages.items():
+            given = page.model_fields_set | set(page.model_extra or {})
+            if number == "-1":
+                if "pageid" in given or not given & _SAYS_ABSENT:
+                    raise ValueError("a page that is neither there nor absent")
+            elif str(page.pageid) != number:
+                raise ValueError("a page under another number than its own")
+            elif "extract" in given and not given >= _OF_TEXT:
+                raise ValueError(f"text of a page without its {', '.join(sorted(_OF_TEXT - given))}")
+        return self
+
+
+class _Whole(_Part):
+    query: _Query
+    goes_on: dict[str, str | int] = Field({}, alias="continue")
+
+
+def read_answer(content: bytes, wanted: Wanted) -> Answer:
+    """An answer that can be used as it is.
+
+    Returns:
+        With `error`, which has a code, or with `query`, which holds what was asked for. Without `pages` where the title
+        is one of another wiki, or a redirect that ends nowhere.
+
+    Raises:
+        ValueError: It is no JSON; JSON has no NaN and no half of a letter.
+        StrangeAnswerError: It is none that MediaWiki gives.
+    """
+    answer = from_json(content.removeprefix(_BYTE_ORDER_MARK), allow_inf_nan=False)
+    try:
+        if not isinstance(answer, dict):
+            raise ValueError("no object")
+        if "error" in answer:
+            _Error.model_validate(answer["error"])
+        else:
+            # What was asked for is there, and where it goes on.
+            whole = _Whole.model_validate(answer)
+            query = whole.query
+            if wanted == "backlinks":
+                if "backlinks" not in query.model_fields_set:
+                    raise ValueError("no `backlinks`")
+            elif not (query.pages or query.interwiki or query.redirects):
+                raise ValueError("no `pages`")
+            key = {"links": "plcontinue", "backlinks": "blcontinue"}.get(wanted)
+            if key and whole.goes_on and key not in whole.goes_on:
+                raise ValueError(f"it goes on without `{key}`")
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        what = first["msg"].removeprefix("Value error, ")
+        raise StrangeAnswerError(f"{f'{place}: ' if place else ''}{what}: {_shown(content)}") from None
+    except ValueError as error:
+        raise StrangeAnswerError(f"{error}: {_shown(content)}") from None
+    return answer
+
+
+def _shown(content: bytes) -> str:
+    text = " ".join(content.decode(errors="replace").split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
+
 
 _MOST_REDIRECTS = 5
 _MOST_SECONDS = 1e9
@@ -154,26 +273,6 @@ class PoliteTransport(httpx.BaseTransport):
         params = request.url.params
         wanted: Wanted = "links" if params.get("prop") == "links" else "pages"
         wanted = "backlinks" if params.get("list") == "backlinks" else wanted
-        answer = self._read(response, wanted)
-        if wanted != "backlinks" and not answer["query"].get("pages"):
-            raise OtherWikiError
-        return answer
-
-    async def _asked(self, request: httpx.Request) -> httpx.Response:
-        """The response, after redirects on the same host."""
-        async with asyncio.timeout(self._patience.deadline):
-            for _ in range(_MOST_REDIRECTS):
-                response = await self._client.send(request, stream=True)
-                try:
-                    if response.next_request is None:
-                        return await _whole(response)
-                finally:
-                    await response.aclose()
-                _require_same_host(request.url, response.next_request.url)
-                request = response.next_request
-        raise UserError(f"more than {_MOST_REDIRECTS} redirects", where=_place(request.url), remedy=_MEND)
-
-    def _read(self, response: httpx.Response, wanted: Wanted) -> Answer:
         status, where = response.status_code, _place(response.url)
         if status == 429 or status >= 500:
             raise self._passing(f"HTTP {status}", response)
@@ -194,7 +293,23 @@ class PoliteTransport(httpx.BaseTransport):
                 raise self._passing(f"the wiki says {code}", response)
             told = answer["error"].get("info") or code
             raise UserError(f"the wiki refuses: {told}", where=where, remedy="ask those who run it, or name another")
+        if wanted != "backlinks" and not answer["query"].get("pages"):
+            raise OtherWikiError
         return answer
+
+    async def _asked(self, request: httpx.Request) -> httpx.Response:
+        """The response, after redirects on the same host."""
+        async with asyncio.timeout(self._patience.deadline):
+            for _ in range(_MOST_REDIRECTS):
+                response = await self._client.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        return await _whole(response)
+                finally:
+                    await response.aclose()
+                _require_same_host(request.url, response.next_request.url)
+                request = response.next_request
+        raise UserError(f"more than {_MOST_REDIRECTS} redirects", where=_place(request.url), remedy=_MEND)
 
     def _passing(self, reason: str, response: httpx.Response) -> Exception:
         wait = _seconds(response.headers.get("retry-after", ""))

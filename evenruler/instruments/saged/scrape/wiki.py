@@ -150,31 +150,17 @@ class Wiki:
             sections=sections,
         )
 
-    def forward_links(self, title: str, *, most: int = _BATCH) -> list[str]:
-        """Titles of the articles that a page links to, those that nobody wrote yet included, in order of title.
+    def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
+        """Titles of the articles that a page links to, or that link to it, in order of title.
 
         Args:
             title: The page; none or a missing one links to nothing.
-            most: At most so many, the first ones by title.
+            direction: Forward, those that nobody wrote yet included; or back, redirects left out.
+            most: At most so many: the first ones by title, or the oldest ones back (which the wiki gives first).
 
         Raises:
             UserError: The wiki refuses or does not answer.
         """
-        return self._linked(title, "forward", most)
-
-    def back_links(self, title: str, *, most: int = _BATCH) -> list[str]:
-        """Titles of the articles that link to a page, redirects left out, in order of title.
-
-        Args:
-            title: The page.
-            most: At most so many, the oldest ones (which the wiki gives first).
-
-        Raises:
-            UserError: The wiki refuses or does not answer.
-        """
-        return self._linked(title, "back", most)
-
-    def _linked(self, title: str, direction: Direction, most: int) -> list[str]:
         if _NO_TITLE.search(title) or most < 1:
             return []
         page, limit = self._listing.page(title), min(most, _BATCH)
@@ -183,9 +169,9 @@ class Wiki:
             # The library asks for batches until there are no more, which are thousands for a well-known page.
             with self._transport.batches(math.ceil(most / limit)):
                 if direction == "forward":
-                    links = self._listing.links(page, plnamespace=0, pllimit=limit)
+                    found = self._listing.links(page, plnamespace=0, pllimit=limit)
                 else:
-                    links = self._listing.backlinks(page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
+                    found = self._listing.backlinks(page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
         except NoAnswerError as error:
             what = f"the wiki does not answer ({error})"
             raise UserError(what, where=where, remedy="run it again later") from error
@@ -194,7 +180,7 @@ class Wiki:
         except KeyError as error:  # of the library, which adds each batch to the first one
             what = "the batches of its answer do not belong together"
             raise UserError(what, where=where, remedy="run it again later") from error
-        return sorted(list(links)[:most])
+        return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
         """Titles found from a page by following links breadth-first, each once, the nearest first.
@@ -215,7 +201,7 @@ class Wiki:
                 if len(found) >= most:
                     return list(found)
                 # So many that enough remain even if all that are found already are among them.
-                linked = self._linked(near, direction, most)
+                linked = self.links(near, direction, most)
                 fresh = [each for each in linked if each not in found][: most - len(found)]
                 found.update(dict.fromkeys(fresh))
                 beyond += fresh

@@ -143,12 +143,12 @@ def test_links_of_another_shape(
     wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str], answer: Any, said: str
 ) -> None:
     faulty.plan("Tol", *[answering(200, json.dumps(answer).encode())] * 2)
-    assert error_of(wiki.forward_links, "Tol").startswith(f"{faulty.api}: the wiki's answer is not MediaWiki's: {said}")
+    assert error_of(wiki.links, "Tol").startswith(f"{faulty.api}: the wiki's answer is not MediaWiki's: {said}")
 
 
 def test_back_links_of_another_shape(wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]) -> None:
     faulty.plan("Tol", *[answering(200, b'{"query": {}}')] * 2)
-    assert "not MediaWiki's: no `backlinks`" in error_of(wiki.back_links, "Tol")
+    assert "not MediaWiki's: no `backlinks`" in error_of(wiki.links, "Tol", "back")
 
 
 def test_batches_of_different_pages(wiki: Wiki, faulty: FaultyProxy, error_of: Callable[..., str]) -> None:
@@ -156,9 +156,7 @@ def test_batches_of_different_pages(wiki: Wiki, faulty: FaultyProxy, error_of: C
     one = {"query": {"pages": {"7": own}}, "continue": {"plcontinue": "7|0|Sarn"}}
     other = {"query": {"pages": {"8": {**own, "pageid": 8}}}}
     faulty.plan("Tol", *[answering(200, json.dumps(each).encode()) for each in (one, other)])
-    assert "links of 'Tol': the batches of its answer do not belong together" in error_of(
-        wiki.forward_links, "Tol", most=900
-    )
+    assert "links of 'Tol': the batches of its answer do not belong together" in error_of(wiki.links, "Tol", most=900)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +165,7 @@ def test_batches_of_different_pages(wiki: Wiki, faulty: FaultyProxy, error_of: C
 def test_a_title_of_another_wiki_or_a_circle_is_no_page(wiki: Wiki, faulty: FaultyProxy, query: Any) -> None:
     faulty.plan("Tol", *[answering(200, json.dumps({"query": query}).encode())] * 2)
     assert wiki.read_page("Tol") == Missing("Tol", "no page of this wiki")
-    assert wiki.forward_links("Tol") == []
+    assert wiki.links("Tol") == []
 
 
 @pytest.mark.parametrize(

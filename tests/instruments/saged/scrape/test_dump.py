@@ -16,7 +16,7 @@ from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.dump import DumpReader, sections_of
 from evenruler.instruments.saged.scrape.fetching import refresh
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.reading import read
+from evenruler.instruments.saged.scrape.scraping import read
 from evenruler.tables import read_table
 from tests.hub_client import Client
 from tests.loopback_hub import Blob, Repo, running

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.reading import PACKAGE, Extracts
+from evenruler.instruments.saged.scrape.scraping import PACKAGE, Extracts
 from evenruler.instruments.saged.scrape.wiki import refresh
 
 

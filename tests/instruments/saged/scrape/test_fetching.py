@@ -18,8 +18,7 @@ from evenruler.instruments.saged.declare.source import leaks, read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
 from evenruler.instruments.saged.scrape.polite import Clock, Patience
-from evenruler.instruments.saged.scrape.reading import read
-from evenruler.instruments.saged.scrape.scraping import scrape
+from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame

@@ -246,7 +246,7 @@ class TestKeywords:
     def test_a_wiki_is_asked_for_the_links(self, wiki: Wiki) -> None:
         source = domain(concepts={"veloria": "Veloria"}, find={"by": ["links"]})
         texts = [row for concept, page in fetched(source, wiki) if isinstance(page, Page) for row in page.rows(concept)]
-        found = found_keywords(source, texts, means(links=wiki.forward_links))
+        found = found_keywords(source, texts, means(links=wiki.links))
         assert [(keyword.word, [hit.score for hit in keyword.hits]) for keyword in found.keywords] == [
             ("Veloria", []),
             ("Long River", [1]),

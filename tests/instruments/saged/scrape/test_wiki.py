@@ -122,18 +122,18 @@ def test_a_page_takes_one_request_which_says_who_asks(wiki: Wiki, proxy: FaultyP
 
 
 def test_links(wiki: Wiki) -> None:
-    assert wiki.forward_links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
-    assert wiki.back_links("Veloria") == ["Cuisine", "Music", "Port Amber", "Sarn"]
-    assert wiki.forward_links("Lonely") == wiki.back_links("Lonely") == wiki.forward_links("Nowhere") == []
-    assert wiki.back_links("Port Amber") == ["Amber", "Veloria"]  # and the redirect, which is no article
+    assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
+    assert wiki.links("Veloria", "back") == ["Cuisine", "Music", "Port Amber", "Sarn"]
+    assert wiki.links("Lonely") == wiki.links("Lonely", "back") == wiki.links("Nowhere") == []
+    assert wiki.links("Port Amber", "back") == ["Amber", "Veloria"]  # and the redirect, which is no article
 
 
 def test_as_many_links_as_wanted_take_no_further_batches(wiki: Wiki, proxy: FaultyProxy) -> None:
-    assert wiki.forward_links("Veloria", most=3) == ["Long River", "Port Amber", "Sarn"]
-    assert len(wiki.back_links("Veloria", most=1)) == 1
-    assert wiki.back_links("Veloria", most=0) == []
+    assert wiki.links("Veloria", most=3) == ["Long River", "Port Amber", "Sarn"]
+    assert len(wiki.links("Veloria", "back", most=1)) == 1
+    assert wiki.links("Veloria", "back", most=0) == []
     assert proxy.asked == ["Veloria", "Veloria"]
-    assert wiki.forward_links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
+    assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
 
 
 def test_around_goes_breadth_first_without_loops(wiki: Wiki, proxy: FaultyProxy) -> None:
@@ -280,7 +280,7 @@ def test_after_faults_a_second_run_reads_only_what_is_lacking(wiki: Wiki, proxy:
 def test_a_page_deleted_between_listing_and_reading_is_listed(
     wiki: Wiki, proxy: FaultyProxy, wiki_server: LocalWiki
 ) -> None:
-    listed = wiki.back_links("Veloria")
+    listed = wiki.links("Veloria", "back")
     proxy.plan("Music", first(lambda: wiki_server.delete(["Music"])))
     found = dict(zip(listed, [each for _, each in refresh(wiki, {"country": listed}, {})], strict=True))
     wiki_server.write({"Music": conftest.PAGES["Music"]})

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from evenruler.instruments import instrument
-from evenruler.instruments.scaled import Scaled
+from evenruler.instruments.instrument import Scaled
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Text, read_yaml, validate
 

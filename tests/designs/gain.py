@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
-from evenruler.measurement.judgement import Confirmatory
 from evenruler.measurement.resampling import FEWEST_UNITS
+from tests.designs.facets import Estimate, Facet, Kept, Lists, crossed
+from tests.designs.judgement import Confirmatory
 
 GAIN = "gain"
 UNIT = "nats"

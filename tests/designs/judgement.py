@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evenruler.measurement.facets import Estimate, Lists, Paired
 from evenruler.measurement.verdicts import ALPHA, Fitness, holm
+from tests.designs.facets import Estimate, Lists, Paired
 
 
 class Verdict(StrEnum):

@@ -15,7 +15,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.publishing import publish
+from evenruler.publish.publication import publish
 from evenruler.publish.write import write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running

@@ -72,7 +72,7 @@ class Planned:
         return ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.questions.items())
 
 
-class Measuring:
+class Session:
     """One model, loaded once and asked by one benchmark after another."""
 
     def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
@@ -163,6 +163,7 @@ class Measuring:
         )
         return Planned(benchmark, tables, plan, questions, headings, result)
 
+    @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
     def measure(self, planned: Planned) -> Measured:
         """Ask, and make figures of the answers.
 

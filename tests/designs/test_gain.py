@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import Asked, gain, more_of
-from evenruler.measurement.facets import Lists
-from evenruler.measurement.judgement import Confirmatory, Verdict, judged
 from evenruler.measurement.verdicts import Fitness
+from tests.designs.facets import Lists
+from tests.designs.gain import Asked, gain, more_of
+from tests.designs.judgement import Confirmatory, Verdict, judged
 
 Floats = NDArray[np.float64]
 

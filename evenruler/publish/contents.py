@@ -87,7 +87,13 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
     """Columns and number of rows of a Parquet file whose rows fit into memory; errors as of `table_in`."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         said = file.metadata
-        _require_sound(said, file.schema_arrow)
+        if said.num_rows > MOST_ROWS or said.num_columns > MOST_COLUMNS:
+            raise ValueError(f"{said.num_rows:,} rows of {said.num_columns:,} columns, more than are read")
+        if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
+            raise ValueError("two columns of one name")
+        for column in map(said.schema.column, range(said.num_columns)):
+            if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
+                raise ValueError(f"values of {column.length:,} bytes each")
         texts = [
             leaf.path for leaf in map(said.schema.column, range(said.num_columns)) if leaf.physical_type == "BYTE_ARRAY"
         ]
@@ -133,16 +139,6 @@ def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
         for batch in file.iter_batches():
             batch.validate(full=True)
             yield batch
-
-
-def _require_sound(metadata: pq.FileMetaData, schema: pa.Schema) -> None:
-    if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS:
-        raise ValueError(f"{metadata.num_rows:,} rows of {metadata.num_columns:,} columns, more than are read")
-    if len({*schema.names}) < len(schema.names):
-        raise ValueError("two columns of one name")
-    for column in map(metadata.schema.column, range(metadata.num_columns)):
-        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
-            raise ValueError(f"values of {column.length:,} bytes each")
 
 
 def _bytes_of(array: pa.Array) -> int:

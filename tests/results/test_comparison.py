@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from evenruler.errors import UserError
 from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import KIND
-from evenruler.results.comparing import COLUMNS, compare
+from evenruler.results.comparison import COLUMNS, compare
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 LEVELS = {f"unit-{i:02}": float(i) for i in range(20)}

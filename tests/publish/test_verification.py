@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.verifying import problems
+from evenruler.publish.manifest import problems
 from evenruler.publish.write import write_benchmark
 
 ROWS = "probes/test-00000-of-00001.parquet"

@@ -11,8 +11,8 @@ from evenruler.errors import UserError
 from evenruler.hub import LOG_IN, talking_about
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
+from evenruler.publish.manifest import NOT_OURS, problems
 from evenruler.publish.places import from_hub, newest, relocated
-from evenruler.publish.verifying import NOT_OURS, problems
 from evenruler.versions import bumped, version_key
 
 if TYPE_CHECKING:  # which takes a second to import
@@ -74,7 +74,19 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         _refuse_small_step(folder, repo, highest, declared.version)
     gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
     if dry_run:
-        yield from _preview(files, gone, repo, tag, new=remote is None, private=private)
+        kind = "private" if private else "public"
+        yield (
+            f"would make the {kind} data set {repo}"
+            if (remote is None)
+            else f"would add a commit to the data set {repo}"
+        )
+        for name, content in files.items():
+            n_bytes = len(content) if isinstance(content, bytes) else content.stat().st_size
+            yield f"  add {name} ({n_bytes:,} bytes)"
+        yield from (f"  delete {name}" for name in gone)
+        yield f"would tag it {tag}; its card:\n"
+        card = files["README.md"]
+        yield (card if isinstance(card, bytes) else card.read_bytes()).decode()
         return
     yield from _publish(files, gone, repo, tag, remote, private=private)
 
@@ -115,20 +127,6 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
             where=repo,
             remedy=f"it should be {difference.next_version}: run `evenruler release {folder.name}`",
         )
-
-
-def _preview(
-    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, *, new: bool, private: bool
-) -> Iterator[str]:
-    kind = "private" if private else "public"
-    yield f"would make the {kind} data set {repo}" if new else f"would add a commit to the data set {repo}"
-    for name, content in files.items():
-        n_bytes = len(content) if isinstance(content, bytes) else content.stat().st_size
-        yield f"  add {name} ({n_bytes:,} bytes)"
-    yield from (f"  delete {name}" for name in gone)
-    yield f"would tag it {tag}; its card:\n"
-    card = files["README.md"]
-    yield (card if isinstance(card, bytes) else card.read_bytes()).decode()
 
 
 def _publish(

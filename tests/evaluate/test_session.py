@@ -16,7 +16,7 @@ import pytest
 from evenruler import shipped
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
-from evenruler.evaluate.measuring import Measuring, silences, warnings
+from evenruler.evaluate.session import Session, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
@@ -72,7 +72,7 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
 def test_what_a_family_states_that_it_reads_is_all_that_it_reads(elsewhere: Path, tiny_folder: Path, name: str) -> None:
     """So a benchmark of another evenruler is refused where it lacks some of that, and nowhere else."""
     store = RowStore()
-    measuring = Measuring(chosen(f"local:{tiny_folder}", store), store, "tiny")
+    measuring = Session(chosen(f"local:{tiny_folder}", store), store, "tiny")
     with benchmark_at(name) as whole:
         ask = room(whole.family, "ask")
         tables = {table: whole.tables[table][list(columns)] for table, columns in ask.READS.items()}
@@ -116,7 +116,7 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
     def once() -> Any:
         store = RowStore()
         subject = chosen(f"local:{tiny_folder}", store)
-        measuring = Measuring(subject, store, "it")
+        measuring = Session(subject, store, "it")
         with benchmark_at("probes-age-competence") as benchmark:
             return measuring.measure(measuring.planned(benchmark, limit=FEW))
 
@@ -129,7 +129,7 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     """Also one that the pipeline adapts to corpora."""
     params = tiny_params({"tiny": tiny_folder}, entailment=True, intervention="every")
     assert subject_of("tiny", params).adapted == "every"
-    assert Measuring(Chosen("tiny", params), RowStore(), "it").subject.adapted is None
+    assert Session(Chosen("tiny", params), RowStore(), "it").subject.adapted is None
 
 
 def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Path) -> None:

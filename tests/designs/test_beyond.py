@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenruler.instruments.questionnaires.diagnose.beyond import beyond_twins, over_items
-from evenruler.measurement.facets import Facet
-from evenruler.measurement.judgement import Confirmatory, Verdict, judged
 from evenruler.measurement.verdicts import Fitness
+from tests.designs.beyond import beyond_twins, over_items
+from tests.designs.facets import Facet
+from tests.designs.judgement import Confirmatory, Verdict, judged
 
 
 def drawn(

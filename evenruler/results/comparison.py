@@ -15,9 +15,9 @@ from evenruler.errors import UserError
 from evenruler.measurement.answered import unmeasured
 from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
+from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.publish.reading import is_file
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
 from evenruler.versions import version_key
@@ -114,7 +114,15 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
             for first, second in combinations(range(len(group)), 2)
             for one in _pair(_Side(group[first], named[first]), _Side(group[second], named[second]), level)
         ]
-        found += _judged(of_group)
+        # Comparisons of one benchmark with adjusted p and, where none stands there, a verdict.
+        adjusted = iter(holm([one.p for one in of_group if one.p is not None]))
+        judged = []
+        for one in of_group:
+            if one.p is not None:
+                p = next(adjusted)
+                one = replace(one, p_adjusted=p, verdict=one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART))
+            judged.append(one)
+        found += judged
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -137,7 +145,20 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
         for one in group:
             _require_identity(one)
         for first, second in combinations(group, 2):
-            _refuse(first, second)
+            old, new = first.result.benchmark, second.result.benchmark
+            if version_key(old.version)[0] != version_key(new.version)[0]:
+                raise UserError(
+                    f"{old.name} {old.version} and {new.version} differ in the major number: scores cannot be compared",
+                    where=str(second.folder),
+                    remedy="measure both models on one version",
+                )
+            same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
+            if old.version == new.version and not same:
+                raise UserError(
+                    f"{old.name} {old.version} has other content than in {first.folder}",
+                    where=str(second.folder),
+                    remedy="measure both models on one copy of the benchmark",
+                )
     return found
 
 
@@ -155,24 +176,6 @@ def _require_identity(one: Stored) -> None:
     if here.version == benchmark.version and identity_of(folder, here.rows) != benchmark.content_sha256:
         what = f"it is of a {called} with other content than the one in {folder}"
         raise UserError(what, where=where, remedy="measure again, or give that benchmark a version of its own")
-
-
-def _refuse(first: Stored, second: Stored) -> None:
-    """Raise UserError where two results of one benchmark cannot be compared."""
-    old, new = first.result.benchmark, second.result.benchmark
-    if version_key(old.version)[0] != version_key(new.version)[0]:
-        raise UserError(
-            f"{old.name} {old.version} and {new.version} differ in the major number: scores cannot be compared",
-            where=str(second.folder),
-            remedy="measure both models on one version",
-        )
-    same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
-    if old.version == new.version and not same:
-        raise UserError(
-            f"{old.name} {old.version} has other content than in {first.folder}",
-            where=str(second.folder),
-            remedy="measure both models on one copy of the benchmark",
-        )
 
 
 def names(group: Sequence[Stored]) -> list[str]:
@@ -328,15 +331,3 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _judged(found: Sequence[Comparison]) -> list[Comparison]:
-    """Comparisons of one benchmark with adjusted p and, where none stands there, a verdict."""
-    adjusted = iter(holm([one.p for one in found if one.p is not None]))
-    judged = []
-    for one in found:
-        if one.p is not None:
-            p = next(adjusted)
-            one = replace(one, p_adjusted=p, verdict=one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART))
-        judged.append(one)
-    return judged

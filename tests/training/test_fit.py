@@ -20,7 +20,7 @@ from evenruler.models.backends.classifier import load_with_head
 from evenruler.models.heads import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
 from evenruler.training import trainer
-from evenruler.training.finetuning import finetune
+from evenruler.training.fit import finetune
 from tests.training import tiny
 from tests.training.tiny import MOODS, PAIRS, declaration, params, workshop
 
@@ -354,7 +354,7 @@ class TestAgain:
         def broken(*_: object) -> str:
             raise Killed
 
-        monkeypatch.setattr("evenruler.training.finetuning.card_of", broken)
+        monkeypatch.setattr("evenruler.training.fit.card_of", broken)
         with pytest.raises(Killed):
             finetune("tiny", params(MOODS, seed=1, **SHORT), store=store)
         assert contents() == before
@@ -435,7 +435,7 @@ class TestTheSameBytes:
 
     def test_of_a_run_that_was_broken_off_when_all_was_fitted(self, fitted, here, store, monkeypatch) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("evenruler.training.finetuning._keep", killing(""))
+            patched.setattr("evenruler.training.fit._keep", killing(""))
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         finetune("tiny", params(MOODS), store=store)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenruler.measurement.facets import Estimate, Lists, Paired, paired
-from evenruler.measurement.judgement import Confirmatory, Verdict, judged, p_of
 from evenruler.measurement.verdicts import Fitness
+from tests.designs.facets import Estimate, Lists, Paired, paired
+from tests.designs.judgement import Confirmatory, Verdict, judged, p_of
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
 """Of twelve placebo lists that hardly differ."""

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish import reading
-from evenruler.publish.reading import is_file, json_of, schema_of, table_in
+from evenruler.publish import contents
+from evenruler.publish.contents import is_file, json_of, schema_of, table_in
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ WEIGHED = {
 @pytest.mark.parametrize(("column", "weight"), WEIGHED.values(), ids=WEIGHED)
 def test_rows_are_weighed_as_they_lie_in_memory(path, error_of, monkeypatch, column, weight) -> None:
     pq.write_table(pa.table({"a": column}), path)
-    monkeypatch.setattr(reading, "MOST_UNPACKED", weight)
+    monkeypatch.setattr(contents, "MOST_UNPACKED", weight)
     assert schema_of(path)[1] == len(column)
-    monkeypatch.setattr(reading, "MOST_UNPACKED", weight - 1)
+    monkeypatch.setattr(contents, "MOST_UNPACKED", weight - 1)
     assert error_of(schema_of, path).startswith(f"{path}: no readable Parquet (more than {weight - 1:,} bytes")
 
 
@@ -56,7 +56,7 @@ def test_what_no_benchmark_has_is_refused(path, error_of, table, said) -> None:
 
 def test_more_rows_than_are_read(path, error_of, monkeypatch) -> None:
     pq.write_table(pa.table({"a": [1, 2, 3]}), path)
-    monkeypatch.setattr(reading, "MOST_ROWS", 2)
+    monkeypatch.setattr(contents, "MOST_ROWS", 2)
     assert "3 rows of 1 columns, more than are read" in error_of(schema_of, path)
 
 

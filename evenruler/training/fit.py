@@ -15,8 +15,16 @@ from transformers import AutoTokenizer
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.models import sources
-from evenruler.models.backends.classifier import WEIGHTS, Adapter, Classifier, head_of, load_with_head, require_all
-from evenruler.models.backends.nli import Nli, labelled_sample
+from evenruler.models.backends.classifier import (
+    WEIGHTS,
+    Adapter,
+    Classifier,
+    Nli,
+    head_of,
+    labelled_sample,
+    load_with_head,
+    require_all,
+)
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.declared import NLI_LABELS, Catalogue, Finetune, ModelEntry
