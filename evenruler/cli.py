@@ -115,7 +115,7 @@ def ask(
 
     A model that cannot be had is left out: `left_out` in params.yaml says why. Status 1 if any was.
     """
-    from evenruler.models.engines.choice import choose
+    from evenruler.models.engines import choose
     from evenruler.project.ask import ask as fill
 
     choose(engine)

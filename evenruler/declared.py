@@ -9,7 +9,7 @@ from pydantic import Field
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import SCALES, BaseSettings, Scale
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.measurement.settings import Resampling
+from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml, validate
 

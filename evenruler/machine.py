@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from evenruler.models.engines import choice
+from evenruler.models import engines
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ def machine() -> Machine:
     Raises:
         UserError: The cluster cannot be joined.
     """
-    engine, address = choice.chosen()
-    if engine == choice.RAY:
+    engine, address = engines.chosen()
+    if engine == engines.RAY:
         from evenruler.models.engines.cluster import connected
 
         cluster = connected(address)

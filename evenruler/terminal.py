@@ -1,7 +1,10 @@
-"""The one door through which commands speak: nothing that others wrote steers a terminal."""
+"""The one door through which commands speak, with bars of progress: nothing that others wrote steers a terminal."""
 
 import json
 import sys
+from typing import Any
+
+from tqdm import tqdm
 
 
 def printable(text: str) -> str:
@@ -24,3 +27,21 @@ def say(text: str, *, end: str = "\n", err: bool = False) -> None:
         err: To standard error.
     """
     print(printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
+    """A bar with rate and time left on standard error: on a terminal, a line now and then elsewhere."""
+    interval = 0.5 if sys.stderr.isatty() else 15.0
+    return tqdm(
+        total=total,
+        desc=printable(what),
+        unit=unit,
+        mininterval=interval,
+        maxinterval=interval * 2,
+        dynamic_ncols=True,
+    )
+
+
+def note(text: str) -> None:
+    """One line to the person who waits, above any bar."""
+    tqdm.write(printable(text), file=sys.stderr)

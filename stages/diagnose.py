@@ -10,7 +10,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
-from evenruler.tables.rounding import for_people
+from evenruler.tables.frames import for_people
 from stages.files import (
     ANSWERS,
     DIAGNOSIS,

@@ -19,7 +19,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.registry import room
 from evenruler.models.declared import HOSTED, Catalogue
-from evenruler.progress import progress
+from evenruler.terminal import progress
 from stages.ask import adapted, asked_of
 from stages.files import BUILT
 from stages.running import run

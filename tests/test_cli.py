@@ -339,6 +339,6 @@ def test_check_puts_a_cut_lock_back_and_takes_out_what_is_gone(repository, monke
     (repository / "dvc.lock").write_text(ONE_STAGE[:40])
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
-    assert "dvc.lock was cut in the middle of a line: put back from .cache/dvc.lock\n" in out
+    assert "dvc.lock was cut in the middle of a line; put back from .cache/dvc.lock\n" in out
     assert "removed old from dvc.lock\n" in out
     assert (repository / "dvc.lock").read_text() == "schema: '2.0'\nstages: {}\n"

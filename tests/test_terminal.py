@@ -11,8 +11,7 @@ import pytest
 import evenruler
 from evenruler.cli import main
 from evenruler.errors import UserError, as_program
-from evenruler.progress import note
-from evenruler.terminal import printable, say
+from evenruler.terminal import note, printable, say
 
 HOUSE = Path(evenruler.__file__).parent
 STEERS = "a\x1b[2J\x9b31m\x07\u202e\t\U000e0001b"

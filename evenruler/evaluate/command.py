@@ -48,7 +48,7 @@ def measure(
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
     from evenruler.evaluate.measure import measure_each
-    from evenruler.models.engines.choice import choose
+    from evenruler.models.engines import choose
 
     choose(engine)
     for line in measure_each(

@@ -16,9 +16,9 @@ from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
-from evenruler.progress import note
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import refuse_another, write
+from evenruler.terminal import note
 from evenruler.text.numbers import figure_in_words
 
 WIDTH = 110

@@ -18,13 +18,13 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables, diagnosed
 from evenruler.instruments.registry import room
+from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
-from evenruler.measurement.settings import Resampling
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
-from evenruler.tables.rounding import for_people
+from evenruler.tables.frames import for_people
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model

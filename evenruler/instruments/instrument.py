@@ -43,7 +43,7 @@ from pydantic import (
 )
 
 from evenruler.errors import UserError, nearest
-from evenruler.measurement.settings import Resampling
+from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables import stacked

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
+    from evenruler.measurement.checks import Resampling
     from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
     from evenruler.measurement.figures import Figure, as_metrics, records
     from evenruler.measurement.reliability import (
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         spearman_brown,
     )
     from evenruler.measurement.resampling import Interval, bootstrap
-    from evenruler.measurement.settings import Resampling
     from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
 
 __all__ = [
@@ -48,12 +48,12 @@ __all__ = [
 
 # scipy takes a second to load.
 _MODULES = {
+    "checks": "Resampling",
     "diversity": "lexical_diversity semantic_diversity",
     "figures": "Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
     "mean_inter_item_correlation omega_total parallel_analysis spearman_brown",
     "resampling": "Interval bootstrap",
-    "settings": "Resampling",
     "validity": "Correlation jackknifed_r pearson spearman",
 }
 __getattr__ = lazily(__name__, **{name: module for module, names in _MODULES.items() for name in names.split()})

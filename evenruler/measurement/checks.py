@@ -1,9 +1,21 @@
-"""What the statistics of this package ask of their input, asked in one place."""
+"""What the statistics of this package ask of their input, asked in one place. It imports no scipy."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are computed."""
+
+    level: float
+    resamples: int
+    seed: int
+
 
 # A spread this small beside the values themselves is rounding, not measurement.
 _ROUNDING = 1e-12

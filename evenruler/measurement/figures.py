@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.checks import Resampling, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
-from evenruler.measurement.settings import Resampling
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 

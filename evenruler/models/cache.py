@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from evenruler.errors import UserError
 from evenruler.models.records import Amount, amount_of
 from evenruler.models.store import Keys, RowStore
-from evenruler.progress import note, progress
+from evenruler.terminal import note, progress
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.errors import UserError, nearest
-from evenruler.models import sources
+from evenruler.models import engines, sources
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
-from evenruler.models.engines import choice, described
+from evenruler.models.engines import described
 from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.models.loading import on_device
 from evenruler.models.model import Model
@@ -57,8 +57,8 @@ def load(
         return _hosted(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
-    kind, (engine, address) = params.kind(name), choice.chosen()
-    if local or engine == choice.LOCAL:
+    kind, (engine, address) = params.kind(name), engines.chosen()
+    if local or engine == engines.LOCAL:
         on = described.device(device)
         computing = _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
     else:

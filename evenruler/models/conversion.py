@@ -22,7 +22,7 @@ import numpy as np
 from evenruler.errors import UserError, nearest
 from evenruler.models.declared import NLI_LABELS, ModelEntry
 from evenruler.models.loading import complete, loading, quiet
-from evenruler.progress import note
+from evenruler.terminal import note
 
 ARCHIVE_VERSION = 1
 """Of the unpacking; part of the folder's name."""

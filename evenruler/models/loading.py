@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenruler.errors import UserError, extra_of
-from evenruler.progress import note
+from evenruler.terminal import note
 
 OF_THE_MACHINE = ("memory", "cuda")
 """Words of errors of PyTorch that are not the fault of a file."""

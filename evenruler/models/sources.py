@@ -14,9 +14,9 @@ from evenruler.errors import UserError
 from evenruler.files import require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore
-from evenruler.progress import note
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
+from evenruler.terminal import note
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]

@@ -19,8 +19,8 @@ from filelock import FileLock
 
 from evenruler import repository
 from evenruler.errors import UserError
-from evenruler.progress import note
 from evenruler.tables.ids import canonical
+from evenruler.terminal import note
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, crc INT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID;

@@ -16,7 +16,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.hub import talking_about
 from evenruler.machine import Machine, Rate
 from evenruler.models.declared import ModelEntry
-from evenruler.models.engines.choice import RAY, chosen
+from evenruler.models.engines import RAY, chosen
 from evenruler.models.records import Amount
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root

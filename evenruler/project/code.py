@@ -35,7 +35,7 @@ OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("report",)
 """Stages that go into the rooms of all families at once."""
 
-HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.progress", "stages"}
+HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
 """They change what is printed or how a name is found, never what is written."""
 
 

@@ -80,12 +80,12 @@ def examine(root: Path) -> Lock | None:
     if _read(root / NAME) != text:  # not cut: a DVC writes it at this moment
         return examine(root)
     if copy is not None:
-        return Lock(copy, f"{wrong}: put back from {KEPT}")
+        return Lock(copy, f"{wrong}; put back from {KEPT}")
     if committed is not None:
-        return Lock(committed, f"{wrong}: put back from git")
+        return Lock(committed, f"{wrong}; put back from git")
     if wrong == STRANGE:
         raise UserError(wrong, where=NAME, remedy="delete it, and every stage is run again")
-    return Lock(EMPTY, f"{wrong}: what it lacks is built again")
+    return Lock(EMPTY, f"{wrong}; what it lacks is built again")
 
 
 def write(root: Path, lock: Lock) -> None:

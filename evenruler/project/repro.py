@@ -18,7 +18,7 @@ import psutil
 from evenruler.declared import Active, Declared
 from evenruler.files import replace
 from evenruler.machine import machine
-from evenruler.models.engines.choice import RAY, chosen
+from evenruler.models.engines import RAY, chosen
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time

@@ -10,7 +10,7 @@ from evenruler.publish.benchmark import Benchmark
 from evenruler.publish.card import render_card
 from evenruler.publish.croissant import render_croissant
 from evenruler.publish.manifest import HERE, data_file
-from evenruler.tables.rounding import for_people
+from evenruler.tables.frames import for_people
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:

@@ -16,8 +16,8 @@ from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
+from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
-from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import UNITS
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}

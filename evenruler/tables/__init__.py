@@ -1,9 +1,8 @@
 """Tables: ids, schemas, rounding, reading and writing Parquet."""
 
-from evenruler.tables.frames import evenly_spread, rows_of, stacked
+from evenruler.tables.frames import evenly_spread, rounded, rows_of, stacked, without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import read_frame, read_table, table_of, write_table, write_whole
-from evenruler.tables.rounding import rounded, without_last_bits
 
 __all__ = [
     "content_sha256",

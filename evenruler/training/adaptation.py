@@ -21,8 +21,8 @@ from evenruler.models.backends.classifier import Nli
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.store import Keys, RowStore
-from evenruler.progress import progress
 from evenruler.tables.ids import content_sha256
+from evenruler.terminal import progress
 
 LONGEST: Final = 128
 """Tokens of a sentence; what stands after them is left out."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenruler.models.backends.classifier import longest
 from evenruler.models.declared import Finetune
-from evenruler.progress import note, progress
+from evenruler.terminal import note, progress
 from evenruler.training.data import Labelled
 
 LONGEST = 128

@@ -183,7 +183,7 @@ def test_two_at_once_both_finish(user: User, tiny: Path) -> None:
     assert RowStore(user.cache).count() == asked
 
 
-MODULES = 84
+MODULES = 80
 """Of ours that measuring with one benchmark may cross, at most: whoever follows a question goes through all of them."""
 
 

@@ -17,7 +17,7 @@ from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.records import Placed, Request, Sampling
 from evenruler.models.store import Keys, RowStore
-from evenruler.progress import progress
+from evenruler.terminal import progress
 from tests.tiny import tiny_params
 
 TEXTS = [

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.models.engines import choice
+from evenruler.models import engines
 from evenruler.models.store import RowStore
 from evenruler.project.params import load_params
 from stages.evolve import EVOLVED
@@ -130,11 +130,11 @@ def main() -> None:
         del own["OMP_NUM_THREADS"]  # of workers alone
     columns = []
     print("| asked | files | equal | s | said |\n" + "| --- " * 5 + "|")
-    with nullcontext(choice.LOCAL) if given.local else cluster(given.nodes) as engine:
+    with nullcontext(engines.LOCAL) if given.local else cluster(given.nodes) as engine:
         for name, words, where in stages(new):
             if given.only and name not in given.only:
                 continue
-            seconds, said = timed(new, words, {**own, choice.ENGINE: engine})
+            seconds, said = timed(new, words, {**own, engines.ENGINE: engine})
             n, equal, others = compared(new, built, where)
             columns += [(name, *column) for column in others]
             print(f"| {name} | {n} | {equal} | {seconds:.0f} | {said} |", flush=True)

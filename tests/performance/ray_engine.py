@@ -52,8 +52,8 @@ def main() -> None:
     import torch
     from ray.cluster_utils import Cluster
 
-    from evenruler.models import load
-    from evenruler.models.engines import choice, cluster
+    from evenruler.models import engines, load
+    from evenruler.models.engines import cluster
     from evenruler.models.records import Request
     from evenruler.models.store import RowStore
     from evenruler.project.params import load_params
@@ -72,7 +72,7 @@ def main() -> None:
     nodes = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
     local_model = model()
     local = asked(local_model)
-    os.environ[choice.ENGINE] = f"ray={nodes.address}"
+    os.environ[engines.ENGINE] = f"ray={nodes.address}"
     workers = asked(model())
 
     def there() -> None:

@@ -40,17 +40,19 @@ class Words:
     """Lists of each group."""
     gain: float = 0.0
     """Over 80 points of the criterion."""
-    of_lists: float = 0.15
+    of_lists: float = 0.35
     """SD of the gain of a list, beyond its words."""
-    of_words: float = 0.3
-    of_templates: float = 0.3
-    of_attributes: float = 0.2
+    of_words: float = 0.2
+    of_nouns: float = 0.6
+    """SD of the gain of a placebo noun within its list."""
+    of_templates: float = 0.4
+    of_attributes: float = 0.3
     """SD of what attributes do to a group beside the criterion."""
-    of_cells: float = 0.3
+    of_cells: float = 0.4
     """SD of an attribute in a template, for a group."""
-    noise: float = 0.35
-    of_placebos: float | None = None
-    """SD of the gain of a placebo list where it is another."""
+    of_matches: float = 0.3
+    """SD of an attribute with a word."""
+    noise: float = 0.55
 
     def drawn(self, random: Random) -> tuple[Confirmatory, float]:
         """The headline of one draw, and what it is on these lists, were there no other noise."""
@@ -61,9 +63,9 @@ class Words:
         lists = np.tile(np.repeat(np.arange(self.pairs), self.words // self.pairs), 2)
         slopes = slopes + random.normal(0, self.of_lists, 2 * self.pairs)[lists + self.pairs * (poles < 0)]
         truth = float(slopes[poles == 1].mean() - slopes[poles == -1].mean())
+        slopes = slopes + random.normal(0, self.of_words, len(slopes))
         scores = self._scores(place, slopes, poles, random)
-        own = self.of_lists if self.of_placebos is None else self.of_placebos
-        nouns = np.repeat(random.normal(0, own, 12), 3)
+        nouns = np.repeat(random.normal(0, self.of_lists, 12), 3) + random.normal(0, self.of_nouns, 36)
         placebos = self._scores(place, nouns, np.repeat(np.arange(12), 3), random)
         names = [str(number) for number in range(max(self.attributes, 99))]
         cube = Cube(
@@ -77,11 +79,11 @@ class Words:
         n, t, w = self.attributes, self.templates, len(slopes)
         of_group = np.unique(groups, return_inverse=True)[1]
         kinds = of_group.max() + 1
-        slopes = slopes + random.normal(0, self.of_words, w)
         scores: Floats = place[:, None, None] * slopes
         scores = scores + (place[:, None, None] * random.normal(0, self.of_templates, (t, kinds)))[:, :, of_group]
         scores = scores + random.normal(0, self.of_attributes, (n, 1, kinds))[:, :, of_group]
         scores = scores + random.normal(0, self.of_cells, (n, t, kinds))[:, :, of_group]
+        scores = scores + random.normal(0, self.of_matches, (n, 1, w))
         return scores + random.normal(0, self.noise, (n, t, w)) + random.normal(0, 1, (n, t, 1))
 
 
@@ -141,12 +143,22 @@ def cases() -> Iterable[Case]:
         False,
         True,
     )
-    for lists, of in itertools.product((0.0, 0.15, 0.3, 0.5), (1.34, 2.0)):
+    for lists, of in itertools.product((0.0, 0.15, 0.35, 0.5), (1.34, 2.0)):
         yield Case(f"probes, gain {of}, list SD {lists}", Words(gain=of, of_lists=lists), of, denied=False, found=True)
-    perfect = Words(gain=1.34, of_lists=0, of_words=0.1, of_templates=0, of_attributes=0, of_cells=0, noise=0.05)
+    perfect = Words(
+        gain=1.34,
+        of_lists=0,
+        of_words=0.1,
+        of_nouns=0.1,
+        of_templates=0,
+        of_attributes=0,
+        of_cells=0,
+        of_matches=0,
+        noise=0.05,
+    )
     yield Case("probes, flawless (r 1)", perfect, 1.34, denied=False, found=True)
     yield Case("probes, placebo lists as far apart as the gain", Words(of_lists=1.0), 0, denied=True)
-    for lists in (0.15, 0.3):
+    for lists in (0.15, 0.35):
         wide = Words(templates=16, words=12, pairs=4, gain=np.log(2), of_lists=lists)
         yield Case(f"probes, 4 pairs x 16 templates, factor 2, list SD {lists}", wide, np.log(2), False, True)
         yield Case(

@@ -411,6 +411,13 @@ class TestFilesOfModels:
         assert check(tmp_path)[-1] == CHECKED
 
 
+def test_an_instrument_that_a_model_names_and_nobody_has_is_told(tmp_path: Path) -> None:
+    named = ('"local:weights/tiny", ', '"local:weights/tiny", instruments: {quick: [hair, bread]}, ')
+    told.put(tmp_path, named)
+    lines = [line for line in check(tmp_path) if line.startswith("warning: ")]
+    assert lines == ["warning: models.tiny.instruments names 'bread'; did you mean 'bred'?"]
+
+
 class TestLeftOut:
     """What could not be had is in nobody's way; what it takes along is not finished."""
 

@@ -80,7 +80,7 @@ def test_put_back_it_is_whole_and_the_copy_is_the_same(root: Path) -> None:
     (root / lock.NAME).write_text("")
     found = lock.examine(root)
     assert found is not None
-    assert found.wrong == "empty: put back from .cache/dvc.lock"
+    assert found.wrong == "empty; put back from .cache/dvc.lock"
     lock.write(root, found)
     assert (root / lock.NAME).read_text() == (root / lock.KEPT).read_text() == OLD
     assert lock.examine(root) == lock.Lock(OLD)
@@ -117,7 +117,7 @@ def test_fewer_stages_are_no_cut_where_nothing_of_them_is_in_place_or_dvc_ended_
     lock.keep(root, sure=True)
     assert lock.examine(root) == lock.Lock(fewer)
     (root / lock.KEPT).write_text(OLD)
-    assert lock.examine(root) == lock.Lock(OLD, "cut: 1 of 4 stages are missing: put back from .cache/dvc.lock")
+    assert lock.examine(root) == lock.Lock(OLD, "cut: 1 of 4 stages are missing; put back from .cache/dvc.lock")
     for out in ("a", "b"):
         (root / "data/report" / out).rmdir()
     assert lock.examine(root) == lock.Lock(fewer)
@@ -144,7 +144,7 @@ def test_without_a_copy_it_is_put_back_from_git(root: Path, text: str) -> None:
     found = lock.examine(root)
     assert found is not None
     assert found.text == OLD
-    assert found.wrong.endswith(": put back from git")
+    assert found.wrong.endswith("; put back from git")
 
 
 @pytest.mark.parametrize("text", ["", NEW[: NEW.index("  diagnose:") + 20], NEW[:300]])
@@ -153,7 +153,7 @@ def test_cut_in_a_first_build_all_is_looked_up_in_the_cache_of_runs(root: Path, 
     (root / lock.NAME).write_text(text)
     found = lock.examine(root)
     assert found is not None
-    assert found.wrong.endswith(": what it lacks is built again")
+    assert found.wrong.endswith("; what it lacks is built again")
     assert found.text == lock.EMPTY
 
 

@@ -9,7 +9,7 @@ import pytest
 from evenruler.declared import Declared
 from evenruler.instruments.instrument import INSTRUMENT, Record
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.tables.rounding import for_people
+from evenruler.tables.frames import for_people
 from stages.files import read_subject
 from tests.stages.conftest import Clone
 

@@ -48,7 +48,7 @@ def evolve(
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration
     from evenruler.instruments.probes.declare import load as load_source
-    from evenruler.models.engines.choice import choose
+    from evenruler.models.engines import choose
 
     choose(engine)
     repository.enter()

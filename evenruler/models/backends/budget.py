@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.progress import note
+from evenruler.terminal import note
 
 MOST = "EVENRULER_MAX_REQUESTS"
 """Variable of the environment: how many requests a command or a stage may send."""

@@ -19,7 +19,7 @@ from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.loading import Dtype, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
-from evenruler.progress import note
+from evenruler.terminal import note
 
 if TYPE_CHECKING:  # which only those need that write
     from evenruler.models.backends.refilling import Writer

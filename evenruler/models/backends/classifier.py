@@ -17,7 +17,7 @@ from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import Dtype, loading, pretrained, quiet, require_embeddings
 from evenruler.models.records import LABELS, Pair
-from evenruler.progress import note
+from evenruler.terminal import note
 
 Texts = tuple[str, ...]
 """One text, or two."""

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from evenruler.errors import UserError
 from evenruler.models.loading import MAKE_ROOM, is_out_of_memory
-from evenruler.progress import note
+from evenruler.terminal import note
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")

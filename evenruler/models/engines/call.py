@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.models.engines.cluster import Cluster, Member
-from evenruler.progress import note
+from evenruler.terminal import note
 
 AT_A_TIME = 3
 """Packs that a worker has at most: the one it is at, and what it takes up without waiting for us."""

@@ -15,7 +15,7 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs
 from evenruler.models.engines.described import Surroundings, surroundings
-from evenruler.progress import note
+from evenruler.terminal import note
 
 JOINING = 12
 """Seconds in which the head must answer."""

@@ -14,7 +14,7 @@ from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement import as_metrics, records
 from evenruler.tables import write_table
-from evenruler.tables.rounding import for_people
+from evenruler.tables.frames import for_people
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
 from tests.instruments.probes.whole import subject

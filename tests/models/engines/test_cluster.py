@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evenruler.models import load
+from evenruler.models import engines, load
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.engines import choice, cluster
+from evenruler.models.engines import cluster
 from evenruler.models.engines.call import Pool
 from evenruler.models.records import Placed, Sampling
 from evenruler.models.store import RowStore
@@ -56,7 +56,7 @@ def nodes() -> Iterator[Any]:
         )
         found.add_node(**own)
         found.wait_for_nodes()
-        patch.setenv(choice.ENGINE, f"ray={found.address}")
+        patch.setenv(engines.ENGINE, f"ray={found.address}")
         yield found
         cluster.connected.cache_clear()
         ray.shutdown()
@@ -93,11 +93,11 @@ def test_two_nodes_say_what_one_process_says_under_the_same_keys(nodes, folders,
     asked = asked_everything(folders, elsewhere)
     assert len({member.node for member in cluster.connected(nodes.address).members(0)}) == 2
 
-    monkeypatch.setenv(choice.ENGINE, "local")
+    monkeypatch.setenv(engines.ENGINE, "local")
     assert asked_everything(folders, here) == asked > 400
     assert kept(elsewhere) == kept(here)
 
-    monkeypatch.setenv(choice.ENGINE, f"ray={nodes.address}")
+    monkeypatch.setenv(engines.ENGINE, f"ray={nodes.address}")
     assert asked_everything(folders, elsewhere) == 0
 
 

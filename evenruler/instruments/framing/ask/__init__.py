@@ -12,9 +12,9 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of, placebo_of, real_framing
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
-from evenruler.progress import note
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
+from evenruler.terminal import note
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 

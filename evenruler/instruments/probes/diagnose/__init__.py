@@ -25,9 +25,9 @@ from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import judge
-from evenruler.progress import note
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
+from evenruler.terminal import note
 
 __all__ = ["TABLES", "across", "evidence", "figures", "plots", "units"]
 

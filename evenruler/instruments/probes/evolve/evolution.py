@@ -15,7 +15,7 @@ from evenruler.instruments.probes.evolve.operators import Operator
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
-from evenruler.progress import note
+from evenruler.terminal import note
 from evenruler.text import words
 
 VERSION = "evolution/4"

@@ -19,7 +19,7 @@ from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import correlation_matrix
-from evenruler.tables.rounding import rounded, without_last_bits
+from evenruler.tables.frames import rounded, without_last_bits
 from evenruler.text import words
 
 RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")

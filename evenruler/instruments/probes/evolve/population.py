@@ -15,7 +15,7 @@ from evenruler.instruments.probes.declare import Article, ProbeSource, bias
 from evenruler.instruments.probes.evolve.words import without, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
-from evenruler.tables.rounding import rounded
+from evenruler.tables.frames import rounded
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
 Operation = Literal["hotspot", "random-word", "reword"]

@@ -13,8 +13,8 @@ from evenruler.instruments.probes.evolve.fitness import Choices, Pool, hotspot
 from evenruler.instruments.probes.evolve.operators import Asking, key_of
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Try, WordGradient
 from evenruler.instruments.probes.schemas import OUTDONE
+from evenruler.tables.frames import without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
-from evenruler.tables.rounding import without_last_bits
 from evenruler.tables.schemas import BARE
 
 _GENERATION: TypeAdapter[Generation] = TypeAdapter(Generation)

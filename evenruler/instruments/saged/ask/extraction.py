@@ -13,8 +13,8 @@ from pandas.api.types import union_categoricals
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Models, Replies, measured
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
-from evenruler.progress import note
 from evenruler.tables.schemas import BARE
+from evenruler.terminal import note
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
 from evenruler.text.whole_words import find

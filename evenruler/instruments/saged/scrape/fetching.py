@@ -41,8 +41,8 @@ from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Reply, Sampling
-from evenruler.progress import note
 from evenruler.tables import write_table
+from evenruler.terminal import note
 
 Row = dict[str, Any]
 Links = Callable[[str], Sequence[str]]

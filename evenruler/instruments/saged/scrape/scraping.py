@@ -21,10 +21,10 @@ from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, 
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
 from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, tidy
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
-from evenruler.progress import note
 from evenruler.tables import read_table, write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
+from evenruler.terminal import note
 
 Read = Iterator[tuple[list[str], Page | Missing]]
 """Pages, or why there is none, each with the concepts that it is read for."""

@@ -1,6 +1,6 @@
 import pytest
 
-from evenruler.models.engines import choice
+from evenruler.models import engines
 
 
 @pytest.mark.parametrize(
@@ -8,22 +8,22 @@ from evenruler.models.engines import choice
     [("local", ("local", None)), ("ray", ("ray", None)), ("ray=10.0.0.1:6379", ("ray", "10.0.0.1:6379"))],
 )
 def test_what_is_said_is_read(said: str, meant: tuple[str, str | None]) -> None:
-    assert choice.parse(said, "here") == meant
+    assert engines.parse(said, "here") == meant
 
 
 @pytest.mark.parametrize("said", ["", "rays", "ray=", "local=1", "RAY"])
 def test_another_engine_is_refused(said: str, user_error) -> None:
     with user_error("no engine", "say local, ray or ray=ADDRESS"):
-        choice.parse(said, "here")
+        engines.parse(said, "here")
 
 
 def test_an_engine_is_chosen_for_this_process_and_those_that_it_starts(monkeypatch) -> None:
-    monkeypatch.delenv(choice.ENGINE, raising=False)
-    assert choice.chosen() == ("local", None)
+    monkeypatch.delenv(engines.ENGINE, raising=False)
+    assert engines.chosen() == ("local", None)
 
-    monkeypatch.setenv(choice.ENGINE, "ray=h:1")
-    choice.choose(None)
-    assert choice.chosen() == ("ray", "h:1")
+    monkeypatch.setenv(engines.ENGINE, "ray=h:1")
+    engines.choose(None)
+    assert engines.chosen() == ("ray", "h:1")
 
-    choice.choose("local")
-    assert choice.chosen() == ("local", None)
+    engines.choose("local")
+    assert engines.chosen() == ("local", None)
