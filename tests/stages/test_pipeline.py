@@ -67,6 +67,24 @@ def test_same_inputs_give_the_same_bytes(built: Clone) -> None:
 
 
 @pytest.mark.slow
+def test_another_processor_changes_no_file_that_git_holds(built: Clone, tmp_path: Path) -> None:
+    """Everything asked anew with other threads and kernels: answers differ in their last bits, and git sees none of it.
+
+    `dvc.lock` alone names what this machine's answers hash to.
+    """
+    before = built.contents("data/answers/probes")
+    elsewhere = Clone(built.folder, tmp_path / "cache")
+    elsewhere.env |= {"OMP_NUM_THREADS": "2", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+    output = elsewhere.run("dvc", "repro", "--force", "card@occupation-gender")
+    assert "ask@probes-tiny-a" in ran(output)
+    assert built.contents("data/answers/probes") != before
+    assert built.run("git", "status", "--porcelain").split() == ["M", "dvc.lock"]
+    built.run("git", "checkout", "-q", "dvc.lock")
+    built.run("dvc", "checkout", "--force")
+    assert built.contents("data/answers/probes") == before
+
+
+@pytest.mark.slow
 def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: Path) -> None:
     """One entry scores one model; without it everything is as before, also in a clone of the result."""
     save_tiny(tmp_path / "tiny-c", kind="gpt2", seed=3)
