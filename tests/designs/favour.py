@@ -41,9 +41,8 @@ class Apart:
     def within(self, bound: float) -> bool:
         """Whether every concept surely lies inside of -bound and bound: the 90% interval of each does."""
         there = ~np.isnan(self.values)
-        return bool(
-            there.any() and (np.abs(self.narrow_low) < bound)[there].all() and (self.narrow_high < bound)[there].all()
-        )
+        inside = (self.narrow_low > -bound) & (self.narrow_high < bound)
+        return bool(there.any() and inside[there].all())
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:

@@ -87,13 +87,7 @@ def p_of(figure: Confirmatory) -> PValues:
         raise ValueError(f"{figure.figure} has no placebo")
     same_sign = effect.value * specific.value > 0
     within, all_within = specific.p_within(bound), effect.p_within(bound)
-    if isinstance(placebo, Paired):
-        half = (
-            placebo.half if effect.value > 0 else Estimate(-placebo.half.value, placebo.half.variance, placebo.half.df)
-        )
-        p_half = half.p_below()
-    else:
-        p_half = placebo.p_half(effect)
+    p_half = placebo.p_half(effect)
     return PValues(
         max(figure.p_null, specific.p()) if same_sign else 1.0,
         max(within, all_within) if figure.p_null < ALPHA else within,
@@ -173,13 +167,7 @@ def _verdict(figure: Confirmatory, p: PValues) -> tuple[Verdict, str]:
     if p.unspecific < ALPHA:
         return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
     if p.effect < ALPHA:
-        sure = " surely above" if min(abs(span.low), abs(span.high)) > bound and span.low * span.high > 0 else ""
-        beside = f";{sure} {bound:.2g}" if sure else ""
-        return (
-            Verdict.EFFECT,
-            f"Beyond placebos it is {told}{beside}; without the construct, p would be {p.effect:.2g}.",
-        )
-    return (
-        Verdict.INCONCLUSIVE,
-        f"Beyond placebos it is {told}; {specific.detectable():.2g} would be found in 80 of 100.",
-    )
+        sure = f", surely above {bound:.2g}" if span.low > bound or span.high < -bound else ""
+        return Verdict.EFFECT, f"Beyond placebos it is {told}{sure}; if nothing were there, p would be {p.effect:.2g}."
+    seen = f"{specific.detectable():.2g} would be found in 80 of 100"
+    return Verdict.INCONCLUSIVE, f"Beyond placebos it is {told}; {seen}."

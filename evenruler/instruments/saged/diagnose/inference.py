@@ -54,7 +54,8 @@ def plausible_truths(summaries: Floats, resampled: Floats, inflation: float = 1.
     groups = there.sum(axis=0)
     centre = np.where(there, summaries, 0).sum(axis=0) / np.maximum(groups, 1)
     # What resamples deviate by: each group beside the others [groups, draws, series], and all of them [draws,
-    # series].
+    # series]. About the mean of the resamples, since a statistic that is no mean has a bias there, of which it has
+    # enough already.
     known = there[:, None] & ~np.isnan(resampled)
     filled = np.where(known, resampled, 0)
     noise: Floats = (filled - (filled.sum(axis=1) / np.maximum(known.sum(axis=1), 1))[:, None]) * inflation
@@ -64,7 +65,8 @@ def plausible_truths(summaries: Floats, resampled: Floats, inflation: float = 1.
     np.copyto(noise, 0, where=~known)
     error = np.sqrt(ratio(np.einsum("gds,gds->s", noise, noise) / resampled.shape[1], groups - 1.0))
     usable = np.where(error > 0, error, np.inf)
-    # A spread, the size of the low clump (0: there is one clump) and the means of both, each [draws, series].
+    # A spread, the size of the low clump (0: there is one clump) and the means of both, each [draws, series]: each
+    # spread and split as often as it is plausible; deviations are in standard errors.
     deviations = (summaries - centre) / usable
     draws = resampled.shape[1]
     low = np.arange(len(deviations))[:, None]
