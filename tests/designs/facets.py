@@ -5,7 +5,7 @@ cover .61 to .84 where there are three (docs/controls.md).
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -259,8 +259,3 @@ class Lists:
             return float(typical == 0)
         error = math.sqrt(1 / (2 * (len(self.values) - 1)) + effect.variance / effect.value**2)
         return float(stats.norm.sf(math.log(2 * typical / size) / error))
-
-
-def levels_of(facets: Mapping[str, Facet]) -> str:
-    """How many levels a figure rests on, in words: `43 attributes, 8 templates, 12 words`."""
-    return ", ".join(f"{len(facet.lists)} {name}" for name, facet in facets.items())

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evenruler.measurement.components import components
-from tests.designs.facets import Estimate, Facet, Lists, crossed, levels_of, paired, summed
+from tests.designs.facets import Estimate, Facet, Lists, crossed, paired, summed
 
 
 def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizability_theory() -> None:
@@ -100,7 +100,3 @@ def test_half_the_effect_is_the_border_of_what_placebos_may_do() -> None:
     assert lists.p_half(Estimate(2.0, 0.1, 9)) == pytest.approx(0.5)
     assert lists.p_half(Estimate(1.0, 0.0, 9)) == pytest.approx(stats.norm.sf(math.log(2) / 0.5))
     assert lists.p_half(Estimate(4.0, 0.0, 9)) == pytest.approx(stats.norm.sf(-math.log(2) / 0.5))
-
-
-def test_levels_are_said_by_facet() -> None:
-    assert levels_of({"attributes": Facet.of(43), "words": Facet([1, 1, 2, 2])}) == "43 attributes, 4 words"
