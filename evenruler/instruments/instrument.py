@@ -302,6 +302,25 @@ class Record:
     """What `figures` gave."""
 
 
+def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
+    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
+
+    Args:
+        figures: Of models, by `evenruler.tables.schemas.figures_of`.
+        columns: The figures that people are shown.
+
+    Raises:
+        ValueError: A headline was not confirmed, or what was confirmed is no headline.
+    """
+    headlines = {column.figure for column in columns if column.role == "headline"}
+    of_models = figures[figures["model"].notna()]
+    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
+    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
+        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
+    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
+        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
+
+
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Every table of a family's diagnosis.
 
@@ -325,8 +344,9 @@ class Column:
     figure: str
     heading: str
     meaning: str
-    role: Literal["amount", "fitness"] = "amount"
-    """What the model does, or how well the instrument measures on it."""
+    role: Literal["headline", "amount", "fitness"] = "amount"
+    """A headline is confirmed, with null, placebo and verdict; an amount describes what the model does, the others how
+    well the instrument measures on it."""
     least: float | None = None
     """Below it, the instrument hardly fits the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from evenruler.lazy import lazily
 if TYPE_CHECKING:
     from evenruler.measurement.checks import Resampling
     from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
-    from evenruler.measurement.figures import Figure, as_metrics, records
+    from evenruler.measurement.figures import Confirmed, Figure, as_metrics, records
     from evenruler.measurement.reliability import (
         ItemStatistics,
         cronbach_alpha,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
 
 __all__ = [
+    "Confirmed",
     "Correlation",
     "Figure",
     "Interval",
@@ -50,7 +51,7 @@ __all__ = [
 _MODULES = {
     "checks": "Resampling",
     "diversity": "lexical_diversity semantic_diversity",
-    "figures": "Figure as_metrics records",
+    "figures": "Confirmed Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
     "mean_inter_item_correlation omega_total parallel_analysis spearman_brown",
     "resampling": "Interval bootstrap",

@@ -14,12 +14,11 @@ import numpy as np
 from evenruler.declared import Declared
 from evenruler.instruments.probes.declare.source import load as read
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.measurement.verdicts import Fitness
+from evenruler.instruments.probes.diagnose.gain import gain
+from evenruler.measurement.facets import Lists
+from evenruler.measurement.verdicts import Fitness, judged
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
-from tests.designs.facets import Lists
-from tests.designs.gain import gain
-from tests.designs.judgement import judged
 
 SOURCES = Path("data/sources/probes")
 NAME = "occupation-gender"

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.facets import Estimate, paired
-from tests.designs.favour import apart, by_role, named, silence
-from tests.designs.gain import gain
-from tests.designs.judgement import Confirmatory, judged
+from evenruler.instruments.probes.diagnose.gain import gain
+from evenruler.instruments.saged.diagnose.favour import apart, by_role, named, silence
+from evenruler.measurement.facets import paired
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
@@ -112,7 +112,8 @@ class Cues:
             return 100 * (after.astype(float) - bare[:, None])
 
         effect, beside = paired(changes(self.cues, self.shift), changes(self.placebos, self.of_placebos))
-        return Confirmatory("shift", "points", effect, effect.p(), beside, smallest=10), self.shift
+        levels = {"stimuli": self.stimuli, "wordings": self.cues}
+        return confirmatory("shift", "stimuli", levels, effect, effect.p(), beside, 10), self.shift
 
 
 @dataclass(frozen=True)
@@ -236,14 +237,13 @@ def outcome(case: Case, seed: int) -> tuple[bool, bool, list[str]]:
     random = np.random.default_rng(seed)
     drawn = [case.of.drawn(random) for _ in range(case.several)]
     figure, truth = drawn[0]
-    specific = figure.specific
-    assert specific is not None
-    verdicts = [str(one.verdict) for one in judged([one for one, _ in drawn], Fitness())]
-    return _holds(figure.effect, truth), _holds(specific, case.specific), verdicts
+    assert figure.effect is not None
+    assert figure.specific is not None
+    verdicts = [str(one.verdict) for one in judge([(one, Fitness()) for one, _ in drawn])]
+    return _holds(figure.effect, truth), _holds(figure.specific, case.specific), verdicts
 
 
-def _holds(estimate: Estimate, truth: float) -> bool:
-    span = estimate.interval()
+def _holds(span: Interval, truth: float) -> bool:
     return span.low <= truth <= span.high
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.resampling import FEWEST_UNITS
-from tests.designs.facets import Estimate, Facet, Kept, Lists, crossed
-from tests.designs.judgement import Confirmatory
+from evenruler.measurement.verdicts import Confirmatory, confirmatory
 
 GAIN = "gain"
-UNIT = "nats"
+UNIT = "attributes"
 
 CRITERION_SPAN = 80.0
 """Percentage points of the criterion that the gain is over: from an attribute at 10% to one at 90%."""
@@ -66,16 +66,9 @@ def gain(
     placebo = (
         None if placebos is None else placebo_lists(placebos, contrast.weights(axis), of_placebos, len(set(lists)))
     )
-    return Confirmatory(
-        GAIN,
-        UNIT,
-        effect,
-        effect.p(),
-        placebo,
-        SMALLEST,
-        {name: len(facet.lists) for name, facet in facets.items()},
-        _lacking(axis, contrast.keyed, placebo),
-    )
+    levels = {name: len(facet.lists) for name, facet in facets.items()}
+    lacking = _lacking(axis, contrast.keyed, placebo)
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST, lacking)
 
 
 @dataclass(frozen=True)

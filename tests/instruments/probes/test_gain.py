@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.facets import Lists
-from tests.designs.gain import Asked, gain, more_of
-from tests.designs.judgement import Confirmatory, Verdict, judged
+from evenruler.instruments.probes.diagnose.gain import Asked, along_criterion, gain, more_of, placebo_lists
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 
 Floats = NDArray[np.float64]
 
@@ -43,20 +42,24 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     return gain(cube(own), axis, ["nouns"] * 12, lines(slopes, seed + 1, 0.05, place), NOUNS)
 
 
-def verdict(figure: Confirmatory) -> Verdict:
-    return judged([figure], Fitness())[0].verdict
+def verdict(figure: Confirmatory) -> str | None:
+    return judge([(figure, Fitness())])[0].verdict
 
 
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
-    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, lines(np.repeat(np.arange(12.0), 3)), NOUNS)
+    nouns = lines(np.repeat(np.arange(12.0), 3))
+    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, nouns, NOUNS)
+    assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
-    assert figure.effect.variance == pytest.approx(sum(of_each) / 6)
-    assert isinstance(figure.placebo, Lists)
+    half = (figure.effect.high - figure.effect.low) / 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 10) * math.sqrt(sum(of_each) / 6))
+    lists = placebo_lists(nouns, along_criterion(AXIS), NOUNS, 1)
     # What attributes are like without any word is common to all lists.
-    assert np.diff(figure.placebo.values) == pytest.approx(np.ones(11))
-    assert figure.placebo.of_words == pytest.approx(0)
+    assert np.diff(lists.values) == pytest.approx(np.ones(11))
+    assert lists.of_words == pytest.approx(0)
+    assert figure.placebo == pytest.approx(math.sqrt(2) * np.std(np.arange(12.0), ddof=1))
     assert figure.levels == {"attributes": 25, "templates": 4, "words": 12}
 
 
@@ -86,14 +89,15 @@ def test_twice_the_scores_change_no_p() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
     slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
     twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, 2 * lines(slopes, 2, 0.05), NOUNS)
-    assert figure.specific is not None
-    assert twice.specific is not None
-    assert (twice.p_null, twice.specific.p()) == pytest.approx((figure.p_null, figure.specific.p()))
+    assert figure.p is not None
+    assert twice.p is not None
+    assert (twice.p_null, twice.p.effect) == pytest.approx((figure.p_null, figure.p.effect))
 
 
 def test_keyed_attributes_are_two_groups() -> None:
     keys = np.repeat([1.0, -1.0], [10, 15])
     figure = found(1.0, of_lists=0.1, axis=keys)
+    assert figure.effect is not None
     assert figure.effect.value == pytest.approx(2.0, abs=0.15)  # from -1 to 1
     assert figure.lacking is None
     few = found(1.0, of_lists=0.1, axis=np.repeat([1.0, -1.0], [20, 5]))

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.beyond import beyond_twins, over_items
-from tests.designs.facets import Facet
-from tests.designs.judgement import Confirmatory, Verdict, judged
+from evenruler.instruments.questionnaires.diagnose.beyond import beyond_twins, over_items
+from evenruler.measurement.facets import Facet
+from evenruler.measurement.verdicts import Fitness, Verdict, confirmatory, judge
 
 
 def drawn(
@@ -38,8 +37,8 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     own, twins = drawn(2, 0.0)
     own = own + np.array([1.5, -1.2, 0.9])[:, None, None]
     effect, beside = beyond_twins(own, twins)
-    figure = Confirmatory("beyond twins", "points", effect, 0.001, beside, smallest=0.5)
-    assert judged([figure], Fitness())[0].verdict == Verdict.INCONCLUSIVE
+    figure = confirmatory("beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5)
+    assert judge([(figure, Fitness())])[0].verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
@@ -47,8 +46,8 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     found = []
     for beyond, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         effect, beside = beyond_twins(*drawn(3, beyond))
-        figure = Confirmatory("beyond twins", "points", effect, p_null, beside, smallest=0.5)
-        found.append(judged([figure], Fitness())[0].verdict)
+        figure = confirmatory("beyond twins", "items", {"items": 7}, effect, p_null, beside, smallest=0.5)
+        found.append(judge([(figure, Fitness())])[0].verdict)
     assert found == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
 

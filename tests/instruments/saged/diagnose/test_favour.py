@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from tests.designs.favour import apart, beyond_invented, by_role, named, silence
+from evenruler.instruments.saged.diagnose.favour import apart, beyond_invented, by_role, named, silence
 
 NAMES = [f"country {number}" for number in range(21)]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenruler.measurement.checks import Floats
-from tests.designs.facets import Estimate, Facet, Paired, Part, crossed, summed
+from evenruler.measurement.facets import Estimate, Facet, Paired, Part, crossed, summed
 
 FEWEST_WORDINGS = 3
 FEWEST_TWINS = 3
