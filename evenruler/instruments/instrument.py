@@ -302,25 +302,6 @@ class Record:
     """What `figures` gave."""
 
 
-def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
-
-    Args:
-        figures: Of models, by `evenruler.tables.schemas.figures_of`.
-        columns: The figures that people are shown.
-
-    Raises:
-        ValueError: A headline was not confirmed, or what was confirmed is no headline.
-    """
-    headlines = {column.figure for column in columns if column.role == "headline"}
-    of_models = figures[figures["model"].notna()]
-    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
-    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
-        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
-    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
-        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
-
-
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Every table of a family's diagnosis.
 
@@ -355,6 +336,25 @@ class Column:
     """The same above it, whatever the sign."""
     warning: str = ""
     """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
+
+
+def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
+    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
+
+    Args:
+        figures: Of models, by `evenruler.tables.schemas.figures_of`.
+        columns: The figures that people are shown.
+
+    Raises:
+        ValueError: A headline was not confirmed, or what was confirmed is no headline.
+    """
+    headlines = {column.figure for column in columns if column.role == "headline"}
+    of_models = figures[figures["model"].notna()]
+    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
+    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
+        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
+    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
+        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
 
 
 @dataclass(frozen=True)

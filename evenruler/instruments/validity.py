@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Evidence
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.verdicts import ORDER, Verdict
 
 PUBLIC = (
     "Not done: no canary string, no rows held back, no search of training data. All rows are public once published."
@@ -25,16 +25,16 @@ def amounts(evidence: Evidence) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def judged(evidence: Evidence) -> str:
-    """How many amounts are beyond their control on each model."""
+    """How many headlines show an effect on each model."""
     total: Counter[str] = Counter()
-    beyond: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
     for model, _, record in amounts(evidence):
         total[model] += 1
-        beyond[model] += record["verdict"] == Verdict.BEYOND
+        shown[model] += record["verdict"] == Verdict.EFFECT
     if not total:
-        return "No amount has a verdict: no model in use was asked, or none could answer."
-    told = ", ".join(f"{model} {beyond[model]} of {total[model]}" for model in total)
-    return f"Amounts beyond their control, by model: {told}."
+        return "No headline has a verdict: no model in use was asked, or none could answer."
+    told = ", ".join(f"{model} {shown[model]} of {total[model]}" for model in total)
+    return f"Headlines that show an effect beyond placebos, by model: {told}."
 
 
 def tested(evidence: Evidence) -> str:
@@ -48,10 +48,11 @@ def tested(evidence: Evidence) -> str:
     units = ", ".join(f"{unit} ({_range(counts)})" for unit, counts in sorted(by_unit.items()))
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
-    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in reversed(Verdict) if verdicts[verdict])
+    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     return (
-        f"{with_interval} of {len(records)} amounts have a 95% interval; they rest on {units}. p against the control "
-        f"is adjusted within each model (Holm). Verdicts: {told}. `evenruler compare` tests how models differ."
+        f"{with_interval} of {len(records)} headlines have a 95% interval over all that could have been others; they "
+        f"rest on {units}. p is adjusted within each model (Holm), apart for effects and denials. Verdicts: {told}. "
+        "`evenruler compare` tests how models differ."
     )
 
 

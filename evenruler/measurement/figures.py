@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evenruler.measurement.checks import Resampling, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
+from evenruler.tables.schemas import NUMBERS
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,6 @@ def bootstrapped(
 def finite(value: float) -> float | None:
     """The value, or None for what is no number."""
     return value if math.isfinite(value) else None
-
-
-NUMBERS = (
-    *("value", "low", "high", "p", "control", "difference_low", "difference_high", "placebo"),
-    *("specific", "specific_low", "specific_high", "smallest", "detectable", "p_effect", "p_denial"),
-)
-"""Of figures, by their column."""
 
 
 def records(figures: pd.DataFrame) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ without the construct do it too (placebo), how much of it is noise, and could th
 verdicts but `inconclusive` and `invalid on this model` are assertions with an error of .05 (docs/controls.md).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -96,7 +97,7 @@ class Confirmatory:
     p_null: float | None = None
     """Two-sided, where labels are dealt anew as if the construct meant nothing."""
     placebo: float | None = None
-    """What placebos do: their mean, or where their sign means nothing the size that is typical."""
+    """What placebos do: their mean; or where their sign means nothing, their typical size, on the side of the effect."""
     specific: Interval | None = None
     """The part of the effect that placebos lack; None without placebos."""
     detectable: float | None = None
@@ -148,7 +149,7 @@ def confirmatory(
         lacking = lacking or "no placebo"
         return Confirmatory(figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking)
     specific = placebo.specific(effect)
-    typical = placebo.typical() if isinstance(placebo, Lists) else placebo.mean
+    typical = math.copysign(placebo.typical(), effect.value) if isinstance(placebo, Lists) else placebo.mean
     p = p_of(effect, p_null, placebo, smallest)
     ends = (effect.interval(), smallest, p_null, typical, specific.interval(), specific.detectable(), p, lacking)
     return Confirmatory(figure, unit, levels, *ends)

@@ -211,7 +211,7 @@ class _Side(NamedTuple):
         if isinstance(record, dict) and record.get("verdict") is not None:
             return str(record["verdict"])
         own = (record for _, other, _, record in figures_of(self.stored.result) if other == label)
-        return Verdict.UNFIT if unmeasured(own) is not None else None
+        return Verdict.INVALID if unmeasured(own) is not None else None
 
 
 _Units = dict[tuple[str, str, str], pd.DataFrame]
@@ -244,14 +244,14 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [side.verdict(part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.UNFIT]
+        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.INVALID]
         if one.p is not None:
             assert one.first_value is not None
             assert one.second_value is not None
             larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
             if unfit:
-                one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
-            elif verdicts[larger] not in (None, Verdict.BEYOND):
+                one = replace(one, verdict=f"{Verdict.INVALID}: {' and '.join(unfit)}; no finding")
+            elif verdicts[larger] not in (None, Verdict.EFFECT):
                 # What words and tokens alone make as large in an untrained model is no more of the construct.
                 one = replace(one, verdict=f"{verdicts[larger]} on {called[larger]}: no finding")
         yield one

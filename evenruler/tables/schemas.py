@@ -90,6 +90,9 @@ def figures_of(part: str) -> pa.Schema:
     )
 
 
+NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
+"""Of a figure, by their column."""
+
 UNITS = columns("part model figure statistic unit rows: str; value: float; beside: float?")
 """What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,
 `sd`, `correlation`, `slope`) of `value` over the units of its part, of the last two with `beside`. `rows` is a hash of
