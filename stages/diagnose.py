@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed
+from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed, require_confirmed
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
@@ -34,6 +34,9 @@ def main(family: str) -> None:
     door, folder = room(family, "diagnose"), DIAGNOSIS / family
     records = list(_records(params, family))
     tables = diagnosed(door, records, params.resampling)
+    for record in records:
+        own = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
+        require_confirmed(own, room(family, "declare").headings(record.plan))
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")

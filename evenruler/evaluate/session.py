@@ -16,7 +16,17 @@ from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables, diagnosed
+from evenruler.instruments.instrument import (
+    INSTRUMENT,
+    SUBJECT,
+    Column,
+    Plan,
+    Record,
+    Subject,
+    Tables,
+    diagnosed,
+    require_confirmed,
+)
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
@@ -232,7 +242,9 @@ def _diagnosed(
     name = benchmark.instrument
     found = door.figures(name, tables, plan, scores, subject, resampling)
     record = Record(name, subject, tables, plan, found)
-    evidence = door.evidence(diagnosed(door, [record], resampling)).get(name, {})
+    own = diagnosed(door, [record], resampling)
+    require_confirmed(own["figures"], room(benchmark.family, "declare").headings(plan))
+    evidence = door.evidence(own).get(name, {})
     of_model = {
         part: {
             model: {figure: values for figure, values in own.items() if "value" in values}

@@ -124,9 +124,9 @@ def records(figures: pd.DataFrame) -> list[dict[str, object]]:
     found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
-        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record[key])}
+        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        plain |= {key: record[key] for key in ("levels", "reason", "verdict", "why") if not pd.isna(record[key])}
+        plain |= {key: record[key] for key in ("levels", "reason", "verdict", "why") if not pd.isna(record.get(key))}
         found.append(plain)
     return found
 

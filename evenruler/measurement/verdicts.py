@@ -97,7 +97,7 @@ class Confirmatory:
     p_null: float | None = None
     """Two-sided, where labels are dealt anew as if the construct meant nothing."""
     placebo: float | None = None
-    """What placebos do: their mean; or where their sign means nothing, their typical size, on the side of the effect."""
+    """What placebos do: their mean, or where their sign means nothing, its typical size."""
     specific: Interval | None = None
     """The part of the effect that placebos lack; None without placebos."""
     detectable: float | None = None
@@ -108,6 +108,8 @@ class Confirmatory:
     """What the design has too little of, in words; None where it has enough."""
     told: str | None = None
     """A sentence that an effect is told by, in place of what it is beyond placebos: who stands out, say."""
+    note: str | None = None
+    """A sentence that goes with any verdict."""
 
     def __post_init__(self) -> None:
         """Refuse a bound that bounds nothing, and a figure that nothing counts."""
@@ -193,7 +195,7 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
             continue
         p = None if figure.p is None else _corrected(figure.p, next(effects), next(denials))
         verdict, why = _unfit(fitness) or _open(fitness, figure) or _verdict(figure, p)
-        found.append(_confirmed(figure, p, verdict, why))
+        found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
     return found
 
 
@@ -269,7 +271,7 @@ def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
     assert p is not None  # what lacks a placebo is open
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
     if p.none < ALPHA:
-        return Verdict.NO_EFFECT, f"Beyond placebos it is{told} surely below {bound:.2g}."
+        return Verdict.NO_EFFECT, f"Beyond placebos it is{told}, surely below {bound:.2g}."
     if p.unspecific < ALPHA:
         return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
     if p.effect < ALPHA:

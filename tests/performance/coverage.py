@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
+from evenruler.measurement.regrouping import beyond_regroupings, halves
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
 from evenruler.instruments.probes.diagnose.quality import RELIABILITY, alpha_at_common_length, mean_interval
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.regrouping import beyond_regroupings, halves
 from evenruler.measurement.resampling import PLAIN, SHARE, jackknife, within
 from evenruler.measurement.shifts import cue_minus_placebos, of_placebos
 

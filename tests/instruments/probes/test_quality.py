@@ -34,8 +34,8 @@ def validity(bias: pd.Series = MEAN, attributes: pd.DataFrame = ATTRIBUTES) -> d
     return {found.figure: found for found in further_validity(bias, attributes.astype({"criterion": float}), 0.9)}
 
 
-def reliabilities(matrix: pd.DataFrame = BIAS, of_regroupings: float | None = None) -> dict[str, Figure]:
-    return {found.figure: found for found in reliability(matrix.to_numpy(), RESAMPLING, of_regroupings)}
+def reliabilities(matrix: pd.DataFrame = BIAS, of_halvings: float | None = None) -> dict[str, Figure]:
+    return {found.figure: found for found in reliability(matrix.to_numpy(), RESAMPLING, of_halvings)}
 
 
 class TestFurtherValidity:
@@ -57,7 +57,7 @@ class TestFurtherValidity:
         assert found.value == pytest.approx(expected.statistic, abs=1e-12)
         assert found.p == pytest.approx(expected.pvalue, abs=1e-12)
         assert found.low < found.value < found.high
-        assert (found.reason, found.bound) == (None, None)
+        assert (found.reason, found.verdict) == (None, None)
 
     def test_with_the_jackknifes_interval_of_r(self) -> None:
         names = [name for name in KNOWN if CRITERION.matches[name] == "exact"]
@@ -102,16 +102,14 @@ RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component
 
 class TestReliability:
     def test_alpha_is_that_of_pingouin_beside_its_control(self) -> None:
-        found = reliabilities(of_regroupings=0.25)["alpha"]
+        found = reliabilities(of_halvings=0.25)["alpha"]
         alpha = pingouin.cronbach_alpha(BIAS)[0]
         assert 0.5 < alpha < 0.95
         assert (found.value, found.n, found.unit) == (pytest.approx(alpha, abs=1e-12), 8, "attributes")
-        assert (found.control, found.bound) == (0.25, None)
+        assert (found.control, found.verdict) == (0.25, None)
 
     def test_the_control_is_of_alpha_alone(self) -> None:
-        assert [name for name, one in reliabilities(of_regroupings=0.25).items() if one.control is not None] == [
-            "alpha"
-        ]
+        assert [name for name, one in reliabilities(of_halvings=0.25).items() if one.control is not None] == ["alpha"]
         assert reliabilities()["alpha"].control is None
 
     def test_intervals_are_the_jackknifes_over_attributes(self) -> None:
@@ -419,7 +417,7 @@ class TestFigures:
         found = figures(variance_components(cube_of(x), 0.9))["generalizability"]
         expected = difference_of_groups(x, np.repeat([1, -1], 4)).coefficient(6, 4)
         assert (found.value, found.n, found.unit) == (expected, 30, "attributes")
-        assert found.bound is None
+        assert found.verdict is None
 
     def test_targets_of_the_curve_are_of_a_group(self) -> None:
         """Six templates are not in the curve, four are; 8 targets are 4 of each group."""
@@ -434,7 +432,7 @@ class TestFigures:
         assert found.value == pytest.approx(cube_of(x).biases().to_numpy().mean(), abs=1e-12)
         assert (found.low, found.high) == (expected.low, expected.high)
         assert found.low < found.value < found.high
-        assert found.bound is None
+        assert found.verdict is None
 
     @pytest.mark.parametrize("added", [3.0, -1.5])
     def test_offset_alone_follows_a_leaning_of_all(self, added) -> None:

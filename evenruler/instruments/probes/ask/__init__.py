@@ -58,7 +58,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
         beside = with_placebos(tables, plan).assign(before="")
-        asked = stacked(rows[wanted] for rows in (bare, prefixed, beside) if len(rows))
+        asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "embeddings" not in answers:

@@ -210,6 +210,9 @@ class Settings(BaseSettings):
             found.append("neither a criterion nor keys: it describes, and has no verdict")
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
             found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
+        elif not self.placebo_attributes:
+            what = "placebos are not asked at this scale (`placebo_attributes`)"
+            found.append(f"{what}: every verdict will be inconclusive")
         return found
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:

@@ -1,7 +1,7 @@
 """How models associate, how well each set of templates measures it, and what evolution achieved."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from evenruler.instruments.probes.diagnose import evolution, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import Placebos, axis_of, fitness, gain
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
-from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
@@ -136,12 +136,17 @@ def diagnose(
         ]
         fit = fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
         if key["set"] in plan["headline"] and (headline := _headline(cube, known, placebos, likelihoods, key["set"])):
-            figures.append((key, headline, fit))
+            chose = plan.get("evolved", {}).get("model") == key["model"]
+            figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
-    told = pd.DataFrame([{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)])
+    rows = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
+    told = pd.DataFrame(rows, columns=[*CELL, *(field.name for field in fields(Confirmed))])
     return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
+
+FLATTERED = "This model chose the templates, which flatters it."
+"""Of an evolved set on the model that it evolved on."""
 
 ASSOCIATED = (SPREAD, R)
 """Figures of what a model associates, beside the headline: where the instrument is invalid, they say so."""
