@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import gain
+from evenruler.instruments.probes.diagnose.gain import Placebos, gain
 from evenruler.instruments.saged.diagnose.favour import apart, by_role, named, silence
 from evenruler.measurement.facets import paired
 from evenruler.measurement.resampling import Interval
@@ -53,6 +53,8 @@ class Words:
     of_matches: float = 0.3
     """SD of an attribute with a word."""
     noise: float = 0.55
+    beside: int = 43
+    """Attributes, evenly spread along the axis, that are asked with placebo nouns."""
 
     def drawn(self, random: Random) -> tuple[Confirmatory, float]:
         """The headline of one draw, and what it is on these lists, were there no other noise."""
@@ -71,8 +73,9 @@ class Words:
         cube = Cube(
             scores, names[: len(axis)], names[: self.templates], names[: len(poles)], poles.astype(np.int8), np.zeros(1)
         )
-        own_lists = [str(number) for number in lists]
-        return gain(cube, axis, own_lists, placebos, [str(number // 3) for number in range(36)]), truth
+        own_lists, of_nouns = [str(number) for number in lists], [str(number // 3) for number in range(36)]
+        along = np.argsort(axis)[:: max(1, self.attributes // self.beside)][: self.beside]
+        return gain(cube, axis, own_lists, Placebos(placebos[along], axis[along], of_nouns)), truth
 
     def _scores(self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random) -> Floats:
         """[attributes, templates, words]: lines along the criterion, and what crosses them."""
@@ -144,6 +147,9 @@ def cases() -> Iterable[Case]:
         False,
         True,
     )
+    for lists, of in ((0.0, 0.0), (0.5, 0.0), (0.35, 1.34), (0.35, 2.0)):
+        few = Words(gain=of, of_lists=lists, beside=22)
+        yield Case(f"probes as at quick (22 with placebos), gain {of}, list SD {lists}", few, of, not of, bool(of))
     for lists, of in itertools.product((0.0, 0.15, 0.35, 0.5), (1.34, 2.0)):
         yield Case(f"probes, gain {of}, list SD {lists}", Words(gain=of, of_lists=lists), of, denied=False, found=True)
     perfect = Words(

@@ -140,8 +140,8 @@ def diagnose(
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
-    rows = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
-    told = pd.DataFrame(rows, columns=[*CELL, *(field.name for field in fields(Confirmed))])
+    records = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
+    told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(Confirmed))])
     return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
 
