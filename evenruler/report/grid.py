@@ -1,4 +1,4 @@
-"""The first page: constructs x models, each cell an amount with interval, control and verdict.
+"""The first page: constructs x models, each cell a headline with interval, placebo and verdict.
 
 The report and `evenruler compare --page` fill it from the same figures: records with the keys of
 `evenruler.tables.schemas.figures_of`.
@@ -294,11 +294,11 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
-    """What came of all amounts, in one sentence."""
+    """What came of all headlines, in one sentence."""
     verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
-    groups = [f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts if n]
-    return f"Of {len(verdicts)} amounts on models, {listed(groups)}." if verdicts else "No amount has a verdict."
+    groups = [f"{n} {verdict}" for verdict, n in counts if n]
+    return f"Of {len(verdicts)} headlines on models: {', '.join(groups)}." if verdicts else "No headline has a verdict."
 
 
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:

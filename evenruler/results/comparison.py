@@ -26,6 +26,8 @@ DIFFER, NOT_TOLD_APART = "differ", "not told apart"
 
 EQUAL: Final = "the two are equal, unit by unit"
 
+DESCRIBES: Final = "it describes, over these units alone; other words, templates or wordings could say otherwise"
+
 NONE_SHARED: Final = "no shared units"
 
 ROUNDING: Final = 1e-9
@@ -120,7 +122,8 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
         for one in of_group:
             if one.p is not None:
                 p = next(adjusted)
-                one = replace(one, p_adjusted=p, verdict=one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART))
+                told = None if one.reason else one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART)
+                one = replace(one, p_adjusted=p, verdict=told)
             judged.append(one)
         found += judged
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
@@ -249,7 +252,9 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
             assert one.first_value is not None
             assert one.second_value is not None
             larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
-            if unfit:
+            if not any(verdicts):
+                one = replace(one, reason=DESCRIBES)
+            elif unfit:
                 one = replace(one, verdict=f"{Verdict.INVALID}: {' and '.join(unfit)}; no finding")
             elif verdicts[larger] not in (None, Verdict.EFFECT):
                 # What words and tokens alone make as large in an untrained model is no more of the construct.

@@ -112,7 +112,7 @@ class TestText:
         assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25; beyond it\s+effect", body)
         assert "Inconclusive on a; effect on b" not in body
         assert "Effect on b; inconclusive on a; invalid on this model on c." in body
-        assert "Of 3 amounts on models, 1 is effect, 1 is inconclusive and 1 is invalid on this model." in page
+        assert "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
         assert "No amount has a verdict, so nothing is said of a model by:" in body
 
     def test_models_stand_in_their_order(self, page: str) -> None:

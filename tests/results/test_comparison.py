@@ -16,11 +16,11 @@ LEVELS = {f"unit-{i:02}": float(i) for i in range(20)}
 """Beside the values of units."""
 
 
-def pair(tmp_path, first, second, statistic, beside=None, **changes):
+def pair(tmp_path, first, second, statistic, beside=None, one=None, **changes):
     """Two results of one figure, of these values."""
     of = {"statistic": statistic, "figure": "spread"}
     return [
-        stored(tmp_path, synthetic("one"), units_of("one", first, beside, **of)),
+        stored(tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", first, beside, **of)),
         stored(tmp_path, synthetic("two", **changes), units_of("two", second, beside, **of)),
     ]
 
@@ -100,6 +100,16 @@ class TestVerdicts:
         assert only(compare(pair(tmp_path, *values, "mean", figures=little)))["verdict"] == said
 
 
+    def test_what_describes_is_no_finding(self, tmp_path):
+        """Its difference and interval stand there; that another choice of words would say it, too, nobody knows."""
+        described = {"seed": {name: {"spread": figure(0.6)} for name in ("one", "two")}}
+        values = drawn(20, 1, shift=2.0), drawn(20, 2)
+        row = only(compare(pair(tmp_path, *values, "mean", one=described, figures=described)))
+        assert pd.isna(row["verdict"])
+        assert row["reason"].startswith("it describes, over these units alone")
+        assert row["p"] < 0.001 < row["low"]
+
+
 class TestUnits:
     @pytest.mark.parametrize(("statistic", "fewest"), [("mean", 5), ("sd", 5), ("slope", 5), ("correlation", 8)])
     def test_too_few_give_no_interval(self, tmp_path, statistic, fewest):
@@ -118,7 +128,7 @@ class TestUnits:
         changed = units_of("two", b, statistic="mean")
         changed.loc[changed["unit"] == "unit-03", "rows"] = "other rows"
         results = [
-            stored(tmp_path, synthetic("one"), units_of("one", a, statistic="mean")),
+            stored(tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", a, statistic="mean")),
             stored(tmp_path, synthetic("two", version="1.1.0", content=KIND + "f" * 64), changed),
         ]
         row = only(compare(results))
