@@ -99,7 +99,6 @@ class TestVerdicts:
         values = drawn(20, 1, shift=5 + shift), drawn(20, 2, shift=5)
         assert only(compare(pair(tmp_path, *values, "mean", figures=little)))["verdict"] == said
 
-
     def test_what_describes_is_no_finding(self, tmp_path):
         """Its difference and interval stand there; that another choice of words would say it, too, nobody knows."""
         described = {"seed": {name: {"spread": figure(0.6)} for name in ("one", "two")}}
@@ -128,7 +127,9 @@ class TestUnits:
         changed = units_of("two", b, statistic="mean")
         changed.loc[changed["unit"] == "unit-03", "rows"] = "other rows"
         results = [
-            stored(tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", a, statistic="mean")),
+            stored(
+                tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", a, statistic="mean")
+            ),
             stored(tmp_path, synthetic("two", version="1.1.0", content=KIND + "f" * 64), changed),
         ]
         row = only(compare(results))
