@@ -127,9 +127,7 @@ class TestUnits:
         changed = units_of("two", b, statistic="mean")
         changed.loc[changed["unit"] == "unit-03", "rows"] = "other rows"
         results = [
-            stored(
-                tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", a, statistic="mean")
-            ),
+            stored(tmp_path, synthetic("one"), units_of("one", a, statistic="mean")),
             stored(tmp_path, synthetic("two", version="1.1.0", content=KIND + "f" * 64), changed),
         ]
         row = only(compare(results))

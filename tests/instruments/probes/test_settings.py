@@ -140,6 +140,10 @@ class TestWhatItMeans:
         lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
         assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
+        found = settings_of("paper").finds(source(**keyed, placebos=lists))
+        assert found is not None
+        assert found.startswith("80 of 100 studies would find in hand a factor of ")
+        assert settings_of("paper").finds(source(**keyed)) is None
         unasked = "placebos are not asked at this scale (`placebo_attributes`): every verdict will be inconclusive"
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 

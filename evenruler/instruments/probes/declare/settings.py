@@ -1,5 +1,6 @@
 """How probes are built, asked and evolved: an entry of `instruments`; what a bias is, and the figures in words."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -18,6 +19,13 @@ _FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_n
 
 FEWEST_PLACEBOS = 12
 """Lists of nouns; with six, what placebos do as well is found in half of the cases, with twelve in three quarters."""
+
+OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
+"""Variances of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, and of one template and one word
+of each group, with what crosses them."""
+
+QUANTILES = 3.08
+"""The .975 and the .8 quantile of t with 11 degrees of freedom (placebo lists less one), added."""
 
 LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
 """Tokens by which groups may differ, which is rounding."""
@@ -214,6 +222,21 @@ class Settings(BaseSettings):
             what = "placebos are not asked at this scale (`placebo_attributes`)"
             found.append(f"{what}: every verdict will be inconclusive")
         return found
+
+    def finds(self, source: Any) -> str | None:
+        """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
+        if self.warnings(source):
+            return None
+        words = min(map(len, source.targets.values()))
+        found = []
+        for name in self.headline_of(source):
+            templates = len(source.sets[name].scored)
+            variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
+            gain = (
+                float(stats.t.ppf(0.975, FEWEST_PLACEBOS - 1) + stats.t.ppf(0.8, FEWEST_PLACEBOS - 1)) * variance**0.5
+            )
+            found.append(f"{name} a factor of {math.exp(gain):.1f}")
+        return f"80 of 100 studies would find in {', '.join(found)} (by what varies on SmolLM2)"
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""
