@@ -232,9 +232,7 @@ class Settings(BaseSettings):
         for name in self.headline_of(source):
             templates = len(source.sets[name].scored)
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            gain = (
-                float(stats.t.ppf(0.975, FEWEST_PLACEBOS - 1) + stats.t.ppf(0.8, FEWEST_PLACEBOS - 1)) * variance**0.5
-            )
+            gain = QUANTILES * variance**0.5
             found.append(f"{name} a factor of {math.exp(gain):.1f}")
         return f"80 of 100 studies would find in {', '.join(found)} (by what varies on SmolLM2)"
 
