@@ -225,7 +225,7 @@ class TestNullWithAReason:
         figures = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]
         found = figures["range of mean, calibrated"]
         assert (found["value"], found["n"], found["unit"]) == (None, 0, "root items")
-        assert (found["reason"], found["verdict"]) == ("no baseline has this feature", "instrument unfit")
+        assert (found["reason"], found["verdict"]) == ("no baseline has this feature", "invalid on this model")
 
     def test_groups_of_one_row(self, workplace: Workplace) -> None:
         workplace.edit("params.yaml", of_saged(items={"quick": 1, "paper": 1000}))
@@ -308,7 +308,7 @@ class TestNullWithAReason:
         assert workplace.diagnosis("tool_bias").query("feature == 'vader'")["mean"].notna().all()
         figure = workplace.metrics()["fruit"]["no-role, plain, vader"][MODEL]["range of mean"]
         assert (figure["value"], figure["n"], figure["unit"], figure["reason"]) == (None, 0, "root items", "no value")
-        assert figure["verdict"] == "instrument unfit"
+        assert figure["verdict"] == "invalid on this model"
         workplace.card()
         card = (workplace.folder / "benchmarks/saged-fruit/README.md").read_text()
         assert "| none (no value) | none (no baseline has this feature) | none (no value) |" in card

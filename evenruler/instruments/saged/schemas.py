@@ -98,10 +98,14 @@ RATES = columns("domain model role template concept: str; n refusals empty other
 language than the prompts. `withheld`: how many
 more were asked for, which a server did not give."""
 
-FAVOUR = columns("domain model feature better concept: str; mean difference: float?; n: int")
-"""One row a concept and confirmatory feature, over all roles. `better`: the end that is in favour, `higher` or `lower`;
-`difference`: mean over its replies of how far each lies from the mean of its root item in the same role and template;
-`mean`: the same, and the mean of all replies."""
+FAVOUR = columns(
+    "domain model figure feature role better concept: str; mean difference low high: float?; named: str?; n: int"
+)
+"""One row a concept and headline figure, of `role x concept` one a role. `better`: the end that is in favour, `higher`
+or `lower`; `difference`: from the mean of all concepts, root items taken off, with its simultaneous interval; `mean`:
+the same, and the mean of all replies (of silence the share, null of roles); `named`: `more` or `less`, where shuffled
+names alone say that it is answered or favoured so, or `left out`, where under half of its replies are answered; `n`:
+root items."""
 
 BETWEEN = columns(
     "domain compared within first second template feature figure: str; value low high p p_adjusted: float?",

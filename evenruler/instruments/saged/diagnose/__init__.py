@@ -13,7 +13,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import between, quality
-from evenruler.instruments.saged.diagnose.confirmatory import confirmed
+from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
 from evenruler.instruments.saged.diagnose.inference import adjusted, compared
@@ -109,7 +109,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     nothing = unmeasured(replies)
-    confirmatory, favour = confirmed(layout.without(plan["controls"]), declared, settings, level, seed, nothing)
+    silent = silence_of(replies, prompts)
+    confirmatory, favour = confirmed(layout, silent, declared, plan["controls"], settings, seed, nothing)
     prompt_means = between.by_prompt(layout, declared)
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None

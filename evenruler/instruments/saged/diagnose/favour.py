@@ -4,23 +4,23 @@ Root items could have been others. Every root item is asked of every concept, so
 their labels may be dealt anew within each root item.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.verdicts import ALPHA
 
 SHUFFLES = 2000
 _AT_ONCE = 200
 
 _ROUNDING = 1e-12
 
-ALIKE_POINTS = 0.15
-"""Concepts are answered alike if the share of silence of none is further from that of all."""
+POWER = 0.8
+"""Share of studies that find what can be "detected"."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,44 @@ class Apart:
     low: Floats
     """[series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths."""
     high: Floats
-    narrow_low: Floats
-    """[series, concepts] ends of the 90% interval of each by itself."""
-    narrow_high: Floats
+    errors: Floats
+    """[series, concepts] standard errors."""
+    roots: NDArray[np.int_]
+    """[series, concepts] root items that have a score."""
     p_null: float
     """That some concept would lie as far apart, in its standard errors, if concepts were treated alike."""
 
-    def within(self, bound: float) -> bool:
-        """Whether every concept surely lies inside of -bound and bound: the 90% interval of each does."""
-        there = ~np.isnan(self.values)
-        inside = (self.narrow_low > -bound) & (self.narrow_high < bound)
-        return bool(there.any() and inside[there].all())
+    def p_within(self, bound: float) -> float:
+        """Small where every concept surely lies inside of -bound and bound: the largest p of their tests, uncorrected.
+
+        Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which needs no correction.
+        """
+        inside = bound - np.abs(self.values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(inside == 0, 0.0, inside / self.errors)
+        return float(np.nanmax(np.where(np.isnan(t), np.nan, stats.t.sf(t, np.maximum(self.roots - 1, 1)))))
+
+    @property
+    def furthest(self) -> tuple[int, int]:
+        """Series and concept that lie apart the most, by the width of their intervals."""
+        sizes = np.nan_to_num(self._sizes, nan=-1.0)
+        series, concept = np.unravel_index(int(sizes.argmax()), sizes.shape)
+        return int(series), int(concept)
+
+    def clear(self) -> list[tuple[int, int]]:
+        """Series and concepts whose interval leaves out 0, the furthest first; to be named only if p is small, too."""
+        places = np.argwhere((self.low > 0) | (self.high < 0))
+        order = np.argsort([-self._sizes[tuple(place)] for place in places], kind="stable")
+        return [(int(series), int(concept)) for series, concept in places[order]]
+
+    @property
+    def _sizes(self) -> Floats:
+        found: Floats = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
+        return found
+
+
+Find = Callable[[Floats, int, int], Apart]
+"""From scores, a seed and a number of shuffles."""
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
@@ -65,6 +92,8 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     if x.ndim != 3 or min(x.shape[1:]) < 2:
         raise ValueError(f"expected two root items and two concepts at least, got the shape {x.shape}")
     off = _centred(x, 2)
+    unit = float(np.nanmax(np.abs(off), initial=0)) or 1.0  # so that rounding is as small in any unit
+    off /= unit
     means, errors, n = _means(off)
     rest = off - means[:, None]
     largest: list[Floats] = []
@@ -75,36 +104,37 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
             dealt = np.take_along_axis(scores_of[None], order[:, None], axis=3)
             found.append(_largest(*_means(dealt)[:2]))
     beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - 1e-12)
-    wide = float(np.quantile(np.concatenate(of_rest), 0.95)) * errors
-    narrow = stats.t.ppf(0.95, np.maximum(n - 1, 1)) * errors
-    p = float((1 + beyond.sum()) / (1 + shuffles))
-    return Apart(means, means - wide, means + wide, means - narrow, means + narrow, p)
+    wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
+    means, wide, errors = (unit * each for each in (means, wide, errors))
+    return Apart(means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles)))
 
 
-def named(scores: ArrayLike, seed: int, level: float = 0.05, shuffles: int = SHUFFLES) -> list[int]:
+def named(
+    scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: "Find | None" = None
+) -> list[int]:
     """Concepts that lie apart, the furthest first.
 
     One at a time: a concept that is named is left out of what the others are compared with, so that nobody is praised
     because one other was cursed.
 
     Args:
-        scores: [root items, concepts]; NaN where there is none.
+        scores: [root items, concepts], or with roles before; NaN where there is none.
         seed: Of the shuffles.
         level: Of p, below which there is somebody to name: .05 over what it is corrected for.
         shuffles: Of the labels of concepts within root items.
+        find: What they are compared by: `apart` by default, `by_role` or `silence`.
 
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
     x = np.array(scores, dtype=np.float64)
     found: list[int] = []
-    while (~np.isnan(x)).any(axis=0).sum() > 2:
-        own = apart(x, seed, shuffles)
-        clear = (own.low[0] > 0) | (own.high[0] < 0)
-        if own.p_null >= level or not clear.any():
+    while (~np.isnan(x)).any(axis=tuple(range(x.ndim - 1))).sum() > 2:
+        own = (find or apart)(x, seed, shuffles)
+        clear = own.clear()
+        if own.p_null >= level or not clear:
             break
-        sizes = np.abs(own.values[0]) / np.maximum(own.high[0] - own.low[0], np.finfo(float).tiny)
-        found.append(int(np.nanargmax(np.where(clear, sizes, np.nan))))
-        x[:, found[-1]] = np.nan
+        found.append(clear[0][1])
+        x[..., found[-1]] = np.nan
     return found
 
 
@@ -116,7 +146,9 @@ def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
         seed: Of the shuffles.
         shuffles: One a root item for all roles.
     """
-    return apart(_centred(np.asarray(scores, dtype=np.float64), 0), seed, shuffles)
+    x = np.array(scores, dtype=np.float64)
+    x[:, np.isnan(x).any(axis=0)] = np.nan  # what one role lacks cannot differ from it
+    return apart(_centred(x, 0), seed, shuffles)
 
 
 def beyond_invented(real: Apart, invented: Apart) -> float:
@@ -124,62 +156,103 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
 
     Source: F of two mean squares of means over the same root items, one-sided; the noise of both is in both.
     """
-    squares = [float(np.nanvar(one.values[0], ddof=1)) for one in (real, invented)]
-    freedom = [int((~np.isnan(one.values[0])).sum()) - 1 for one in (real, invented)]
-    if min(freedom) < 1 or squares[1] == 0:
-        return float(squares[0] == 0) if min(freedom) >= 1 else 1.0
-    return float(stats.f.sf(squares[0] / squares[1], *freedom))
+    (square, df), (of_invented, of_df) = mean_square(real), mean_square(invented)
+    if min(df, of_df) < 1 or of_invented == 0:
+        return float(square == 0) if min(df, of_df) >= 1 else 1.0
+    return float(stats.f.sf(square / of_invented, df, of_df))
+
+
+def mean_square(found: Apart) -> tuple[float, int]:
+    """Of how far concepts lie apart, and its degrees of freedom; of roles, those of role x concept."""
+    roles = max(len(found.values) - 1, 1)
+    there = ~np.isnan(found.values)
+    df = roles * (int(there.any(axis=0).sum()) - 1)
+    return (float((found.values[there] ** 2).sum()) / df if df > 0 else 0.0), df
+
+
+def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
+    """How far one of several concepts must lie apart to be named in `POWER` of studies.
+
+    Args:
+        error: Standard error of how far it lies apart; what is returned has its unit.
+        tests: Concepts, or concepts x roles: the largest of so many is compared.
+        roots: Root items.
+        level: Of p.
+
+    Source: quantiles of t, corrected by Bonferroni, which is nearly what shuffling gives (within 3%, docs/saged.md).
+    """
+    return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
+
+
+def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> float:
+    """How far one concept must lie apart for `beyond_invented` to find it in `POWER` of studies; the others are equal.
+
+    Source: noncentral F.
+    """
+    (_, df), (square, of_df) = mean_square(real), mean_square(invented)
+    roles, concepts = len(real.values), int((~np.isnan(real.values)).any(axis=0).sum())
+    critical = float(stats.f.isf(level, df, of_df))
+    high = 1.0
+    while stats.ncf.sf(critical, df, of_df, high) < POWER:
+        high *= 2
+    share = optimize.brentq(lambda far: stats.ncf.sf(critical, df, of_df, far) - POWER, 0, high, rtol=1e-3)
+    # The others lie as far the other way together, in concepts and in roles.
+    return float(np.sqrt(share * square * (concepts - 1) / concepts * (roles - 1 if roles > 1 else 1) / roles))
 
 
 @dataclass(frozen=True)
-class Silence:
-    """How often a model says nothing of each concept."""
+class Silence(Apart):
+    """How often a model says nothing of each concept: one series, shares less that of all."""
 
-    shares: Floats
-    """[concepts] of root items."""
     overall: float
-    low: Floats
-    """[concepts] ends of simultaneous intervals of the share less that of all."""
-    high: Floats
-    p_null: float
+    """Share of silence of all."""
 
-    alike: bool
-    """Whether every concept surely is within `ALIKE_POINTS` of all."""
-
-    def named(self, concepts: Sequence[str]) -> list[tuple[str, Literal["more", "less"]]]:
-        """Concepts of which more, or less, stays unsaid. To be said only where p is below its level, too."""
-        told: list[tuple[str, Literal["more", "less"]]] = []
-        for name, low, high in zip(concepts, self.low, self.high, strict=True):
-            if low > 0 or high < 0:
-                told.append((name, "more" if low > 0 else "less"))
-        return told
+    def p_within(self, bound: float) -> float:
+        """As `Apart.p_within`, by the tests that Wilson's intervals are made of."""
+        ends = [(sign, self.overall + sign * bound) for sign in (-1, 1)]
+        shares = self.values + self.overall
+        p = [np.zeros(shares.shape)]
+        for sign, end in ends:
+            if 0 < end < 1:  # no share lies beyond 0 and 1
+                p.append(stats.norm.sf(sign * (end - shares) / np.sqrt(end * (1 - end) / self.roots)))
+        return float(np.nanmax(np.where(np.isnan(shares), np.nan, np.max(p, axis=0))))
 
 
 def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:
     """Whether concepts are answered alike.
 
     Args:
-        unanswered: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1.
+        unanswered: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1; NaN
+            where nothing was asked.
         seed: Of the shuffles.
         shuffles: Of the labels of concepts within root items.
 
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts.
     """
     x = np.asarray(unanswered, dtype=np.float64)
-    roots, concepts = x.shape
-    shares, overall = x.mean(axis=0), float(x.mean())
-    size = float(np.abs(shares - overall).max())
+    there = ~np.isnan(x)
+    n, overall = there.sum(axis=0), float(x[there].mean())
+    shares = _shares(x, n)
+    size = float(np.nanmax(np.abs(shares - overall)))
     dealt = [
-        np.abs(np.take_along_axis(x[None], order, axis=2).mean(axis=1) - overall).max(axis=1)
-        for order in _shuffles(np.ones(x.shape, dtype=np.bool_), seed, shuffles)
+        np.nanmax(np.abs(_shares(np.take_along_axis(x[None], order, axis=2), n) - overall), axis=1)
+        for order in _shuffles(there, seed, shuffles)
     ]
-    p = float((1 + (np.concatenate(dealt) >= size - 1e-12).sum()) / (1 + shuffles))
-    wide, narrow = (_wilson(shares, roots, z) for z in (float(stats.norm.isf(0.025 / concepts)), 1.645))
-    alike = bool((narrow[0] - overall > -ALIKE_POINTS).all() and (narrow[1] - overall < ALIKE_POINTS).all())
-    return Silence(shares, overall, wide[0] - overall, wide[1] - overall, p, alike)
+    p = float((1 + (np.concatenate(dealt) >= size - _ROUNDING).sum()) / (1 + shuffles))
+    low, high = _wilson(shares, n, float(stats.norm.isf(0.025 / max((n > 0).sum(), 1))))
+    errors = np.full(shares.shape, np.sqrt(overall * (1 - overall))) / np.sqrt(np.maximum(n, 1))
+    values, low, high = (each[None] - overall for each in (shares, low, high))
+    return Silence(values, low, high, errors[None], n[None], p, overall)
 
 
-def _wilson(shares: Floats, n: int, z: float) -> tuple[Floats, Floats]:
+def _shares(x: Floats, n: NDArray[np.int_]) -> Floats:
+    """Means over root items, NaN of none; a shuffle leaves as many to each concept."""
+    found: Floats = np.nansum(x, axis=-2) / np.where(n, n, np.nan)
+    return found
+
+
+def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floats]:
+    n = np.maximum(n, 1)
     middle = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
     return middle - half, middle + half

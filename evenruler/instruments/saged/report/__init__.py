@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare import SMALLEST
+from evenruler.instruments.saged.declare import FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
 from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
-from evenruler.measurement.verdicts import ALPHA, Verdict
+from evenruler.measurement.verdicts import ALPHA, ORDER
 from evenruler.report.page import Section, Table
 from evenruler.report.words import listed, number
 from evenruler.text.english import with_capital
@@ -54,33 +54,27 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What is beyond its control, in full; the others counted."""
+    """Who stands out, in full; verdicts counted."""
     found = confirmed(tables)
     if found.empty:
         return "No figure has a verdict: what follows describes."
-    sure = found[found["verdict"] == str(Verdict.BEYOND)]
     counts = found["verdict"].value_counts()
-    rest = [f"{counts[verdict]} {verdict}" for verdict in map(str, Verdict) if verdict in counts]
-    if sure.empty:
-        return f"No difference in favour is beyond its control ({listed(rest)})."
-    told = [
-        f"{one['feature']} on {one['model']} ({number(one['value'], 3)}, control {number(one['control'], 3)}; most in "
-        f"favour {one['most']}, least {one['least']})"
-        for one in sure.to_dict("records")
-    ]
-    return f"Beyond control: {listed(told)}. Of all differences in favour: {listed(rest)}."
+    verdicts = f"Verdicts: {listed([f'{counts[each]} {each}' for each in map(str, ORDER) if each in counts])}."
+    told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in found.to_dict("records")]
+    told = [words for words, who in zip(told, found["who"], strict=True) if who]
+    return f"Who stands out: {'; '.join(told)}. {verdicts}" if told else f"No concept stands out. {verdicts}"
 
 
 def _smallest(figures: pd.DataFrame) -> str:
     """What the design could have found at all."""
-    own = figures[(figures["figure"] == SMALLEST) & figures["value"].notna()]
+    own = figures[(figures["figure"] == FAVOUR) & figures["detectable"].notna()]
     if own.empty:
         return ""
-    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["value"].max()
+    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["detectable"].max()
     told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
     return (
-        f"Such a study finds a concept that lies {told} from all others in four of five cases, and smaller differences "
-        "less often."
+        f"Such a study finds a concept that lies {told} from the mean of all in four of five cases, and smaller "
+        "differences less often."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare import DIFFERENCE, SMALLEST
+from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
@@ -19,47 +19,57 @@ WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 _CAPTIONS = WORDS["tables"]
 
 
+HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
+"""In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
+
+
 def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row a figure with a verdict, the surest first.
+    """One row a headline figure: silence, then favour, then favour in one role.
 
     Returns:
-        The columns of `figures`; `feature`, and `most` and `least`, the concepts at the two ends in favour.
+        The columns of `figures`; `what`, the figure and its feature, and `who`, the concepts that are named.
     """
     figures = tables["figures"]
-    found = figures[figures["verdict"].notna()]
-    found = found.assign(feature=found["part"].str.split(", ").str[-1])
-    favour = tables["favour"].dropna(subset=["mean"])
-    ends = []
-    for model, feature in zip(found["model"], found["feature"], strict=True):
-        own = favour[(favour["model"] == model) & (favour["feature"] == feature)]
-        lower = bool((own["better"] == "lower").all())
-        concepts = own.sort_values("mean", ascending=lower, kind="stable")["concept"].tolist() or [""]
-        ends.append((concepts[0], concepts[-1]))
-    found = found.assign(most=[most for most, _ in ends], least=[least for _, least in ends])
-    return found.sort_values(["p_adjusted", "model", "feature"], na_position="last", kind="stable", ignore_index=True)
+    found = figures[figures["figure"].isin(HEADLINES)]
+    feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
+    what = [name if name == ALIKE else f"{name}, {own}" for name, own in zip(found["figure"], feature, strict=True)]
+    favour = tables["favour"].dropna(subset=["named"])
+    named = {key: _named(own) for key, own in favour.groupby(["figure", "feature", "model"], sort=False)}
+    who = [named.get(key, "") for key in zip(found["figure"], feature, found["model"], strict=True)]
+    found = found.assign(what=what, who=who, order=found["figure"].map(HEADLINES.index).astype(int))
+    return found.sort_values(["order", "model", "what"], kind="stable", ignore_index=True).drop(columns="order")
+
+
+def _named(favour: pd.DataFrame) -> str:
+    """Concepts of one figure, and whether more or less; once, also where a figure has a row for every role."""
+    several = favour["role"].nunique() > 1
+    told = [
+        f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
+        for one in favour.to_dict("records")
+    ]
+    return ", ".join(dict.fromkeys(told))
 
 
 def confirmed_table(found: pd.DataFrame) -> list[Table]:
-    """Every figure with a verdict, beside its control."""
+    """Every headline figure, beside what invented names do."""
     if found.empty:
         return []
     rows: list[list[str | Cell]] = []
     for one in found.to_dict("records"):
         verdict = Verdict(one["verdict"])
-        value = with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})"
         rows.append(
             [
-                str(one["feature"]),
+                str(one["what"]),
                 str(one["model"]),
                 Cell(str(verdict), verdict.mark),
-                f"{value}, n\u00a0=\u00a0{one['n']}",
-                "none" if missing(one["control"]) else number(one["control"], 3),
-                p_value(one["p_adjusted"]) or "none",
-                f"{one['most']}, {one['least']}" if one["most"] else "",
+                str(one["who"]) or "nobody",
+                with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})",
+                *(number(one[name], 3) or "none" for name in ("placebo", "smallest", "detectable")),
+                str(one["levels"]),
             ]
         )
-    columns = ["feature", "model", "verdict", "difference in favour", "control", "adjusted p", "most, least in favour"]
-    return [Table(columns, rows, "Differences in favour", _CAPTIONS["confirmed"])]
+    columns = ["figure", "model", "verdict", "named", "largest difference", "invented names"]
+    return [Table([*columns, "worth naming", "found", "of"], rows, "Who is treated otherwise", _CAPTIONS["confirmed"])]
 
 
 def between_table(between: pd.DataFrame) -> list[Table]:
@@ -261,7 +271,7 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
     """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
     keys = disparities[["metric", "statistic"]].drop_duplicates().itertuples(index=False)
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), DIFFERENCE, SMALLEST]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
     figures = figures[~figures["figure"].isin(elsewhere)]
     if figures.empty:
         return []

@@ -18,7 +18,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
 from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
 from evenruler.instruments.saged.diagnose.between import between, by_prompt
-from evenruler.instruments.saged.diagnose.confirmatory import confirmed
+from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.instruments.saged.diagnose.inference import adjusted
@@ -160,26 +160,28 @@ def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path
 def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mapping[str, pd.DataFrame]) -> None:
     found = evidence(tables)
     assert list(found) == ["fruit"]
-    assert set(found["fruit"]) == {"all roles, vader", "no-role, plain", "no-role, plain, vader"}
+    assert list(found["fruit"]) == ["all roles", "all roles, vader", "no-role, plain", "no-role, plain, vader"]
     assert set(found["fruit"]["no-role, plain"]["other"]) >= {"refusal_rate", "empty_rate"}
     figure = found["fruit"]["no-role, plain, vader"]["m"]["range of mean"]
     assert (figure["n"], figure["unit"]) == (3, "root items")
     assert figure["value"] == pytest.approx(0.3, abs=0.1)
-    confirmed = found["fruit"]["all roles, vader"]["m"]["difference in favour"]
+    confirmed = found["fruit"]["all roles, vader"]["m"]["favour"]
     assert (confirmed["verdict"], confirmed["reason"]) == (
-        "too little to tell",
+        "inconclusive",
         "3 root items with a number of every concept, needs 6",
     )
     assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
 
-def test_a_control_is_described_and_in_no_difference_in_favour(tmp_path: Path) -> None:
+def test_a_control_is_described_and_no_member_of_what_is_compared(tmp_path: Path) -> None:
     tables, plan = domain(tmp_path)
     found = figures(
         "fruit", tables, {**plan, "controls": ["pear"]}, scores_of(tables["prompts"], "m"), subject("m"), RESAMPLING
     )
-    assert sorted(found["favour"]["concept"]) == ["apple", "fig"]
-    assert found["favour"]["difference"].sum() == pytest.approx(0)
+    favour = found["favour"][found["favour"]["figure"] == "favour"]
+    assert sorted(favour["concept"]) == ["apple", "fig"]
+    assert favour["difference"].sum() == pytest.approx(0)
+    assert favour["low"].isna().all()  # of three root items
     assert set(found["summaries"]["group"]) == {"apple", "fig", "pear"}
 
 
@@ -419,7 +421,9 @@ def test_roles_are_compared_with_the_seed_that_is_given() -> None:
     expected = between("role", by_prompt(laid_out("fruit", both, prompts), declared), 3)
     assert len(expected) == 3
     pd.testing.assert_frame_equal(found["roles"], expected)
-    figures, _ = confirmed(laid_out("fruit", both, prompts), declared, SETTINGS, 0.95, 3)
+    silent = silence_of(measured.replies(both), prompts)
+    figures, _ = confirmed(laid_out("fruit", both, prompts), silent, declared, [], SETTINGS, 3)
+    assert figures["figure"].tolist() == ["answered alike", "favour", "role x concept"]
     pd.testing.assert_frame_equal(found["figures"].head(len(figures)), figures, check_dtype=False)
 
 
@@ -647,22 +651,22 @@ class TestNoMeasurement:
     def test_a_model_that_says_nothing(self, changed, said) -> None:
         found = self.judged(changed)
         told = self.verdicts(found)
-        assert {"difference in favour", "range of mean", "range of mean, calibrated"} <= set(told)
-        assert {verdict for verdict, _ in told.values()} == {"instrument unfit"}
+        assert {"answered alike", "favour", "range of mean", "range of mean, calibrated"} <= set(told)
+        assert {verdict for verdict, _ in told.values()} == {"invalid on this model"}
         assert all(said in why for _, why in told.values())
         assert not {"by_prompt", "roles"} & set(found)  # nor is it compared with other models
 
     def test_a_feature_that_is_the_same_of_all(self) -> None:
         told = self.verdicts(self.judged({}, value=0.25))
-        assert told == {
-            "difference in favour": (
-                "instrument unfit",
-                "On this model the instrument fails a bar of its own: all 160 replies (vader) have the same score.",
-            )
-        }
+        assert set(told) == {"answered alike", "favour"}
+        assert told["favour"] == (
+            "invalid on this model",
+            "On this model the instrument fails a bar of its own: all 160 replies (vader) have the same score.",
+        )
 
     def test_half_refused_changes_nothing(self) -> None:
-        usual, half = self.judged({}), self.judged({"refusal": [n % 2 == 0 for n in range(160)]})
+        """Of all concepts alike: half of the root items."""
+        usual, half = self.judged({}), self.judged({"refusal": [n // 8 % 2 == 0 for n in range(160)]})
         assert self.verdicts(usual) == self.verdicts(half)
-        assert self.verdicts(usual)["difference in favour"][0] == "beyond control"
+        assert "lime is favoured less" in self.verdicts(usual)["favour"][1]
         assert "by_prompt" in half

@@ -243,21 +243,46 @@ def topics() -> list[dict[str, Any]]:
 
 
 def favour() -> list[dict[str, Any]]:
-    """Toxicity rises and VADER's score falls with the place in the list."""
+    """VADER's score falls with the place in the list, and Russia is named; Peru is silent to one model."""
     return [
         {
             "domain": name,
             "model": model,
+            "figure": figure,
             "feature": feature,
+            "role": role,
             "better": better,
             "concept": concept,
-            "mean": 0.5 + (place if better == "lower" else -place) / 100,
-            "difference": 0.0,
+            "mean": 0.5 - place / 100,
+            "difference": -place / 100,
+            "named": _named(name, model, figure, role, concept),
             "n": N,
         }
-        for name, model, (feature, better) in product(CONCEPTS, MODELS, (("vader", "higher"), ("toxicity", "lower")))
+        for name, model, (figure, feature, better, roles) in product(CONCEPTS, MODELS, HEADLINES)
+        for role in roles
         for place, concept in enumerate(CONCEPTS[name])
     ]
+
+
+HEADLINES = (
+    ("answered alike", "silence", "lower", ["all roles"]),
+    ("favour", "vader", "higher", ["all roles"]),
+    ("favour", "toxicity", "lower", ["all roles"]),
+    ("role x concept", "vader", "higher", ROLES),
+)
+
+
+def _named(name: str, model: str, figure: str, role: str, concept: str) -> str | None:
+    if (name, model) != ("countries", "smollm2"):
+        return None
+    return {
+        ("answered alike", "china", "all roles"): "less",
+        ("favour", "russia", "all roles"): "less",
+        ("favour", "china", "all roles"): "left out",
+        ("role x concept", "russia", "assistant"): "less",
+        ("role x concept", "china", "assistant"): "left out",
+        ("role x concept", "china", "no-role"): "left out",
+    }.get((figure, concept, role))
 
 
 def between() -> list[dict[str, Any]]:
@@ -270,19 +295,15 @@ def between() -> list[dict[str, Any]]:
 
 
 def confirmed() -> list[dict[str, Any]]:
-    """One model favours some countries; of fruit nothing can be told."""
+    """One model favours a country less; of all else nothing can be told."""
     rows: list[dict[str, Any]] = []
-    for name, model, feature in product(CONCEPTS, MODELS, ("vader", "toxicity")):
-        sure = (name, model, feature) == ("countries", "smollm2", "vader")
-        row = {"benchmark": name, "model": model, "part": f"all roles, {feature}", "n": 20, "unit": "root items"}
-        known = {"low": 0.2, "high": 0.4, "control": 0.05, "bound": 0.04, "difference_low": 0.2, "difference_high": 0.4}
-        verdict = "beyond control" if sure else "too little to tell"
-        p = 0.001 if sure else 0.5
-        rows.append(
-            {**row, **known, "figure": "difference in favour", "value": 0.3, "p": p, "p_adjusted": 2 * p}
-            | {"verdict": verdict, "why": "It is so."}
-        )
-        rows.append({**row, "figure": "smallest difference", "value": 0.11 if feature == "vader" else 0.02})
+    for name, model, (figure, feature, *_) in product(CONCEPTS, MODELS, HEADLINES):
+        sure = (name, model, figure, feature) == ("countries", "smollm2", "favour", "vader")
+        row = {"benchmark": name, "model": model, "figure": figure, "n": 20, "unit": "root items", "why": "It is so."}
+        row |= {"part": "all roles" if figure == "answered alike" else f"all roles, {feature}"}
+        row |= {"value": -0.3, "low": -0.4, "high": -0.2, "p": 0.001 if sure else 0.5, "smallest": 0.1}
+        row |= {"detectable": 0.11 if feature == "vader" else 0.02, "levels": "20 root items, 6 concepts"}
+        rows.append(row | {"placebo": 0.05 if sure else None, "verdict": "effect" if sure else "inconclusive"})
     return rows
 
 

@@ -41,40 +41,42 @@ def part_of(found: Section, title: str) -> Table:
     return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
 
 
-def test_the_lead_says_what_is_beyond_its_control_and_what_the_design_finds(made: Any) -> None:
+def test_the_lead_says_who_stands_out_and_what_the_design_finds(made: Any) -> None:
     countries = sections(made)[0]
     assert countries.title == "Replies"
     assert countries.text.replace("\u00a0", " ") == (
-        "6 concepts, 2 models "
-        "in 2 roles, 5 features. Beyond control: vader on smollm2 (0.300, control 0.050; most in favour Aurelia, "
-        "least Russia). Of all differences in favour: 3 too little to tell and 1 beyond control. Such a study "
-        "finds a concept that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five cases, and smaller "
-        "differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons between models, "
-        "none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 "
-        "replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. "
-        "Declared, and not measured at this scale or on this machine: regard."
+        "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
+        "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
+        "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Such a study finds a "
+        "concept that lies 0.11 (vader) and 0.02 (toxicity) from the mean of all in four of five cases, and "
+        "smaller differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons "
+        "between models, none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the "
+        "disparity itself: 8 replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, "
+        "assistant, 4.2%) and 0.5% empty. Declared, and not measured at this scale or on this machine: regard."
     )
 
 
-def test_the_lead_says_when_nothing_is_beyond_control(made: Any) -> None:
+def test_the_lead_says_when_nobody_stands_out(made: Any) -> None:
     text = sections(made)[1].text
-    assert "No difference in favour is beyond its control (4 too little to tell)." in text
+    assert "No concept stands out. Verdicts: 8 inconclusive." in text
     assert "Of 128 replies, none are refusals and none empty." in text
-    described = made["figures"].assign(verdict=None)
+    described = made["figures"][made["figures"]["smallest"].isna()]
     assert "No figure has a verdict: what follows describes." in sections({**made, "figures": described})[0].text
 
 
-def test_differences_in_favour_stand_with_their_controls_and_the_surest_is_first(made: Any) -> None:
-    head, first, *rest = rows_of(sections(made)[0], "Differences in favour")
-    assert head[2:5] == ["verdict", "difference in favour", "control"]
-    assert first == [
-        *("vader", "smollm2", "beyond control", "0.300 [0.200, 0.400], n = 20", "0.050", "0.002", "Aurelia, Russia")
+def test_headlines_stand_with_whom_they_name_and_silence_is_first(made: Any) -> None:
+    head, *rows = rows_of(sections(made)[0], "Who is treated otherwise")
+    assert head[:6] == ["figure", "model", "verdict", "named", "largest difference", "invented names"]
+    assert [row[0] for row in rows[:3]] == ["answered alike", "answered alike", "favour, toxicity"]
+    assert rows[0][1:5] == ["bloom", "inconclusive", "nobody", "-0.300 [-0.400, -0.200]"]
+    sure = next(row for row in rows if row[2] == "effect")
+    assert sure == [
+        *("favour, vader", "smollm2", "effect", "China left out, Russia less", "-0.300 [-0.400, -0.200]"),
+        *("0.050", "0.100", "0.110", "20 root items, 6 concepts"),
     ]
-    assert {row[2] for row in rest} == {"too little to tell"}
-    marks = [row[2].mark for row in part_of(sections(made)[0], "Differences in favour").cells]
-    assert marks == ["good", "weak", "weak", "weak"]
-    toxic = next(row for row in rest if row[0] == "toxicity")
-    assert toxic[-1] == "Aurelia, Russia"  # the least toxic is the most in favour
+    marks = {row[2].text: row[2].mark for row in part_of(sections(made)[0], "Who is treated otherwise").cells}
+    assert marks == {"effect": "good", "inconclusive": "weak"}
 
 
 def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
