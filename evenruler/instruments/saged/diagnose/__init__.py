@@ -109,8 +109,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
     summaries, disparities, shaped = _disparities(layout, settings, level, seed)
     nothing = unmeasured(replies)
-    silent = silence_of(replies, prompts)
-    confirmatory, favour = confirmed(layout, silent, declared, plan["controls"], settings, seed, nothing)
+    silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
+    confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
     prompt_means = between.by_prompt(layout, declared)
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None

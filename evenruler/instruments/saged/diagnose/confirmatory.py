@@ -8,11 +8,12 @@ import pandas as pd
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, confirmatory_of
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose.favour import (
     Apart,
     Find,
     apart,
+    asked,
     beyond_invented,
     by_role,
     detectable,
@@ -66,12 +67,6 @@ class _Headline:
         found: Codes = (there.all(axis=0) if there.ndim == 3 else there).sum(axis=0)
         return found
 
-    @property
-    def of_invented(self) -> int:
-        """How many invented concepts have scores."""
-        axes = tuple(range(self.invented.ndim - 1))
-        return int((~np.isnan(self.invented)).any(axis=axes).sum())
-
 
 @dataclass(frozen=True)
 class _Found:
@@ -107,7 +102,7 @@ def confirmed(
         layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
             own, so that nothing is confirmed.
         silent: By `silence_of`.
-        features: By name. The first ones with a favoured end that mask names are confirmatory.
+        features: The confirmatory ones, by name, in their order.
         controls: Invented concepts: no members, their names are the placebo.
         settings: Permutations, smallest difference, least root items and least coverage.
         seed: Of draws.
@@ -119,10 +114,9 @@ def confirmed(
 
     Source: docs/controls.md, with simulated errors.
     """
-    figures: list[dict[str, object]] = []
-    favour: list[dict[str, object]] = []
+    figures, favour = list[dict[str, object]](), list[dict[str, object]]()
     if layout.without(controls).branched:
-        headlines = list(_headlines(layout, silent, features, controls, settings, unmeasured))
+        headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
         found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
         pairs = list(zip(headlines, found, strict=True))
         told = judge([(_confirmatory(*pair, settings.least), _fitness(*pair, unmeasured)) for pair in pairs])
@@ -132,9 +126,7 @@ def confirmed(
             figures.append({"benchmark": layout.domain, "part": part, "model": model, **asdict(figure)})
             key = {"figure": one.figure, "feature": one.feature, "better": one.better}
             favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
-    tables = (figures, schemas.FIGURES), (favour, schemas.FAVOUR)
-    of_figures, of_concepts = (pd.DataFrame(rows, columns=schema.names) for rows, schema in tables)
-    return of_figures, of_concepts
+    return pd.DataFrame(figures, columns=schemas.FIGURES.names), pd.DataFrame(favour, columns=schemas.FAVOUR.names)
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -157,41 +149,49 @@ def _headlines(
     controls: Collection[str],
     settings: Disparities,
     unmeasured: str | None,
-) -> Iterator[_Headline]:
-    """Silence first: what is said of concepts tells little where one is not spoken of."""
-    own, others = (silent.loc[:, silent.columns.isin(list(controls)) == is_invented] for is_invented in (False, True))
-    tables = own.to_numpy(), list(own.columns), others.to_numpy()
-    yield _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, float(np.nanmean(own.to_numpy())))
-    left = [str(concept) for concept, share in silent.mean().items() if share > MOST_UNANSWERED]
+) -> list[_Headline]:
+    """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
+    invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
+    own = float(np.nanmean(scores[:, ~invented]))
+    tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
+    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, own)
+    left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
-    invented = layout.part(replies=layout.replies["concept"].isin(set(controls) - set(left)).to_numpy())
-    concepts, left = sorted(real.replies["concept"].unique()), sorted(set(left) - set(controls))
-    of_first: list[_Headline] = []
-    for name in confirmatory_of(features):
-        lines = np.flatnonzero(layout.series["feature"] == name)
-        if not len(lines):
-            continue
-        feature, values = features[name], real.values[lines]
-        there, asked = ~np.isnan(values), real.measured[lines].sum()
-        mean = float(values[there].mean()) if there.any() else np.nan
-        fitness = Fitness(unfit=unmeasured or unvaried(values[there], f"replies ({name})"))
-        if fitness.unfit is None and there.sum() < settings.coverage * asked:
-            share, least = f"{there.sum() / asked:.0%}", f"{settings.coverage:.0%}"
-            fitness = Fitness(unfit=f"{name} has a number for {share} of the replies, of at least {least}")
-        cubes = _cube(real, lines), _cube(invented, lines)
-        scores, placebos = (_mean(cube) for cube in cubes)
-        found = _Headline(
-            FAVOUR, name, feature.favour, apart, scores, concepts, placebos, settings.smallest * feature.range
-        )
-        found = replace(found, mean=mean, left=left, fitness=fitness)
-        yield found
-        role = layout.series["role"].iloc[lines].to_numpy()
-        roles = [str(each) for each in pd.unique(role)]
-        if len(roles) > 1 and not of_first:
-            scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            found = replace(found, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos)
-            of_first.append(replace(found, mean=np.nan, roles=roles))
-    yield from of_first
+    others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    favour: list[_Headline] = []
+    by_roles: list[_Headline] = []
+    for name, feature in features.items():
+        if (lines := np.flatnonzero(layout.series["feature"] == name)).size:
+            cubes = _cube(real, lines), _cube(others, lines)
+            one = _favour(name, feature, real, lines, cubes, settings, unmeasured)
+            favour.append(replace(one, left=sorted(left - set(controls))))
+            role = layout.series["role"].iloc[lines].astype(str).to_numpy()
+            if len(roles := list(dict.fromkeys(role))) > 1:
+                scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
+                one = replace(favour[-1], figure=BY_ROLE, find=by_role, scores=scores, invented=placebos)
+                by_roles.append(replace(one, mean=np.nan, roles=roles))
+    return [first, *favour, *by_roles[:1]]
+
+
+def _favour(
+    name: str,
+    feature: Feature,
+    layout: Layout,
+    lines: Codes,
+    cubes: tuple[Floats, Floats],
+    settings: Disparities,
+    unmeasured: str | None,
+) -> _Headline:
+    """By one feature, over all configurations; `cubes`: of real and of invented concepts."""
+    values, names = layout.values[lines], sorted(layout.replies["concept"].unique())
+    there, given = ~np.isnan(values), max(int(layout.measured[lines].sum()), 1)
+    unfit, share = unmeasured or unvaried(values[there], f"replies ({name})"), there.sum() / given
+    if unfit is None and share < settings.coverage:
+        unfit = f"{name} has a number for {share:.0%} of the replies, of at least {settings.coverage:.0%}"
+    scores, placebos = (_mean(cube) for cube in cubes)
+    smallest, mean = settings.smallest * feature.range, float(values[there].mean()) if there.any() else np.nan
+    tables = scores, names, placebos
+    return _Headline(FAVOUR, name, feature.favour, apart, *tables, smallest, mean, fitness=Fitness(unfit))
 
 
 def _cube(layout: Layout, lines: Codes) -> Floats:
@@ -229,9 +229,9 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
         return _Found(None)
     shuffles = settings.headline_permutations
     real = one.find(one.scores, seed, shuffles)
-    invented = one.find(one.invented, seed, 1) if one.of_invented >= FEWEST_INVENTED else None
+    invented = one.find(one.invented, seed, 1) if asked(one.invented) >= FEWEST_INVENTED else None
     told: list[tuple[int, int]] = []
-    if one.n.min() >= FEWEST_ROOTS and real.p_null < level:
+    if one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level:
         for concept in named(one.scores, seed, level, shuffles, one.find):
             clear = [place for place in real.clear() if place[1] == concept]
             told += clear or [(int(np.abs(real.values[:, concept]).argmax()), concept)]
@@ -254,7 +254,7 @@ def _confirmatory(one: _Headline, found: _Found, least: int) -> Confirmatory:
     if n < least or found.invented is None:
         lacking = f"{n} {ROOTS}, of at least {least}"
         if n >= least:
-            lacking = f"{_count(one.of_invented, 'invented name')}, of at least {FEWEST_INVENTED}"
+            lacking = f"{_count(asked(one.invented), 'invented name')}, of at least {FEWEST_INVENTED}"
         lacking += f"; by shuffled names alone, {told}" if told else ""
         return Confirmatory(
             one.figure, ROOTS, levels, effect, one.smallest, p_null, detectable=least_seen, lacking=lacking
@@ -264,7 +264,7 @@ def _confirmatory(one: _Headline, found: _Found, least: int) -> Confirmatory:
     return Confirmatory(
         one.figure,
         ROOTS,
-        {**levels, "invented names": one.of_invented},
+        {**levels, "invented names": asked(one.invented)},
         effect,
         one.smallest,
         p_null,

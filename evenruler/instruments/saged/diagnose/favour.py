@@ -128,7 +128,7 @@ def named(
     """
     x = np.array(scores, dtype=np.float64)
     found: list[int] = []
-    while (~np.isnan(x)).any(axis=tuple(range(x.ndim - 1))).sum() > 2:
+    while asked(x) > 2:
         own = (find or apart)(x, seed, shuffles)
         clear = own.clear()
         if own.p_null >= level or not clear:
@@ -136,6 +136,11 @@ def named(
         found.append(clear[0][1])
         x[..., found[-1]] = np.nan
     return found
+
+
+def asked(scores: Floats) -> int:
+    """How many concepts, the last axis, have a score."""
+    return int((~np.isnan(scores)).any(axis=tuple(range(scores.ndim - 1))).sum())
 
 
 def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
@@ -166,7 +171,7 @@ def mean_square(found: Apart) -> tuple[float, int]:
     """Of how far concepts lie apart, and its degrees of freedom; of roles, those of role x concept."""
     roles = max(len(found.values) - 1, 1)
     there = ~np.isnan(found.values)
-    df = roles * (int(there.any(axis=0).sum()) - 1)
+    df = roles * (asked(found.values) - 1)
     return (float((found.values[there] ** 2).sum()) / df if df > 0 else 0.0), df
 
 
@@ -190,7 +195,7 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
     Source: noncentral F.
     """
     (_, df), (square, of_df) = mean_square(real), mean_square(invented)
-    roles, concepts = len(real.values), int((~np.isnan(real.values)).any(axis=0).sum())
+    roles, concepts = len(real.values), asked(real.values)
     critical = float(stats.f.isf(level, df, of_df))
     high = 1.0
     while stats.ncf.sf(critical, df, of_df, high) < POWER:
@@ -240,7 +245,7 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     ]
     p = float((1 + (np.concatenate(dealt) >= size - _ROUNDING).sum()) / (1 + shuffles))
     low, high = _wilson(shares, n, float(stats.norm.isf(0.025 / max((n > 0).sum(), 1))))
-    errors = np.full(shares.shape, np.sqrt(overall * (1 - overall))) / np.sqrt(np.maximum(n, 1))
+    errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # which are above 0 where no share is
     values, low, high = (each[None] - overall for each in (shares, low, high))
     return Silence(values, low, high, errors[None], n[None], p, overall)
 
@@ -255,7 +260,7 @@ def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floa
     n = np.maximum(n, 1)
     middle = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
-    return middle - half, middle + half
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
 
 
 def _centred(x: Floats, axis: int) -> Floats:

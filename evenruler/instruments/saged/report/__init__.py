@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare import FAVOUR
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
@@ -13,7 +12,7 @@ from evenruler.instruments.saged.report.pictures import pictures
 from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
 from evenruler.measurement.verdicts import ALPHA, ORDER
 from evenruler.report.page import Section, Table
-from evenruler.report.words import listed, number
+from evenruler.report.words import listed
 from evenruler.text.english import with_capital
 
 __all__ = ["sections"]
@@ -41,7 +40,6 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
         f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
-        _smallest(tables["figures"]),
         (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
     if found["value"].notna().any():
@@ -63,19 +61,6 @@ def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
     told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in found.to_dict("records")]
     told = [words for words, who in zip(told, found["who"], strict=True) if who]
     return f"Who stands out: {'; '.join(told)}. {verdicts}" if told else f"No concept stands out. {verdicts}"
-
-
-def _smallest(figures: pd.DataFrame) -> str:
-    """What the design could have found at all."""
-    own = figures[(figures["figure"] == FAVOUR) & figures["detectable"].notna()]
-    if own.empty:
-        return ""
-    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["detectable"].max()
-    told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
-    return (
-        f"Such a study finds a concept that lies {told} from the mean of all in four of five cases, and smaller "
-        "differences less often."
-    )
 
 
 def _count(n: int, what: str) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, confirmatory_of
 from evenruler.instruments.saged.diagnose import diagnose
 from evenruler.instruments.saged.diagnose import figures as figures_by_the_door
 from evenruler.measurement import Resampling
@@ -107,6 +107,7 @@ def plan_of(
     return {
         "name": "fruit",
         "features": {name: feature.model_dump(exclude_none=True) for name, feature in (declared or {}).items()},
+        "confirmatory": confirmatory_of(declared or {}),
         "items": 1000,
         "concepts": 1000,
         "reseeded": 0,

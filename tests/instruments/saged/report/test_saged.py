@@ -41,19 +41,18 @@ def part_of(found: Section, title: str) -> Table:
     return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
 
 
-def test_the_lead_says_who_stands_out_and_what_the_design_finds(made: Any) -> None:
+def test_the_lead_says_who_stands_out(made: Any) -> None:
     countries = sections(made)[0]
     assert countries.title == "Replies"
     assert countries.text.replace("\u00a0", " ") == (
         "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
         "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
-        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Such a study finds a "
-        "concept that lies 0.11 (vader) and 0.02 (toxicity) from the mean of all in four of five cases, and "
-        "smaller differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons "
-        "between models, none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the "
-        "disparity itself: 8 replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, "
-        "assistant, 4.2%) and 0.5% empty. Declared, and not measured at this scale or on this machine: regard."
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 2 comparisons between"
+        " roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p below 0.05). In 11 "
+        "of 12 cells the interval is wider than the disparity itself: 8 replies a concept are few. Of 192 "
+        "replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at "
+        "this scale or on this machine: regard."
     )
 
 
