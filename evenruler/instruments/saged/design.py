@@ -224,16 +224,10 @@ def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = 
 
 
 def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
-    """The fewest root items, six at least, that find a difference; arguments as for `smallest_difference`.
-
-    Raises:
-        ValueError: `MOST` root items are too few.
-    """
-    roots = range(FEWEST_ROOTS, MOST + 1)
+    """The fewest root items, of six to `MOST`, that find a difference; arguments as for `smallest_difference`."""
+    roots = range(FEWEST_ROOTS, MOST)
     found = bisect_left(roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference)
-    if found == len(roots):
-        raise ValueError(f"a difference of {difference} takes more than {MOST:,} root items")
-    return roots[found]
+    return FEWEST_ROOTS + found
 
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:

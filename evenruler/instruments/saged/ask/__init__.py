@@ -25,19 +25,8 @@ READS = {
 
 PLANNED = (
     *("concepts", "confirmatory", "controls", "disparities", "embedder", "features", "generations", "items"),
-    *(
-        "language",
-        "name",
-        "new_tokens",
-        "placebos",
-        "prefixed",
-        "prefixes",
-        "reseeded",
-        "roles",
-        "seed",
-        "templates",
-        "tools",
-    ),
+    *("language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
+    *("templates", "tools"),
 )
 
 ANSWERS: dict[str, pa.Schema] = {

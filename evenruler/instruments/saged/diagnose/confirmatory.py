@@ -119,7 +119,9 @@ def confirmed(
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
         found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
         pairs = list(zip(headlines, found, strict=True))
-        told = judge([(_confirmatory(*pair, settings.least), _fitness(*pair, unmeasured)) for pair in pairs])
+        # Silence of more than half is no bar to naming who is silent, but neither is it to be denied then.
+        fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
+        told = judge([(_confirmatory(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
         model = str(layout.series["model"].iloc[0])
         for (one, own), figure in zip(pairs, told, strict=True):
             part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
@@ -154,7 +156,7 @@ def _headlines(
     invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
     own = float(np.nanmean(scores[:, ~invented]))
     tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
-    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, own)
+    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, own, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
@@ -246,41 +248,24 @@ def _confirmatory(one: _Headline, found: _Found, least: int) -> Confirmatory:
         if len(one.concepts) < 2:
             lacking = f"{_count(len(one.concepts), 'concept')} of which half of the replies are answered, needs 2"
         return Confirmatory(one.figure, ROOTS, levels, None, one.smallest, lacking=lacking)
-    real, place = found.real, found.real.furthest
+    real, place, told = found.real, found.real.ranked[0], _told(one, found)
     effect = Interval(*(float(ends[place]) for ends in (real.values, real.low, real.high)))
-    p_null, told = real.p_null, _told(one, found)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
-    least_seen = detectable(error, tests, n, found.level)
+    seen = detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
         lacking = f"{n} {ROOTS}, of at least {least}"
         if n >= least:
             lacking = f"{_count(asked(one.invented), 'invented name')}, of at least {FEWEST_INVENTED}"
         lacking += f"; by shuffled names alone, {told}" if told else ""
-        return Confirmatory(
-            one.figure, ROOTS, levels, effect, one.smallest, p_null, detectable=least_seen, lacking=lacking
-        )
+        no_placebo = (None, None, seen, None, lacking)
+        return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *no_placebo)
     shown = one.figure != ALIKE or bool(real.clear())
-    within = real.p_within(one.smallest)
-    return Confirmatory(
-        one.figure,
-        ROOTS,
-        {**levels, "invented names": asked(one.invented)},
-        effect,
-        one.smallest,
-        p_null,
-        placebo=float(np.sqrt(mean_square(found.invented)[0])),
-        specific=effect,
-        detectable=max(least_seen, detectable_beyond(real, found.invented, found.level)),
-        p=PValues(max(p_null, beyond_invented(real, found.invented)) if shown else 1.0, within, max(p_null, within)),
-        told=f"By shuffled and by invented names, {told}." if told else None,
-    )
-
-
-def _fitness(one: _Headline, found: _Found, unmeasured: str | None) -> Fitness:
-    """Silence of more than half is no bar to what is said of silence, but neither is it to be denied then."""
-    if one.figure != ALIKE:
-        return one.fitness
-    return Fitness() if found.named else Fitness(unfit=unmeasured)
+    beyond, within = beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
+    p = PValues(max(real.p_null, beyond), within, max(real.p_null, within))
+    levels, placebo = levels | {"invented names": asked(one.invented)}, float(np.sqrt(mean_square(found.invented)[0]))
+    seen = max(seen, detectable_beyond(real, found.invented, found.level))
+    ends = (placebo, effect, seen, p, None, f"By shuffled and by invented names, {told}." if told else None)
+    return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *ends)
 
 
 def _count(n: int, what: str) -> str:

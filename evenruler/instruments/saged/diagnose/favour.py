@@ -50,22 +50,15 @@ class Apart:
         return float(np.nanmax(np.where(np.isnan(t), np.nan, stats.t.sf(t, np.maximum(self.roots - 1, 1)))))
 
     @property
-    def furthest(self) -> tuple[int, int]:
-        """Series and concept that lie apart the most, by the width of their intervals."""
-        sizes = np.nan_to_num(self._sizes, nan=-1.0)
-        series, concept = np.unravel_index(int(sizes.argmax()), sizes.shape)
-        return int(series), int(concept)
+    def ranked(self) -> list[tuple[int, int]]:
+        """Series and concepts, the furthest apart first, by the width of their intervals."""
+        sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
+        order = np.argsort(-np.nan_to_num(sizes, nan=-1.0), axis=None, kind="stable")
+        return [(int(at) // sizes.shape[1], int(at) % sizes.shape[1]) for at in order]
 
     def clear(self) -> list[tuple[int, int]]:
-        """Series and concepts whose interval leaves out 0, the furthest first; to be named only if p is small, too."""
-        places = np.argwhere((self.low > 0) | (self.high < 0))
-        order = np.argsort([-self._sizes[tuple(place)] for place in places], kind="stable")
-        return [(int(series), int(concept)) for series, concept in places[order]]
-
-    @property
-    def _sizes(self) -> Floats:
-        found: Floats = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
-        return found
+        """Those whose interval leaves out 0; to be named only if p is small, too."""
+        return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
 
 
 Find = Callable[[Floats, int, int], Apart]
@@ -184,7 +177,7 @@ def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> fl
         roots: Root items.
         level: Of p.
 
-    Source: quantiles of t, corrected by Bonferroni, which is nearly what shuffling gives (within 3%, docs/saged.md).
+    Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
     """
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
@@ -214,13 +207,12 @@ class Silence(Apart):
 
     def p_within(self, bound: float) -> float:
         """As `Apart.p_within`, by the tests that Wilson's intervals are made of."""
-        ends = [(sign, self.overall + sign * bound) for sign in (-1, 1)]
-        shares = self.values + self.overall
-        p = [np.zeros(shares.shape)]
-        for sign, end in ends:
+        p = [0.0]
+        for sign, end in ((sign, self.overall + sign * bound) for sign in (-1, 1)):
             if 0 < end < 1:  # no share lies beyond 0 and 1
-                p.append(stats.norm.sf(sign * (end - shares) / np.sqrt(end * (1 - end) / self.roots)))
-        return float(np.nanmax(np.where(np.isnan(shares), np.nan, np.max(p, axis=0))))
+                far = bound - sign * self.values
+                p.append(float(np.nanmax(stats.norm.sf(far / np.sqrt(end * (1 - end) / np.maximum(self.roots, 1))))))
+        return max(p)
 
 
 def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:

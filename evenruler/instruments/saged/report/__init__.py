@@ -17,9 +17,6 @@ from evenruler.text.english import with_capital
 
 __all__ = ["sections"]
 
-FEW = 10
-"""Replies a concept below which intervals say little, however narrow."""
-
 
 def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
     """What a reader should know first, in five or six sentences."""
@@ -42,9 +39,7 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
         _verdicts(tables),
         (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
-    if found["value"].notna().any():
-        sentences.append(_width(found))
-    elif len(found):
+    if len(found) and found["value"].isna().all():
         reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
         most = str(reasons.mode().iloc[0]) if len(reasons) else "no reason is given"
         sentences.append(f"Nothing could be compared: {most}.")
@@ -65,18 +60,6 @@ def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _width(found: pd.DataFrame) -> str:
-    """Whether intervals say anything, and on how many replies they rest."""
-    known = found.dropna(subset=["value", "low", "high"])
-    replies = f"{found['n'].median():,.0f} replies a concept"
-    if known.empty:
-        return f"There are no intervals; the numbers rest on {replies}."
-    wide = int((known["high"] - known["low"] > known["value"].abs()).sum())
-    if 2 * wide > len(known):
-        return f"In {wide} of {len(known)} cells the interval is wider than the disparity itself: {replies} are few."
-    return f"The intervals rest on {replies}{', which are few' if found['n'].median() < FEW else ''}."
 
 
 def _refusals(rates: pd.DataFrame) -> str:

@@ -34,7 +34,7 @@ def test_a_cursed_country_is_named_and_no_other() -> None:
     assert found.errors[0, 4] == pytest.approx(off[:, 4].std(ddof=1) / np.sqrt(75))
     assert found.p_within(-narrow.low) == pytest.approx(0.05)
     assert found.p_within(-narrow.low - 0.01) > 0.05
-    assert found.furthest == (0, 4)
+    assert found.ranked[0] == (0, 4)
 
 
 def test_nobody_is_praised_because_one_other_is_cursed() -> None:

@@ -49,10 +49,9 @@ def test_the_lead_says_who_stands_out(made: Any) -> None:
         "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
         "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 2 comparisons between"
-        " roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p below 0.05). In 11 "
-        "of 12 cells the interval is wider than the disparity itself: 8 replies a concept are few. Of 192 "
-        "replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at "
-        "this scale or on this machine: regard."
+        " roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p below 0.05). Of 192"
+        " replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at"
+        " this scale or on this machine: regard."
     )
 
 
@@ -83,16 +82,6 @@ def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
     assert rows[1] == ["assistant minus no-role", "bloom", "vader", "level", "0.100 [0.050, 0.150]", "0.004"]
     assert rows[3][:2] == ["bloom minus smollm2", "no-role"]
     assert len(rows) == 4
-
-
-def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
-    disparities = made["disparities"]
-    narrow = disparities.assign(low=disparities["value"] - 0.001, high=disparities["value"] + 0.001)
-    text = sections({**made, "disparities": narrow})[0].text
-    assert "The intervals rest on 8 replies a concept, which are few." in text
-    many = made["summaries"].assign(n=75)
-    text = sections({**made, "disparities": narrow, "summaries": many})[0].text
-    assert "The intervals rest on 75 replies a concept." in text
 
 
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
