@@ -12,10 +12,13 @@ from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.effects import UNIT, low_coverage
 from evenruler.instruments.framing.diagnose.sensitivity import pairs
 from evenruler.measurement import Figure
-from evenruler.measurement.facets import paired, summed
+from evenruler.measurement.facets import paired
+from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.nulls import sign_flips, squared_shift
-from evenruler.measurement.resampling import FEWEST_UNITS, Interval
+from evenruler.measurement.resampling import PLAIN, Interval
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
+
+LEVEL = 0.95
 
 INVALID = "invalid"
 """A reply of no class: one class more."""
@@ -73,37 +76,33 @@ _KEY = ["factor", "task", "at", "placebo", "stimulus"]
 def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
     """[placebo x stimulus, classes] mean over pairs of cells, then over tasks, of which none is lacking."""
     by_task = changes.drop(columns=["factor", "at"]).groupby(["placebo", "stimulus", "task"]).mean()
-    whole = by_task.unstack("task").dropna()
-    found: Any = whole.T.groupby(level=0, sort=False).mean().T
-    return pd.DataFrame(found, dtype=float)
+    whole: Any = by_task.stack().unstack("task").dropna()
+    return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
 
 
 def _headline(name: str, by_cue: pd.DataFrame, more: dict[str, int], asked: FramingPlan) -> Confirmatory:
     """One headline figure of `over_tasks`."""
-    if by_cue.empty:
-        why = "no answer of any class with the cue and without it"
-        levels = {UNIT: 0, "wordings": 0, "placebos": 0}
-        return Confirmatory(CHANGE + name, UNIT, levels, None, asked.smallest, lacking=why)
     points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=asked.headline)
     numbers: list[Any] = list(points.columns)
     wordings = points[[number for number in numbers if number <= 0]].dropna()
     placebos = points[[number for number in numbers if number > 0]]
     crossed = wordings.join(placebos.dropna(), how="inner")
     levels = {UNIT: len(wordings), "wordings": wordings.shape[1], "placebos": placebos.shape[1], **more}
+    name, bound = CHANGE + name, asked.smallest
+    if wordings.empty:
+        why = "no answer of any class with the cue and without it"
+        return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, bound, lacking=why)
     lacking = _lacking(levels, len(crossed), asked.least)
-    if len(crossed) > 1 and placebos.shape[1] and wordings.shape[1] + placebos.shape[1] > 2:
+    if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
         effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), asked.seed)
-        levels[UNIT] = len(crossed)
-        return confirmatory(CHANGE + name, UNIT, levels, effect, p_null, beside, asked.smallest, lacking)
+        return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, bound, lacking)
     # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
-    by_stimulus = wordings.mean(axis=1).to_numpy()
-    value, n = float(by_stimulus.mean()), len(by_stimulus)
-    interval = Interval(value, math.nan, math.nan)
-    if n >= FEWEST_UNITS:
-        interval = summed(value, [(float(by_stimulus.var(ddof=1)) / n, n - 1.0)]).interval()
-    p_null, placebo = sign_flips(by_stimulus, asked.seed), float(placebos.mean().mean()) if placebos.size else None
-    return Confirmatory(CHANGE + name, UNIT, levels, interval, asked.smallest, p_null, placebo, lacking=lacking)
+    found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, LEVEL, UNIT)
+    ends = [math.nan if end is None else end for end in (found.value, found.low, found.high)]
+    placebo = float(placebos.mean().mean()) if placebos.size else None
+    p_null = sign_flips(wordings.mean(axis=1), asked.seed)
+    return Confirmatory(name, UNIT, levels, Interval(*ends), bound, p_null, placebo, lacking=lacking)
 
 
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
@@ -113,15 +112,13 @@ def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
         return f"{wordings} wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"
     if placebos < FEWEST_PLACEBOS:
         return f"{placebos} placebo{'s' * (placebos != 1)}, of at least {FEWEST_PLACEBOS}"
-    if crossed < least:
-        return f"{crossed} stimuli with every wording and placebo, of at least {least}"
-    return None
+    return f"{crossed} stimuli with every wording and placebo, of at least {least}" if crossed < least else None
 
 
 def _total(name: str, by_cue: pd.DataFrame) -> Figure:
     """How far all classes move together: the squared length of the mean change of shares, free of noise's part."""
-    cues = by_cue[by_cue.index.get_level_values("placebo") <= 0] if len(by_cue) else by_cue
-    shares = cues.groupby(level="stimulus").mean().to_numpy() / 100 if len(cues) else np.empty((0, 1))
+    cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
+    shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
     if len(shares) < 2:
         return Figure(TOTAL + name, None, len(shares), UNIT, reason="fewer than two stimuli")
     return Figure(TOTAL + name, squared_shift(shares), len(shares), UNIT, p=sign_flips(shares, 0))
