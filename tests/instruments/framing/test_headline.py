@@ -99,6 +99,20 @@ class TestOneReplyAQuestion:
         assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
         assert row["why"] == "The design has 1 wording of the cue, of at least 3."
 
+    def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
+        own = turning(*CUES)
+        found = replied(lambda prompt: "Bananas are yellow." if "noting" in prompt else own(prompt))
+        row = found.loc[NAME]
+        # An invalid reply is a class: placebos bring no "he", as before.
+        assert (row["value"], row["placebo"], row["verdict"]) == (100, 0, str(Verdict.EFFECT))
+
+    def test_a_cell_without_the_cue_that_is_hardly_answered_is_no_measurement(self) -> None:
+        own = turning(*CUES)
+        found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
+        assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
+        assert "only 0.0% of its answers are of any class (completion, instruction)" in found.loc[NAME, "why"]
+        assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
+
     @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
     def test_who_refuses_or_says_the_same_to_all_is_not_measured(self, reply: str) -> None:
         found = replied(lambda _: reply)

@@ -182,8 +182,9 @@ def figures_of(
             if name in ("effects", "pairs", "shifts", "exclusions")
         }
         effects = Effects.of({**own, "distributions": measured}, asked, level)
+        # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
-        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies))
+        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0]))
         shifted = shift_figures(own["shifts"], list(asked.forms), level)
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats

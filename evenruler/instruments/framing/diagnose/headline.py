@@ -49,7 +49,7 @@ def headlines(
         by_cue = over_tasks(own[own["task"].isin(counted)])
         fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)
         yield _headline(name, by_cue, {} if task else {"tasks": len(counted)}, asked), fitness
-        yield _total(name, by_cue), Fitness()
+        yield _total(name, by_cue, asked.seed), Fitness()
 
 
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
@@ -115,10 +115,10 @@ def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
     return f"{crossed} stimuli with every wording and placebo, of at least {least}" if crossed < least else None
 
 
-def _total(name: str, by_cue: pd.DataFrame) -> Figure:
+def _total(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
     """How far all classes move together: the squared length of the mean change of shares, free of noise's part."""
     cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
     shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
     if len(shares) < 2:
         return Figure(TOTAL + name, None, len(shares), UNIT, reason="fewer than two stimuli")
-    return Figure(TOTAL + name, squared_shift(shares), len(shares), UNIT, p=sign_flips(shares, 0))
+    return Figure(TOTAL + name, squared_shift(shares), len(shares), UNIT, p=sign_flips(shares, seed))

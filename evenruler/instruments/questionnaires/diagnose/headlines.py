@@ -59,23 +59,24 @@ def called_together(names: Sequence[str]) -> str:
 
 def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
     """Of all fits together what they answer beyond twins, of each how far it moves, in each form."""
-    first = fits[0]
-    label = called_together([record.subject.name for record in fits])
-    bar = first.plan["accuracy"]["bar"]
-    known = [fitness_by_form(of.found["accuracy_of_any"], of.subject.forms, bar, of.found["cells"]) for of in fits]
-    for form in first.subject.forms:
-        answered = [of for of in fits if (of.found["items"]["configuration"] == form).any()]
+    by_name = {record.subject.name: record for record in fits}
+    label, bar = called_together(list(by_name)), fits[0].plan["accuracy"]["bar"]
+    bars = {
+        name: fitness_by_form(of.found["accuracy_of_any"], of.subject.forms, bar, of.found["cells"])
+        for name, of in by_name.items()
+    }
+    for form in fits[0].subject.forms:
+        answered = [name for name, of in by_name.items() if (of.found["items"]["configuration"] == form).any()]
         if answered:
             # A fit that misses its bar is left out, if another does not.
-            able = [of for of, bars in zip(fits, known, strict=True) if of in answered and bars[form].unfit is None]
-            fitness = known[fits.index((able or answered)[0])][form]
-            yield named(label, form), _beyond(able or answered, form), fitness
-    for record, bars in zip(fits, known, strict=True):
-        changes, course = record.found["changes"], record.found["course_of_any"]
-        for form in sorted({*record.found["trajectories"]["configuration"]} & {*bars}):
-            own = changes[changes["configuration"] == form]
-            for figure, fitness in moved(own, course, record.plan, form, level):
-                yield named(record.subject.name, form), figure, fitness if bars[form].unfit is None else bars[form]
+            counted = [name for name in answered if bars[name][form].unfit is None] or answered
+            yield named(label, form), _beyond([by_name[name] for name in counted], form), bars[counted[0]][form]
+    for name, of in by_name.items():
+        changes, course = of.found["changes"], of.found["course_of_any"]
+        for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):
+            before = bars[name][form]
+            for figure, fitness in moved(changes[changes["configuration"] == form], course, of.plan, form, level):
+                yield named(name, form), figure, fitness if before.unfit is None else before
 
 
 def _beyond(fits: Sequence[Record], form: str) -> Confirmatory:
