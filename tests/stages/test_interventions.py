@@ -234,7 +234,7 @@ class TestDiagnosis:
         means = diagnosed("changes").groupby("model")["difference"].mean()
         models = figures.dropna(subset=["model"]).set_index("model")
         assert models["value"].to_dict() == pytest.approx(means.to_dict(), abs=1e-12)
-        assert set(models["verdict"]) <= {"too little to tell", "instrument unfit"}
+        assert set(models["verdict"]) <= {"inconclusive", "invalid on this model"}
         assert models["low"].isna().all()
         lineages = figures[figures["model"].isna()].set_index("figure")
         assert lineages["n"].to_dict() == {"moved_by_gloom (head)": 1, "moved_by_gloom (verbaliser)": 1}

@@ -35,13 +35,16 @@ def plan(**changes: Any) -> FramingPlan:
         "generations": 1,
         "new_tokens": 20,
         "choices": "chat",
-        "confirmatory": FACTORS,
+        "most_wordings": 9,
+        "most_placebos": 99,
+        "headline": "he",
         "confirmed": "token",
         "least_coverage": 0.1,
-        "bound": 0.2,
+        "smallest": 10.0,
         "least": 10,
         "seed": 0,
     }
+    said["confirmatory"] = changes.get("factors", FACTORS)
     return FramingPlan.model_validate(said | changes)
 
 

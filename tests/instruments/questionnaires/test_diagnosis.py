@@ -573,6 +573,7 @@ class TestTables:
             "accuracy",
             "answer",
             "beyond_twins",
+            "beyond_twins_over_items",
             "auc",
             "intensifier_order",
             "level_shift",

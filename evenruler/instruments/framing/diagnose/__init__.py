@@ -25,6 +25,7 @@ from evenruler.instruments.framing.diagnose.distributions import (
     without_excluded,
 )
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
+from evenruler.instruments.framing.diagnose.headline import headlines
 from evenruler.instruments.framing.diagnose.replications import AS, MEANS, replications
 from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -32,7 +33,7 @@ from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import Fitness, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
 
@@ -97,7 +98,7 @@ def figures(
     excluded = exclusions(distributions, asked.least_coverage)
     counted = without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
-    metrics = (TOKEN, CHOICE) if asked.samples_placebos else (TOKEN,)
+    metrics = (TOKEN, CHOICE) if asked.generations > 1 else (TOKEN,)
     covered = without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
     found = {
         "choices": read,
@@ -167,11 +168,11 @@ def figures_of(
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
-    rows: list[tuple[str, Figure, Fitness]] = []
+    rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     bars: dict[str, Fitness] = {}
-    # A model that is not sampled has its verdicts by the probability of words.
-    sampled = (found["distributions"]["metric"] == CHOICE).any()
-    judged_by = asked.confirmed if sampled else TOKEN
+    # A model that is not sampled has its headline by the probability of words, one without these by its replies.
+    metrics = set(found["distributions"]["metric"])
+    judged_by = asked.confirmed if asked.confirmed in metrics else next(iter(metrics), TOKEN)
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
@@ -180,24 +181,25 @@ def figures_of(
             for name, table in found.items()
             if name in ("effects", "pairs", "shifts", "exclusions")
         }
-        # Verdicts are of words as the prompt is, and of replies in the chat template, if a model has both.
-        plain = subject.continues if metric == TOKEN else not subject.chats
-        confirmed = metric == judged_by and configuration == (PLAIN if plain else CHAT)
-        effects = Effects.of({**own, "distributions": measured}, asked, confirmed, level)
+        effects = Effects.of({**own, "distributions": measured}, asked, level)
+        # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
-        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies))
+        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0]))
         shifted = shift_figures(own["shifts"], list(asked.forms), level)
-        rows += [
-            (part, marked(figure, bar), fitness if bar.unfit is None else bar) for figure, fitness in effects.figures()
-        ]
+        # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
+        plain = subject.continues if metric == TOKEN else not subject.chats
+        if metric == judged_by and configuration == (PLAIN if plain else CHAT):
+            judged_here = headlines(measured, own["exclusions"], asked)
+            rows += [(part, figure, fitness if bar.unfit is None else bar) for figure, fitness in judged_here]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
-        rows += [(part, marked(figure, bar), bar) for figure in shifted]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
     rows += [
         (part, marked(figure, bars.get(part, Fitness())), Fitness())
         for part, figure in _replicated(found["replications"])
     ]
-    judged = judge([(figure, fitness) for _, figure, fitness in rows], asked.least)
+    judged = judge([(figure, fitness) for _, figure, fitness in rows])
     told = [
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
         for (part, *_), figure in zip(rows, judged, strict=True)

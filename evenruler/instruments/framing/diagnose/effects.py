@@ -1,8 +1,9 @@
-"""Figures of effects: how far each cue moves answers and classes, beside placebos in its place (section 4.3)."""
+"""Figures that describe how far each cue moves answers and classes, beside placebos in its place (section 4.3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,8 @@ from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN
-from evenruler.measurement.shifts import FEWEST_PLACEBOS, Difference, Units, cue_minus_placebos
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.shifts import Difference, Units, cue_minus_placebos
+from evenruler.measurement.verdicts import Fitness, marked
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +24,6 @@ UNIT = "stimuli"
 
 SHIFT = "shift: "
 """Before the name of a class, or of two with a minus between."""
-
-_SMALLEST = 1e-9
-"""A bound is positive also where nothing differs."""
 
 
 @dataclass(frozen=True)
@@ -38,28 +36,24 @@ class Effects:
     """By `beyond_placebos`."""
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
-    excluded: Mapping[tuple[str, str], float]
-    """The coverage of cells, task and framing, that have too little."""
+    exclusions: pd.DataFrame
+    """By `schemas.EXCLUSIONS`."""
     asked: FramingPlan
-    confirmed: bool
-    """Whether its confirmatory effects get a verdict here."""
     level: float
 
     @classmethod
-    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, confirmed: bool, level: float) -> "Effects":
+    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, level: float) -> "Effects":
         """From long tables of one model and part: `effects`, `distributions`, `exclusions` and `pairs`."""
         table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        out = found["exclusions"][found["exclusions"]["excluded"].astype(bool)]
-        covered = {(row["task"], row["framing"]): row["coverage"] for row in out.to_dict("records")}
-        return cls(table, beyond_placebos(found["pairs"]), found["distributions"], covered, asked, confirmed, level)
+        return cls(table, beyond_placebos(found["pairs"]), found["distributions"], found["exclusions"], asked, level)
 
     @property
     def tasks(self) -> list[str]:
         """Of the model, in the alphabet."""
         return sorted(self.measured["task"].unique())
 
-    def figures(self) -> Iterator[tuple[Figure, Fitness]]:
-        """Of every factor in every task and over its tasks, and the mean over factors.
+    def figures(self) -> Iterator[Figure]:
+        """Of every factor in every task and over its tasks, and the mean over factors; they describe.
 
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
@@ -75,7 +69,7 @@ class Effects:
             with_placebos = {task for (of, _), table in self.beyond.items() if of == factor for task in table}
             counted = [task for task in covered if task in with_placebos] or covered
             why = next(iter(unfit.values()), None) if all(unfit.values()) else None
-            figure, fitness = self._figure(factor, counted or self.tasks, factor, why)
+            figure = self._figure(factor, counted or self.tasks, factor, why)
             if figure.value is not None:
                 # Which of the tasks with the cue the mean is over, and why.
                 low = [task for task in unfit if task not in covered]
@@ -84,53 +78,33 @@ class Effects:
                 left_out += [f"no placebos in {', '.join(bare)}"] if bare else []
                 told = f"over {', '.join(counted)} alone: {'; '.join(left_out)}"
                 figure = replace(figure, reason=told if left_out else None)
-            yield figure, fitness
+            yield figure
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
         # The mean of the factors' effects is the paper's probability of a shift.
         name, lacking = "shift probability", lacking or self._too_few()
         if lacking:
-            yield Figure(name, None, 0, UNIT, reason=lacking), Fitness()
+            yield Figure(name, None, 0, UNIT, reason=lacking)
             return
         x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
-        yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT), Fitness()
+        yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT)
 
-    def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> tuple[Figure, Fitness]:
+    def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
         known = [task for task in self._known(factor) if task in tasks]
-        bare = Figure(EFFECT + name, None, 0, UNIT, bound=self._bound(factor, known, name))
         if not known or (too_few := self._too_few()):
             reason = too_few if known else self._why_none(factor, tasks)
-            unfit = unfit or (reason if self.excluded and not known else None)
-            return replace(bare, reason=reason), Fitness(unfit=unfit)
+            return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = replace(jackknifed(bare.figure, _mean_of_means, cue, PLAIN, self.level, UNIT), bound=bare.bound)
+        found = marked(jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT), Fitness(unfit=unfit))
         # By placebo, [stimuli, tasks]; none that lacks a task.
         own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor and set(known) <= set(table)]
         beyond = [table[known].dropna(how="all") for table in own]
-        few = f"{len(beyond)} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
-        fitness = Fitness(unfit=unfit, doubt=few if len(beyond) < FEWEST_PLACEBOS else None)
-        if not beyond or found.value is None:
-            return found, fitness
-        difference = mean_difference(beyond, self.level)
-        return replace(with_control(found, difference), p=finite(difference.p)), fitness
+        return with_control(found, mean_difference(beyond, self.level)) if beyond else found
 
     def _known(self, factor: str) -> list[str]:
         """The tasks in which the cue of a factor was measured."""
         return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
-
-    def _bound(self, factor: str, tasks: list[str], name: str) -> float | None:
-        """Of a confirmatory figure: so many standard deviations over stimuli of what placebos do, or the cue."""
-        if name not in self.asked.confirmatory or not self.confirmed:
-            return None
-        if not tasks:
-            return _SMALLEST
-        own = self.table[factor]
-        numbers = sorted(set(own.columns.get_level_values("placebo")) - {0})
-        placebos = [own[number].reindex(columns=tasks) for number in numbers]
-        alike = [placebo for placebo in placebos if placebo.notna().any().all()] or [own[0][tasks]]
-        values = pd.concat([table.mean(axis=1) for table in alike], axis=1).mean(axis=1)
-        return max(self.asked.bound * float(np.nan_to_num(values.std(ddof=1))), _SMALLEST)
 
     @property
     def _sampled(self) -> bool:
@@ -142,14 +116,8 @@ class Effects:
         return "one reply to a question cannot be told from chance" if few else None
 
     def _why_unfit(self, factor: str, task: str) -> str | None:
-        """The cell of its pairs that has the least coverage, where that is too little; of choices none is left."""
-        if self._sampled:
-            return None
-        framings = self.measured.loc[self.measured["task"] == task, "framing"].unique()
-        pairs = partners(list(framings), self.asked.factors, factor)
-        cells = {framing for (at, _), other in pairs.items() for framing in (at, other)}
-        low = {self.excluded[task, framing]: framing for framing in sorted(cells) if (task, framing) in self.excluded}
-        return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
+        """Of choices nothing is left of such a cell."""
+        return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         """Why cells have no effect of a factor."""
@@ -160,6 +128,29 @@ class Effects:
         if measured["share"].isna().all():
             return "no answer was one of the classes"
         return f"no two cells that differ in {factor} alone are left: excluded, or without valid answers"
+
+
+def low_coverage(
+    measured: pd.DataFrame, exclusions: pd.DataFrame, factors: Sequence[str], factor: str, task: str
+) -> str | None:
+    """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
+
+    Of replies a placebo may bring few of any class: an invalid one is an answer to it.
+
+    Args:
+        measured: By `schemas.DISTRIBUTIONS`, of one model and part.
+        exclusions: By `schemas.EXCLUSIONS`, of the same.
+        factors: Of the contrast, in order.
+        factor: The cue.
+        task: The task.
+    """
+    out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
+    covered = dict(zip(out["framing"], out["coverage"], strict=True))
+    sampled = (measured["metric"] == CHOICE).any()
+    found = partners(list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor)
+    cells = {cell for (at, number), other in found.items() if number <= 0 or not sampled for cell in (at, other)}
+    low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
+    return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
 
 
 def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
@@ -177,7 +168,7 @@ def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
     found = {}
     by_placebo = pairs.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="apd")
     for factor, own in by_placebo.groupby(level="factor", sort=True):
-        for placebo in own.columns[own.columns != 0]:
+        for placebo in _placebos(own):
             less = (own[0] - own[placebo]).dropna()
             if len(less):
                 found[str(factor), int(placebo)] = less.groupby(["stimulus", "task"]).mean().unstack("task")
@@ -251,9 +242,18 @@ def _shift(name: str, by_placebo: pd.DataFrame, level: float) -> Figure:
     """Of [pairs and stimuli, placebos], the cue at 0."""
     by_stimulus = [
         values.dropna().groupby(level="stimulus").mean().to_frame()
-        for values in (by_placebo[0], *(by_placebo[0] - by_placebo[placebo] for placebo in by_placebo.columns[1:]))
+        for values in (
+            by_placebo[0],
+            *(by_placebo[0] - by_placebo[number] for number in _placebos(by_placebo)),
+        )
     ]
     cue, *beyond = by_stimulus
     found = jackknifed(f"{SHIFT}{name}", np.mean, cue.to_numpy(dtype=np.float64)[:, 0], PLAIN, level, UNIT)
     beyond = [table for table in beyond if len(table)]
     return with_control(found, mean_difference(beyond, level)) if beyond else found
+
+
+def _placebos(table: pd.DataFrame) -> list[Any]:
+    """The numbers of placebos among columns; the cue is 0, other wordings of it are below."""
+    numbers: list[Any] = list(table.columns)
+    return [number for number in numbers if number > 0]

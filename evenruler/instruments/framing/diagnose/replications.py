@@ -250,14 +250,14 @@ def replications(
 
     Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
     """
-    framings = {*distributions["framing"], *choices["framing"]} - {BARE}
+    framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # of the cue, its first wording alone
     cues = sorted(framing for framing in framings if not placebo_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
         told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
         raise ValueError(f"a replication compares two classes under one cue, found {told}")
     # Where nothing was asked with the cue, the other side is one that no row has.
     sides = [BARE, *(cues or [""])]
-    placebos = sorted(framings - set(cues), key=placebo_of)
+    placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
     asked = pd.concat([distributions[_MODEL], choices[_MODEL]]).drop_duplicates()
     models = asked.groupby(_MODEL[:-1])["configuration"].transform("size")

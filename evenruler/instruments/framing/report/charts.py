@@ -24,7 +24,7 @@ SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
 NARROW = 300
 LEVEL = 0.95
-SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
+SURE, CUE = f"cue, headline: {Verdict.EFFECT}", "cue"
 STIMULUS, PLACEBO = "cue, one stimulus", "a placebo in its place"
 DOTS: Final = {SURE: (ONE_HUE, 95), CUE: (PALE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
 """Hue and area of a dot beside placebos, by what it is of."""
@@ -94,8 +94,9 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
 
     Args:
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`, with cues (`placebo` 0) and placebos.
-        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`, `verdict`.
-            One that too few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
+        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`, and the
+            `verdict` of the headline of these. One that too few stimuli have is drawn stimulus by stimulus. Of placebos
+            each is a dot, however few.
     """
     # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
     panel = ["model", "factor", "task"]
@@ -109,7 +110,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     parts = [  # what is drawn later lies on top
         known[[*panel, "value"]].assign(kind=PLACEBO, what=what),
         single.assign(kind=STIMULUS),
-        drawn.assign(kind=[SURE if verdict == str(Verdict.BEYOND) else CUE for verdict in drawn["verdict"]], what=CUE),
+        drawn.assign(kind=[SURE if verdict == str(Verdict.EFFECT) else CUE for verdict in drawn["verdict"]], what=CUE),
     ]
     found = stacked(parts)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.

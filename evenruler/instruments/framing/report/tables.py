@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare import EFFECT
+from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
 from evenruler.measurement.verdicts import Verdict
@@ -52,8 +52,39 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """By metric, model and figure."""
 
 
+def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
+    """Every headline figure beside what placebos do, with its verdict.
+
+    Args:
+        source: What the user wrote.
+        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `metric`.
+    """
+    known = _records(figures)
+    rows: list[list[str | Cell]] = []
+    for (metric, model, name), record in sorted(known.items()):
+        if not name.startswith(CHANGE):
+            continue
+        factor, _, task = name.removeprefix(CHANGE).partition(", ")
+        low, high = record["specific_low"], record["specific_high"]
+        rows.append(
+            [
+                *(model, METRICS[metric], in_words(factor), source.tasks[task].title if task else "its tasks"),
+                with_interval(record["value"], record["low"], record["high"], 1),
+                number(record["placebo"], 1),
+                with_interval(record["specific"], low, high, 1),
+                *(number(record["smallest"], 0), number(record["detectable"], 1), str(record["levels"])),
+                number(known[metric, model, TOTAL + name.removeprefix(CHANGE)]["value"], 3),
+                *(Cell(record["verdict"], Verdict(record["verdict"]).mark), str(record["why"])),
+            ]
+        )
+    columns = ["model", "metric", "cue", "task", "change", "placebos", "beyond placebos", "worth naming"]
+    columns += ["found in 80 of 100", "asked", "all classes", "verdict", "why"]
+    caption = CAPTIONS["headline"].format(outcome=source.headline)
+    return [Table(columns, rows, f"How much likelier a cue makes “{source.headline}”", caption)] if rows else []
+
+
 def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue beside what placebos in its place do, with the verdict where it has one.
+    """Every effect of a cue beside what placebos in its place do; they describe.
 
     Args:
         source: What the user wrote.
@@ -79,8 +110,7 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
             told = [("every cue", "", told[0][2])]
         rows += [_beside(model, metric, *one, by_chance) for one in told]
-    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "adjusted p"]
-    columns += ["verdict", "why"]
+    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "why"]
     if not by_chance:
         rows = [[*row[:6], *row[7:]] for row in rows]
         columns.remove("by chance")
@@ -109,8 +139,6 @@ def _effects_of(
         names = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
         if len(names) > 1:
             names = {factor: "all tasks", **names}
-        elif factor in source.confirmed:
-            names = dict(zip([factor], names.values(), strict=True))
         for name, where in names.items():
             if (record := known.get((metric, model, EFFECT + name))) is not None:
                 told = None if missing(record["value"]) else record["reason"]
@@ -120,7 +148,6 @@ def _effects_of(
 def _beside(
     model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any], by_chance: Mapping[Any, float]
 ) -> list[str | Cell]:
-    judged = isinstance(record["verdict"], str)
     known = not missing(record["value"])
     control = None if missing(record["control"]) else record["control"]
     difference = None if control is None else record["value"] - control
@@ -133,9 +160,7 @@ def _beside(
         number(control),
         number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
         with_interval(difference, record["difference_low"], record["difference_high"], 2),
-        p_value(record["p_adjusted"]),
-        Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
-        str(record["why"]) if judged else "",
+        Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else "",
     ]
 
 

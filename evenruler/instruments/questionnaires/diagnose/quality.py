@@ -149,10 +149,17 @@ def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[li
     """Models that were fitted here and count, those together that share lineage and recipe but for the seed."""
     found: dict[Key, dict[str, None]] = {}
     for subject in subjects:
-        if subject.recipe is not None and subject.name in members:
-            but_seed = {key: value for key, value in subject.recipe.items() if key != "seed"}
-            found.setdefault((subject.lineage, canonical(but_seed).decode()), {})[subject.name] = None
+        if (recipe := recipe_of(subject)) is not None and subject.name in members:
+            found.setdefault(recipe, {})[subject.name] = None
     return [sorted(names) for _, names in sorted(found.items())]
+
+
+def recipe_of(subject: Subject) -> Key | None:
+    """What fits share that differ in their seed alone; None of a model that was not fitted here."""
+    if subject.recipe is None:
+        return None
+    but_seed = {key: value for key, value in subject.recipe.items() if key != "seed"}
+    return subject.lineage, canonical(but_seed).decode()
 
 
 def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]:

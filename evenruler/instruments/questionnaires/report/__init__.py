@@ -20,7 +20,7 @@ from evenruler.instruments.questionnaires.report import charts
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
-from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number, p_value
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -97,6 +97,7 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
         items = listed([str(n) for n in sorted(own["n"].unique())])
         rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
+    rows += _headlines(figures, len(models))
     for name, label in WORDS["of_a_model"].items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
@@ -114,12 +115,12 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
 
 
 def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
-    """A figure with its control, and with its verdict where it has one."""
+    """A figure with its control, marked where the instrument does not measure on the model."""
     if record is None:
         return ""
     told = figure(record)
     control = record.get("control")
-    if control is not None and not missing(control) and record["figure"] != BEYOND:
+    if control is not None and not missing(control):
         told = f"{told}; control {number(control)}"
     verdict = record.get("verdict")
     return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
@@ -263,10 +264,11 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
 
 
 FOLLOWS = {
-    Verdict.BEYOND: "more, or less, than their twins account for",
-    Verdict.WITHIN: "no more than their twins account for",
-    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
-    Verdict.LITTLE: "",
+    Verdict.EFFECT: "more, or less, than their twins account for",
+    Verdict.NOT_SPECIFIC: "twins are answered as much, or at least half",
+    Verdict.NO_EFFECT: "surely less beyond their twins than is worth naming",
+    Verdict.INVALID: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
+    Verdict.INCONCLUSIVE: "",
 }
 """What each verdict says here, in the order in which they are told."""
 
@@ -286,6 +288,16 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
         ]
         if own:
             groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
-        elif verdict is Verdict.BEYOND:
-            groups.append(f"no answer is {verdict}")
     return f"Items beside their twins: {'; '.join(groups)}."
+
+
+def _headlines(figures: pd.DataFrame, columns: int) -> list[list[str | Cell]]:
+    """A row a model, or the fits of one, with what it answers beyond twins, and the verdict."""
+    rows: list[list[str | Cell]] = []
+    for model, record in sorted(_records(figures, BEYOND, WHOLE).items()):
+        told = [figure(record), f"twins {number(record['placebo'])}", f"worth naming {number(record['smallest'])}"]
+        told += [f"p {p_value(record['p'])}", f"{record['levels']}: {record['verdict']}. {record['why']}"]
+        told = [part for part in told if not part.endswith(" ")]
+        cell = Cell("; ".join(told), Verdict(record["verdict"]).mark, columns=columns)
+        rows.append([f"beyond twins: {model}", cell])
+    return rows

@@ -28,6 +28,7 @@ def source(**changes: Any) -> ContrastSource:
         "source": "the test",
         "licence": "cc0-1.0",
         "factors": WORDS,
+        "headline": "they",
         "outcomes": {"they": ["they"], "he": ["he"]},
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
@@ -87,13 +88,21 @@ def figures() -> list[dict[str, Any]]:
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Verdicts where the prompt is plain, of gender salience going on and of instruction; controls beside them."""
+    """Headlines where the prompt is plain, of gender salience going on and of instruction; controls elsewhere."""
     known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
-    sure = {"control": 0.1, "difference_low": 0.15, "difference_high": 0.35, "p_adjusted": 0.0004}
-    known["effect: gender-salience, going-on"].update(sure, verdict="beyond control", why="It is large.")
+    known["effect: gender-salience, going-on"].update(control=0.1, difference_low=0.15, difference_high=0.35)
+    known["effect: gender-salience, choosing"].update(verdict="invalid on this model", why="Hardly any answer.")
     known["effect: gender-salience"]["control"] = 0.3
-    known["effect: instruction"].update(verdict="too little to tell", why="It rests on 6 stimuli, of at least 10.")
     known["shift: they"]["control"] = 0.05
+    same: dict[str, Any] = {**known["coverage"], "value": 20.0, "low": 10.0, "high": 30.0, "smallest": 10.0, "p": 0.001}
+    same |= {"levels": "6 stimuli, 3 wordings, 12 placebos"}
+    going = {"placebo": 5.0, "specific": 15.0, "specific_low": 11.0, "specific_high": 19.0, "detectable": 8.0}
+    told = {
+        "gender-salience, going-on": going | {"verdict": "effect", "why": "It is large."},
+        "instruction": {"low": None, "high": None, "verdict": "inconclusive", "why": "The design has 1 wording."},
+    }
+    for name, own in told.items():
+        rows += [{**same, **own, "figure": f"change: {name}"}, {**known["coverage"], "figure": f"total shift: {name}"}]
 
 
 def shifts() -> list[dict[str, Any]]:

@@ -33,7 +33,8 @@ Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
 Apds = dict[int, dict[str, dict[str, dict[str, float]]]]
-"""By number of the placebo (0: the cue), by task, by stimulus, by framing without it: APD of a pair of cells."""
+"""By number of the placebo (0: the cue, -2: its second wording), by task, by stimulus, by framing without it: APD of a
+pair of cells."""
 
 
 def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def difference(answers: Sequence[tuple[str, Answer]]) -> float:
     """How much more the cue does than a placebo in the same pairs of cells and stimuli, mean over placebos."""
     apds, tasks = _counted(answers)
     found = []
-    for number in sorted(set(apds) - {0}):
+    for number in sorted(number for number in apds if number > 0):
         beyond = [_beyond(apds[0][task], apds[number].get(task, {})) for task in tasks]
         if beyond and all(beyond):
             found.append(_mean_of_means(beyond))
@@ -116,7 +117,7 @@ def cells(answers: Iterable[Answer]) -> Cells:
 
 
 def cues_of(framing: str) -> dict[str, int]:
-    """By factor the number of the placebo that stands for its cue; 0 where that is the cue itself."""
+    """By factor the number of the placebo or wording that stands for its cue; 0 where that is the cue itself."""
     if framing == BARE:
         return {}
     parts = [cue.partition("~") for cue in framing.split("+")]
@@ -160,13 +161,17 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     known = sorted(apds.get(0, {}))
     covered = [task for task in known if task not in low] or known
     beside = {
-        task for number in set(apds) - {0} for task in covered if _beyond(apds[0][task], apds[number].get(task, {}))
+        task
+        for number, own in apds.items()
+        if number > 0
+        for task in covered
+        if _beyond(apds[0][task], own.get(task, {}))
     }
     return apds, [task for task in covered if task in beside] or covered
 
 
 def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
-    """Task, framing without and with the cue of a factor or a placebo in its place, and the number of that."""
+    """Task, framing without and with the cue of a factor or what stands in its place, and the number of that."""
     for task, framing in found:
         cues = cues_of(framing)
         others = [cue for cue in cues if cue != factor]
