@@ -16,7 +16,7 @@ from evenruler.instruments.probes.declare import FEWEST_KEYED, FEWEST_PLACEBOS, 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
+from evenruler.measurement.facets import Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
@@ -114,56 +114,6 @@ class _Contrast:
         first, other = words & (self.poles == 1), words & (self.poles == -1)
         between = first / first.sum() - other / other.sum()
         return float(along @ (scores @ between) @ (templates / templates.sum()))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What one model said of a set and of the same sentences with placebo nouns."""
-
-    scores: Floats
-    """[attributes, templates, targets] log-likelihoods, nats."""
-    placebos: Floats
-    """[attributes, templates, placebo words]."""
-
-
-def more_of(
-    one: Asked, other: Asked, axis: Floats, poles: NDArray[np.int8], lists: Sequence[str], of_placebos: Sequence[str]
-) -> Estimate:
-    """How much more one model's words gain than another's, in sharpnesses of each.
-
-    A model that is surer of everything gives every list, placebos too, a larger gain; so the gain is divided by how far
-    attributes lie apart in sentences with placebo nouns. Facets are shared: what an attribute, template or word does to
-    both is left out of both at once.
-
-    Args:
-        one: The first model.
-        other: The other, asked of the same attributes, templates and words.
-        axis: [attributes] as of `gain`.
-        poles: [targets] the group of each.
-        lists: [targets] the list of each.
-        of_placebos: [words] the placebo list of each, a facet too.
-
-    Source: docs/controls.md (part A, two models).
-    """
-    contrast = _Contrast(axis, poles, lists)
-    names = list(dict.fromkeys(of_placebos))
-    members = Facet(list(of_placebos)).members()
-    by_list = [
-        np.stack([asked.placebos[:, :, levels].mean(axis=2) for levels in members], axis=2) for asked in (one, other)
-    ]
-
-    def sharpness(nouns: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
-        of_lists = nouns[attributes][:, templates].mean(axis=1)[:, kept]
-        return float(of_lists.std(axis=0, ddof=1).mean())
-
-    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
-        first, second = (
-            contrast.of(asked.scores, attributes, templates, words) / sharpness(nouns, attributes, templates, kept)
-            for asked, nouns in zip((one, other), by_list, strict=True)
-        )
-        return first - second
-
-    return crossed(difference, [*contrast.facets(one.scores.shape[1]).values(), Facet.of(len(names))])
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
