@@ -24,6 +24,7 @@ from evenruler.instruments.instrument import (
     Record,
     Subject,
     Tables,
+    at_trial,
     diagnosed,
     require_confirmed,
 )
@@ -115,7 +116,7 @@ class Session:
 
         Args:
             benchmark: Published rows and plan.
-            prefixed: Whether rows are also asked after prefixes, as the plan says.
+            prefixed: Whether all is asked that the plan says, also after prefixes; else what the pipeline asks, without.
             limit: So many units at most, evenly spread.
 
         Raises:
@@ -124,7 +125,9 @@ class Session:
         """
         door, subject = room(benchmark.family, "ask"), self.subject
         with _as_published(benchmark):
-            tables, plan = benchmark.tables, benchmark.plan if prefixed else prefixes.without(benchmark.plan)
+            tables, plan = benchmark.tables, benchmark.plan
+            if not prefixed:
+                plan = prefixes.without(at_trial(plan))
             whole = _counted(door, tables, plan, subject)
             if limit is not None:
                 tables, plan = door.limited(tables, plan, limit)
@@ -162,7 +165,7 @@ class Session:
             ),
             settings=Settings(
                 prefixes=has and prefixed,
-                quick=has and not prefixed,
+                quick=not prefixed and (has or bool(benchmark.plan.get("trial"))),
                 limit=None if questions == whole else limit,
                 **asdict(resampling),
             ),

@@ -219,6 +219,11 @@ class Built:
     """Lines for whoever builds it."""
 
 
+def at_trial(plan: Plan) -> Plan:
+    """What the pipeline asks of a plan, and `measure --quick`: less than the plan itself says (`trial`)."""
+    return {**plan, **plan.get("trial", {})}
+
+
 @dataclass(frozen=True)
 class Subject:
     """The model that is measured, as far as what it is asked depends on it."""

@@ -69,8 +69,8 @@ class TestWhatIsRead:
 
     def test_what_verdicts_rest_on(self, file_with: FileWith) -> None:
         found = settings_of()
-        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 0, 0.6)
-        assert settings_of("paper").placebo_attributes == 1000
+        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 1000, 0.6)
+        assert (found.trial, settings_of("paper").trial) == ({"placebo_attributes": 0}, {})
         given = "article: {hand: literal}"
         path = file_with(
             "params.yaml", PARAMS, (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0")
@@ -144,7 +144,10 @@ class TestWhatItMeans:
         assert found is not None
         assert found.startswith("80 of 100 studies would find in hand a factor of ")
         assert settings_of("paper").finds(source(**keyed)) is None
-        unasked = "placebos are not asked at this scale (`placebo_attributes`): every verdict will be inconclusive"
+        unasked = (
+            "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive; "
+            "`evenruler measure` asks them"
+        )
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 
     def test_articles_of_sets(self) -> None:

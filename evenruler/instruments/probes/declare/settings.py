@@ -182,11 +182,13 @@ class Settings(BaseSettings):
     """Of each group, at most so many."""
     headline: list[Slug] = Field(default_factory=list)
     """Template sets that get a verdict, and are asked with placebos; the first of the source where none is named."""
-    placebo_attributes: Scaled[Annotated[int, Field(ge=0)]] = Field(
-        default={"quick": 0, "paper": 1000}, validate_default=True
-    )
+    placebo_attributes: Scaled[Annotated[int, Field(ge=0)]] = 1000
     """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
     nouns of `placebos`; without any there is no verdict."""
+    trial: Scaled[dict[str, int]] = Field(
+        default={"quick": {"placebo_attributes": 0}, "paper": {}}, validate_default=True
+    )
+    """Numbers of the plan, by their key, of which the pipeline asks less than `evenruler measure` does; by scale."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
@@ -218,14 +220,14 @@ class Settings(BaseSettings):
             found.append("neither a criterion nor keys: it describes, and has no verdict")
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
             found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
-        elif not self.placebo_attributes:
-            what = "placebos are not asked at this scale (`placebo_attributes`)"
-            found.append(f"{what}: every verdict will be inconclusive")
+        elif not self.trial.get("placebo_attributes", self.placebo_attributes):
+            what = "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive"
+            found.append(f"{what}; `evenruler measure` asks them")
         return found
 
     def finds(self, source: Any) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
-        if self.warnings(source):
+        if len(source.placebos) < FEWEST_PLACEBOS or (source.criterion is None and source.keys is None):
             return None
         words = min(map(len, source.targets.values()))
         found = []
