@@ -116,7 +116,7 @@ class Session:
 
         Args:
             benchmark: Published rows and plan.
-            prefixed: Whether all is asked that the plan says, also after prefixes; else what the pipeline asks, without.
+            prefixed: Whether all is asked that the plan says, prefixes too; else what the pipeline asks, without them.
             limit: So many units at most, evenly spread.
 
         Raises:

@@ -44,15 +44,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
-    as_set = (
-        "embedder",
-        "prefixed",
-        "prefixed_templates",
-        "prefixed_targets",
-        "placebo_attributes",
-        "reliability",
-        "trial",
-    )
+    of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
+    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability", "trial")
     plan: Plan = {
         "name": name,
         **{key: getattr(settings, key) for key in as_set},
