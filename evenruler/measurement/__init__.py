@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         item_statistics,
         mean_inter_item_correlation,
         omega_total,
-        parallel_analysis,
         spearman_brown,
     )
     from evenruler.measurement.resampling import Interval, bootstrap
@@ -39,7 +38,6 @@ __all__ = [
     "lexical_diversity",
     "mean_inter_item_correlation",
     "omega_total",
-    "parallel_analysis",
     "pearson",
     "records",
     "semantic_diversity",
@@ -53,7 +51,7 @@ _MODULES = {
     "diversity": "lexical_diversity semantic_diversity",
     "figures": "Confirmed Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
-    "mean_inter_item_correlation omega_total parallel_analysis spearman_brown",
+    "mean_inter_item_correlation omega_total spearman_brown",
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",
 }

@@ -97,7 +97,7 @@ class TestFurtherValidity:
             assert (found.value, found.reason) == (None, "all values are equal")
 
 
-RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega", "factors"]
+RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega"]
 
 
 class TestReliability:
@@ -138,7 +138,6 @@ class TestReliability:
         common = (loadings @ deviations) ** 2
         omega = common / (common + (1 - loadings**2) @ deviations**2)
         assert found["omega"].value == pytest.approx(omega, abs=1e-6)
-        assert found["factors"].value == 1.0
 
     def test_omega_without_a_proper_solution_is_null_with_the_reason(self) -> None:
         # r12 = .72, r13 = .83, r23 = .38: the first template would need a loading of sqrt(.72 * .83 / .38) > 1.

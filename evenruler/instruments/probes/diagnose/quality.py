@@ -194,14 +194,13 @@ def reliability(
     n = len(x)
     reason = why_no_reliability(x)
     if reason:
-        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega", "factors"))
+        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega"))
         return
     for name, (statistic, scale) in RELIABILITY.items():
         found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
         yield replace(found, control=alpha_of_halvings) if name == "alpha" else found
     omega = finite(measurement.omega_total(x))
     yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
-    yield Figure("factors", float(measurement.parallel_analysis(x, seed=resampling.seed)), n, UNIT)
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
