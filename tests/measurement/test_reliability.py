@@ -348,6 +348,10 @@ def by_pingouin(x: np.ndarray) -> pd.DataFrame:
     return found.set_index("Type")
 
 
+JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+"""Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
+
+
 class TestIntraclass:
     def test_of_the_paper(self) -> None:
         # Table 4: ICC(2,1) .29, ICC(3,4) .91; its interval of ICC(2,1) is .02 to .76.
