@@ -109,7 +109,7 @@ class TestText:
 
     def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])
-        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25; beyond it\s+effect", body)
+        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25\s+effect", body)
         assert "Inconclusive on a; effect on b" not in body
         assert "Effect on b; inconclusive on a; invalid on this model on c." in body
         assert "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
