@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         first_component_share,
         item_statistics,
         mean_inter_item_correlation,
-        omega_total,
         spearman_brown,
     )
     from evenruler.measurement.resampling import Interval, bootstrap
@@ -37,7 +36,6 @@ __all__ = [
     "jackknifed_r",
     "lexical_diversity",
     "mean_inter_item_correlation",
-    "omega_total",
     "pearson",
     "records",
     "semantic_diversity",
@@ -51,7 +49,7 @@ _MODULES = {
     "diversity": "lexical_diversity semantic_diversity",
     "figures": "Confirmed Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
-    "mean_inter_item_correlation omega_total spearman_brown",
+    "mean_inter_item_correlation spearman_brown",
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from evenruler.measurement.checks import (
     Floats,
@@ -64,49 +64,6 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
     freedom = observations - 1, (observations - 1) * (items - 1)
     upper, lower = (stats.f.ppf(tail, *freedom) for tail in ((1 + level) / 2, (1 - level) / 2))
     return Interval(float(alpha), float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower))
-
-
-def omega_total(x: ArrayLike) -> float:
-    """McDonald's omega total: the share of the total's variance that one common factor accounts for.
-
-    `(sum of loadings)^2 / ((sum of loadings)^2 + sum of uniquenesses)`, unstandardised, from a one-factor
-    model fitted by minimum residuals (unweighted least squares) to the item correlations. Between 0 and 1,
-    higher is more reliable; equal to alpha where all loadings are equal.
-
-    NaN where the model cannot be had: two items (not identified), a constant item or total, a fit that does
-    not converge, or a Heywood case (an item with more common variance than variance).
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
-
-    Source: McDonald (1999), Test Theory, chapter 6; Harman & Jones (1966) for minimum residuals.
-    """
-    matrix = as_items(x)
-    if matrix.shape[1] == 2 or constant_columns(matrix).any() or constant_total(matrix):
-        return math.nan
-    loadings = _one_factor_loadings(correlation_matrix(matrix))
-    communalities = loadings**2
-    if not (communalities <= 1 + _HEYWOOD).all():
-        return math.nan
-    deviations = matrix.std(axis=0, ddof=1)
-    common = (deviations @ loadings) ** 2
-    unique = deviations**2 @ np.maximum(1 - communalities, 0)
-    return float(common / (common + unique))
-
-
-def _one_factor_loadings(correlations: Floats) -> Floats:
-    """Loadings whose products come nearest to the correlations off the diagonal; NaN if none are found."""
-    items = len(correlations)
-    pairs = np.triu_indices(items, k=1)
-    values, vectors = np.linalg.eigh(correlations)
-    # Already the answer where all correlations are equal: the first eigenvalue is then 1 + (k - 1) r.
-    start = vectors[:, -1] * math.sqrt(max(values[-1] - 1, 0) * items / (items - 1))
-
-    def residuals(loadings: Floats) -> Floats:
-        return np.outer(loadings, loadings)[pairs] - correlations[pairs]
-
-    fit = optimize.least_squares(residuals, start, method="lm")
-    return fit.x if fit.success else np.full(items, np.nan)
 
 
 def mean_inter_item_correlation(x: ArrayLike) -> float:

@@ -1,13 +1,10 @@
 import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import least_squares
-from statsmodels.multivariate.factor import Factor
 
 from evenruler.measurement import (
     cronbach_alpha,
@@ -15,7 +12,6 @@ from evenruler.measurement import (
     first_component_share,
     item_statistics,
     mean_inter_item_correlation,
-    omega_total,
     spearman,
     spearman_brown,
 )
@@ -50,7 +46,7 @@ matrices = st.builds(
 )
 
 
-@pytest.mark.parametrize("statistic", [cronbach_alpha, omega_total, mean_inter_item_correlation, item_statistics])
+@pytest.mark.parametrize("statistic", [cronbach_alpha, mean_inter_item_correlation, item_statistics])
 @pytest.mark.parametrize(("x", "message"), UNFIT)
 def test_refuses_what_is_no_matrix_of_figures(statistic, x, message):
     with pytest.raises(ValueError, match=message):
@@ -153,80 +149,6 @@ class TestFeldtInterval:
 
 def one_factor(loadings, uniquenesses):
     return np.outer(loadings, loadings) + np.diag(uniquenesses)
-
-
-class TestOmegaTotal:
-    def test_is_alpha_where_loadings_are_equal(self, sample_with):
-        # Loadings 1, uniquenesses 1 + 2 + 3 + 4 = 10: 4^2 / (4^2 + 10) = 16/26, and alpha is
-        # 4/3 * (1 - (2 + 3 + 4 + 5) / 26) = 4/3 * 12/26 = 16/26.
-        x = sample_with(one_factor(np.ones(4), [1, 2, 3, 4]))
-        assert cronbach_alpha(x) == pytest.approx(16 / 26, abs=1e-9)
-        assert omega_total(x) == pytest.approx(16 / 26, abs=1e-6)
-
-    def test_unequal_loadings_by_hand(self, sample_with):
-        # Loadings 2 + 1 + .5 + 1.5 = 5, uniquenesses 1 + .5 + 2 + 1 = 4.5: 25 / 29.5. Alpha is a lower bound.
-        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
-        assert omega_total(x) == pytest.approx(25 / 29.5, abs=1e-6)
-        assert cronbach_alpha(x) < omega_total(x) - 0.01
-
-    def test_an_item_keyed_the_wrong_way_counts_against(self, sample_with):
-        # Loadings 2 + 1 - 1 + 1 = 3, uniquenesses 4: 9 / 13.
-        x = sample_with(one_factor([2, 1, -1, 1], [1, 1, 1, 1]))
-        assert omega_total(x) == pytest.approx(9 / 13, abs=1e-6)
-
-    def test_a_large_sample_finds_the_population(self):
-        # Loadings 3.5 in all; uniquenesses 1 - loading^2: .19 + .36 + .51 + .64 + .75 = 2.45 (times one).
-        loadings = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-        rng = np.random.default_rng(0)
-        noise = rng.normal(size=(20_000, 5)) * np.sqrt(1 - loadings**2)
-        x = rng.normal(size=(20_000, 1)) * loadings + noise
-        assert omega_total(x) == pytest.approx(3.5**2 / (3.5**2 + 2.45), abs=0.01)
-
-        maximum_likelihood = Factor(x, 1, method="ml").fit(rng=0)
-        deviations = x.std(axis=0, ddof=1)
-        common = (deviations @ maximum_likelihood.loadings[:, 0]) ** 2
-        unique = deviations**2 @ maximum_likelihood.uniqueness
-        assert omega_total(x) == pytest.approx(common / (common + unique), abs=1e-3)
-
-    def test_nothing_in_common_is_zero_and_everything_is_one(self, sample_with):
-        assert omega_total(sample_with(np.eye(4))) == pytest.approx(0, abs=1e-6)
-        assert omega_total([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) == pytest.approx(0, abs=1e-6)
-        assert omega_total(np.repeat(np.arange(6.0)[:, None], 4, axis=1)) == pytest.approx(1, abs=1e-6)
-
-    @settings(max_examples=15, deadline=None)
-    @given(seed=st.integers(0, 1000), scale=st.floats(0.1, 10))
-    def test_order_shift_and_common_scale_do_not_matter(self, seed, scale):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=(200, 5)) + 1.5 * rng.normal(size=(200, 1))
-        moved = scale * x[:, rng.permutation(5)] + rng.normal(size=5)
-        assert omega_total(moved) == pytest.approx(omega_total(x), abs=1e-5)
-
-    def test_nan_for_a_heywood_case(self, sample_with):
-        # Three correlations fix three loadings: the first is sqrt(.9 * .9 / .5) = 1.27, which no item has.
-        x = sample_with(np.array([[1, 0.9, 0.9], [0.9, 1, 0.5], [0.9, 0.5, 1]]))
-        assert math.isnan(omega_total(x))
-
-    def test_nan_where_no_factor_fits(self, sample_with):
-        # The product of the three correlations is that of the three squared loadings: it cannot be negative.
-        x = sample_with(np.array([[1, -0.3, 0.3], [-0.3, 1, 0.3], [0.3, 0.3, 1]]))
-        assert math.isnan(omega_total(x))
-
-    def test_nan_where_the_fit_does_not_converge(self, sample_with, monkeypatch):
-        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
-        monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=1))
-        assert math.isnan(omega_total(x))
-
-    @pytest.mark.parametrize(
-        "x",
-        [
-            SMALL[:, :2],
-            np.column_stack([SMALL, [0.1] * 4]),
-            np.column_stack([SMALL[:, :2], -SMALL[:, :2]]),
-        ],
-        ids=["two items", "a constant item", "a constant total"],
-    )
-    def test_nan_where_there_is_no_model(self, x):
-        assert math.isnan(omega_total(x))
 
 
 class TestMeanInterItemCorrelation:

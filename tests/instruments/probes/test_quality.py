@@ -97,7 +97,7 @@ class TestFurtherValidity:
             assert (found.value, found.reason) == (None, "all values are equal")
 
 
-RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega"]
+RELIABILITY = ["alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"]
 
 
 class TestReliability:
@@ -116,10 +116,8 @@ class TestReliability:
         found = reliabilities()
         expected = jackknife(lambda x: pingouin.cronbach_alpha(pd.DataFrame(x))[0], BIAS, scale=BELOW_ONE, level=0.9)
         assert (found["alpha"].low, found["alpha"].high) == pytest.approx((expected.low, expected.high), abs=1e-9)
-        for figure in RELIABILITY[:4]:
+        for figure in RELIABILITY:
             assert found[figure].low < found[figure].value < found[figure].high < 1
-        for figure in RELIABILITY[4:]:
-            assert (found[figure].low, found[figure].high) == (None, None)
 
     def test_the_others_are_what_they_are_defined_as(self) -> None:
         found = reliabilities()
@@ -131,24 +129,6 @@ class TestReliability:
         assert found["alpha_at_8"].value == pytest.approx(8 * mean / (1 + 7 * mean), abs=1e-12)
         largest = np.linalg.eigvalsh(correlations)[-1]
         assert found["first_component_share"].value == pytest.approx(largest / 3, abs=1e-12)
-        # Three items fix the loadings of one factor: l1 = sqrt(r12 r13 / r23) and so on.
-        r12, r13, r23 = correlations[0, 1], correlations[0, 2], correlations[1, 2]
-        loadings = np.sqrt([r12 * r13 / r23, r12 * r23 / r13, r13 * r23 / r12])
-        deviations = BIAS.std(ddof=1).to_numpy()
-        common = (loadings @ deviations) ** 2
-        omega = common / (common + (1 - loadings**2) @ deviations**2)
-        assert found["omega"].value == pytest.approx(omega, abs=1e-6)
-
-    def test_omega_without_a_proper_solution_is_null_with_the_reason(self) -> None:
-        # r12 = .72, r13 = .83, r23 = .38: the first template would need a loading of sqrt(.72 * .83 / .38) > 1.
-        heywood = BIAS.assign(
-            first=[2.0, 1.5, 0.5, 0.25, -0.5, -1.0, -2.5, -0.5],
-            odd=[1.0, 2.0, 0.5, -0.5, 0.5, -0.75, -1.0, -2.0],
-            last=[1.5, 0.5, 0.5, 1.0, -1.0, -2.0, -1.5, 0.25],
-        )
-        found = reliabilities(heywood)
-        assert (found["omega"].value, found["omega"].reason) == (None, "no proper one-factor solution")
-        assert found["alpha"].value is not None
 
     @pytest.mark.parametrize(
         ("matrix", "why"),

@@ -201,7 +201,7 @@ class TestFigures:
         assert list(figures_of(diagnosed())) == [
             *("gain", "spread", "r"),
             *("rho", "r_exact", "rho_exact"),
-            *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega"),
+            *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"),
             "token_difference",
             *("offset", "generalizability", "attribute_sd"),
             *("level_shift", "reordering"),

@@ -35,9 +35,6 @@ SPREAD, R = "spread", "r"
 ROUNDING = 1e-9
 """How near to 1 a correlation is one of 1."""
 
-NO_FACTOR = "no proper one-factor solution"
-"""Why omega is null where all else is there."""
-
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
     """Mean diversity of every set; the same whatever model is measured."""
@@ -194,13 +191,11 @@ def reliability(
     n = len(x)
     reason = why_no_reliability(x)
     if reason:
-        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega"))
+        yield from (Figure(name, None, n, UNIT, reason=reason) for name in RELIABILITY)
         return
     for name, (statistic, scale) in RELIABILITY.items():
         found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
         yield replace(found, control=alpha_of_halvings) if name == "alpha" else found
-    omega = finite(measurement.omega_total(x))
-    yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
