@@ -224,11 +224,8 @@ class TestPlacebos:
             ("instruction", 1, "bald"): 0.1,
         }
 
-    def test_shifts_have_their_number(self) -> None:
-        found = shifts(distributions(BESIDE), FACTORS)
-        own = found.query("factor == 'salience' and placebo == 1 and stimulus == 'bald'").set_index("outcome")["shift"]
-        assert own.to_dict() == {"he": 0.0, "she": pytest.approx(0.1 / 0.5), "they": pytest.approx(-0.1 / 0.3)}
-        assert found.groupby("placebo").size().to_dict() == {0: 12, 1: 9, 2: 3}
+    def test_shifts_are_of_cues_alone(self) -> None:
+        assert len(shifts(distributions(BESIDE), FACTORS)) == 12
 
 
 class TestShifts:

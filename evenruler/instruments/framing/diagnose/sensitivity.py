@@ -19,7 +19,7 @@ MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
 BY_STIMULUS = [*MEASURED, "factor", "placebo", "stimulus"]
 """What an effect is of."""
 
-_PAIR = [*MEASURED, "factor", "placebo", "at", "stimulus"]
+_PAIR = [*MEASURED, "factor", "at", "stimulus"]
 
 
 def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -68,24 +68,14 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 
     Source: section 4.3, GenEffect and InstrEffect.
     """
-    found = apd_of_pairs(distributions, factors)
-    if found.empty:
-        return pd.DataFrame(columns=schemas.EFFECTS.names)
-    return found.groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
-
-
-def apd_of_pairs(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """APD of every feasible pair of cells for every stimulus: what effects are means of.
-
-    Returns:
-        What a pair is of (`at`: the framing without cue or placebo), and `apd`. Arguments are those of `effects`.
-    """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_PAIR, "apd"])
+    if not found:
+        return pd.DataFrame(columns=schemas.EFFECTS.names)
+    return pd.concat(found).groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Signed relative shift of every class in every feasible pair of cells, (p2 - p1) / (p2 + p1) on shares.
+    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1) on shares.
 
     Returns:
         By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no
@@ -94,10 +84,10 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     Source: section 5.3; what 0 / 0 is, is a decision of ours.
     """
     found = []
-    for of, less, more in pairs(distributions, factors):
+    for of, less, more in pairs(distributions[distributions["framing"].map(placebo_of) == 0], factors):
         change, total = more - less, more + less
         shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
-        found.append(of.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
+        found.append(of[_PAIR].join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
     if not found:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
     return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)

@@ -110,7 +110,7 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
             told = [("every cue", "", told[0][2])]
         rows += [_beside(model, metric, *one, by_chance) for one in told]
-    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "why"]
+    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "why"]
     if not by_chance:
         rows = [[*row[:6], *row[7:]] for row in rows]
         columns.remove("by chance")
@@ -149,17 +149,14 @@ def _beside(
     model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any], by_chance: Mapping[Any, float]
 ) -> list[str | Cell]:
     known = not missing(record["value"])
-    control = None if missing(record["control"]) else record["control"]
-    difference = None if control is None else record["value"] - control
     return [
         model,
         METRICS[metric],
         in_words(factor),
         where,
         figure(record),
-        number(control),
+        number(record["control"]),
         number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
-        with_interval(difference, record["difference_low"], record["difference_high"], 2),
         Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else "",
     ]
 
@@ -269,10 +266,9 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             with_interval(record["after"], record["after_low"], record["after_high"]),
             figure({**{str(k): v for k, v in record.items()}, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
-            with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]
         for record in replications.to_dict("records")
     ]
     cue = listed([in_words(factor) for factor in factors])
-    columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
+    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
     return Table(columns, rows, "The study's own measures", CAPTIONS["measures"].format(meaning=meaning, cue=cue))
