@@ -145,7 +145,6 @@ def test_interventions_are_told_beside_their_controls(interventions: Section) ->
             "effect",
             "It is <large>.",
         ],
-        ["worry", "over lineages", "", "", "none (fewer than 5)", "up", "", ""],
     ]
     assert [cell.mark for row in gloom.rows for cell in row if isinstance(cell, Cell)] == ["weak", "good"]
     assert gloom.caption.startswith(
