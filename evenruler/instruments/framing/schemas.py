@@ -65,10 +65,9 @@ EXCLUSIONS = columns(_MEASURED, "framing: str; coverage least: float; n: int; ex
 below the least, .4 of the sampled replies (appendix A.1, table 2) and `least_coverage` of the mass of words. `n`:
 replies, or prompts."""
 
-EFFECTS = columns(_MEASURED, "factor: str; placebo: int8; stimulus: str; apd: float; chance: float?; n: int")
+EFFECTS = columns(_MEASURED, "factor: str; placebo: int8; stimulus: str; apd: float; n: int")
 """One row per factor, placebo, task and stimulus: mean APD over the n feasible pairs of cells, 0 to 1. `placebo`: 0
-with and without the cue, -2 with its second wording and without, else with and without the placebo of that number.
-`chance`: of choices, what APD comes to where the same replies are dealt to the two cells anew; null for `token`."""
+with and without the cue, -2 with its second wording and without, else with and without the placebo of that number."""
 
 SHIFTS = columns(_MEASURED, "factor at stimulus outcome: str; shift: float")
 """One row per pair of cells, stimulus and class: (p2 - p1) / (p2 + p1) from without the cue to with it, -1 to 1.

@@ -27,7 +27,7 @@ from evenruler.instruments.framing.diagnose.distributions import (
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
 from evenruler.instruments.framing.diagnose.headline import headlines
 from evenruler.instruments.framing.diagnose.replications import AS, replications
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts, with_chance
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
@@ -96,7 +96,7 @@ def figures(
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
+        "effects": effects(counted, asked.factors),
         "shifts": shifts(covered, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),

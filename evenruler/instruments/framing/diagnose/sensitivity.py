@@ -1,15 +1,13 @@
-"""How far a cue moves the answers: APD, shifts of classes, and what chance does (framing, sections 4.3 and 5.3)."""
+"""How far a cue moves the answers: APD and shifts of classes (framing, sections 4.3 and 5.3)."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import hypergeom
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of, real_framing, with_placebo, without
-from evenruler.instruments.framing.diagnose.distributions import CHOICE
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
@@ -141,51 +139,3 @@ def pairs(
             for (at, placebo), other in partners(list(by_framing), factors, factor).items():
                 less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
                 yield less.index.to_frame(index=False).assign(factor=factor, placebo=placebo, at=at), less, more
-
-
-Floats = NDArray[np.float64]
-
-
-def with_chance(effects: pd.DataFrame, distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Effects with the column `chance`: of choices, the mean APD over all ways to deal the replies to the two cells.
-
-    Args:
-        effects: By `schemas.EFFECTS`, less this column.
-        distributions: By `schemas.DISTRIBUTIONS`, those that effects are of.
-        factors: Of the contrast, in order.
-
-    Returns:
-        `effects` with the column, null for the metric `token`, where nothing is drawn.
-    """
-    sampled = distributions[distributions["metric"] == CHOICE]
-    counted = sampled.assign(count=(sampled["mass"] * sampled["n"]).round().where(sampled["coverage"] > 0))
-    found = [
-        of.assign(chance=apd_by_chance(less.to_numpy(), more.to_numpy()))
-        for of, less, more in pairs(counted, factors, "count")
-    ]
-    if not found:
-        return effects.assign(chance=np.nan)
-    means = pd.concat(found).groupby(BY_STIMULUS, sort=True)["chance"].mean().reset_index()
-    return effects.merge(means, on=BY_STIMULUS, how="left", validate="1:1")
-
-
-def apd_by_chance(first: Floats, second: Floats) -> Floats:
-    """Mean APD over all ways to deal the replies of two cells to them anew, exact.
-
-    Args:
-        first: [n, classes] counts of replies.
-        second: The same of the other cell.
-
-    Returns:
-        [n]; 0 for none to differ, above it for few replies though the cells be alike.
-    """
-    found = []
-    for counts, others in zip(first, second, strict=True):
-        n, m = int(counts.sum()), int(others.sum())
-        total = 0.0
-        for both in (counts + others).astype(int):
-            drawn = np.arange(max(0, both - m), min(both, n) + 1)
-            weights = hypergeom.pmf(drawn, n + m, both, n)
-            total += float((weights * np.abs(drawn / n - (both - drawn) / m)).sum())
-        found.append(total / 2)
-    return np.array(found)

@@ -139,14 +139,13 @@ def metrics(effects: pd.DataFrame) -> alt.FacetChart:
 
     Args:
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`, of cues; a dot is the mean over factors. Means are
-            over all dots, and so is `chance`.
+            over all dots.
     """
     by = ["metric", "task", "model", "stimulus"]
-    dots = effects.groupby(by, sort=False)[["apd", "chance"]].mean().reset_index()
-    by_chance = dots.groupby(["metric", "task"], sort=False)["chance"].mean()
-    means = over_stimuli(dots, ["metric", "task"], "apd").join(by_chance, on=["metric", "task"])
+    dots = effects.groupby(by, sort=False)["apd"].mean().reset_index()
+    means = over_stimuli(dots, ["metric", "task"], "apd")
     size = _shared(effects["task"], 820), 84
-    return _violins(dots.drop(columns="chance"), means, row="metric", column="task", size=size)
+    return _violins(dots, means, row="metric", column="task", size=size)
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
@@ -193,7 +192,6 @@ def _violins(
         shape="diamond", filled=True, color=INK, stroke=GROUND, strokeWidth=1, size=75, opacity=1
     )
     rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=2.5, clip=True)
-    chance = _where("isValid(datum.chance)").mark_tick(color=INK, thickness=2, size=26, orient="vertical")
     layers = alt.layer(
         shape,
         each.encode(
@@ -201,7 +199,6 @@ def _violins(
         ),
         rule.encode(x=_apd(title, "low"), x2="high:Q", y=middle),
         mean.encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean()),
-        chance.encode(x=_apd(title, "chance"), y=middle, tooltip=[_number("chance", "by chance")]),
     )
     data, beside = _with_means(dots, means, panel), dots[column] if column else None
     return _panels(layers, data, dots[row], beside, size=size, between={"row": 6, "column": 22})
@@ -215,7 +212,7 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     number = by_panel["apd"].cumcount() + 1
     shaped = enough & (by_panel["apd"].transform("nunique") > 1)
     drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
-    seen = drawn.reindex(columns=[*panel, "value", "low", "high", "chance"]).round(DIGITS)
+    seen = drawn.reindex(columns=[*panel, "value", "low", "high"]).round(DIGITS)
     dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round({"across": 2})
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 

@@ -16,7 +16,6 @@ from evenruler.instruments.questionnaires.diagnose.figures import (
     of_models,
     of_population,
     of_shifts,
-    over_items,
     paired_answers,
 )
 from evenruler.instruments.questionnaires.diagnose.headlines import headlines
@@ -75,7 +74,6 @@ def figures(
     changes = interventions.changes(trajectories, plan)
     told = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
-        over_items(items, scores["twins"], intensifiers, fits, resampling.level),
         pd.DataFrame(_changed(name, trajectories, resampling.level)),
     ]
     return {

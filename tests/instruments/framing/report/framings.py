@@ -63,7 +63,7 @@ def effects() -> list[dict[str, Any]]:
         ]
         if configuration == "chat" and number < 5:
             choice = {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing"}
-            rows.append({**choice, "apd": number / 4, "chance": 0.2 if number else 0.7})
+            rows.append({**choice, "apd": number / 4})
     return rows
 
 

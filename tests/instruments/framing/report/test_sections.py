@@ -155,15 +155,15 @@ def test_a_stimulus_with_more_rows_counts_more_and_four_stimuli_have_no_interval
     assert pd.isna([y["low"], y["high"]]).all()
 
 
-def test_metrics_are_compared_on_what_both_have_beside_chance(pronouns: Section) -> None:
+def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
     data = data_of(pronouns, "Metric by metric")
     dots = {(row["metric"], row["stimulus"]): row["apd"] for row in data if row["stimulus"]}
     assert len(dots) == 10
     assert dots["token probability", "hair of length s3"] == 0.7
     assert dots["proportion of choices", "hair of length s3"] == 0.75
     assert {(row["task"], row["model"]) for row in data if row["stimulus"]} == {("Choosing", "m (chat)")}
-    means = {row["metric"]: (row["value"], row["chance"]) for row in data if not row["stimulus"]}
-    assert means == {"token probability": (0.6, None), "proportion of choices": (0.5, 0.3)}
+    means = {row["metric"]: row["value"] for row in data if not row["stimulus"]}
+    assert means == {"token probability": 0.6, "proportion of choices": 0.5}
 
 
 def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
@@ -263,17 +263,17 @@ def test_headlines_stand_before_all_else(pronouns: Section) -> None:
 
 def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
     heading, *rows = rows_of(pronouns, "The cue beside its placebos")
-    assert heading[4:] == ["effect", "control", "by chance", "why"]
+    assert heading[4:] == ["effect", "control", "why"]
     m, salience = ["m", "token probability"], "gender salience"
     assert rows[:5] == [
-        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", "", ""],
-        [*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", "", ""],
-        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", "", "", "Hardly any answer."],
-        [*m, "instruction", "Going on", "0.50 [0.45, 0.55], n = 6", *[""] * 3],
-        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 3],
+        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", ""],
+        [*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", ""],
+        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", "", "Hardly any answer."],
+        [*m, "instruction", "Going on", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
+        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
     ]
     choosing = [row for row in rows if row[1] == "proportion of choices"]
-    assert choosing[0][2:7] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", "0.30"]
+    assert choosing[0][2:] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", ""]
     part = next(part for part in pronouns.parts if part.title == "The cue beside its placebos")
     assert "Each was asked about 4 to 5 of them." in part.caption
 
@@ -284,7 +284,7 @@ def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
     figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     (row,) = [row for row in rows_of(found, "The cue beside its placebos") if row[1] == "proportion of choices"]
-    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 3]]
+    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 2]]
 
 
 def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
