@@ -578,7 +578,7 @@ class TestTables:
             "reordering",
             "silhouette",
         }
-        assert set(metrics["fear"]["body"]["m0"]) == {"answer"}
+        assert set(metrics["fear"]["body"]["m0"]) == {"answer", "beyond_twins_over_items"}
 
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:
         found = diagnosed({"m0": MODELS["m0"]})

@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
-from evenruler.report.style import GROUND, INK, ONE_HUE, QUIET
+from evenruler.report.style import GROUND, INK, ONE_HUE, PALE_HUE, QUIET
 from evenruler.tables import stacked
 
 DIGITS = 4
@@ -24,7 +24,7 @@ SPREAD = 0.9
 NARROW = 300
 LEVEL = 0.95
 CUE, STIMULUS, PLACEBO = "cue", "cue, one stimulus", "a placebo in its place"
-DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (ONE_HUE, 26), PLACEBO: (QUIET, 40)}
+DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
 """Hue and area of a dot beside placebos, by what it is of."""
 MOMENTS: Final = ["before", "after"]
 
