@@ -186,27 +186,3 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     low = n * (between - upper * rest) / (upper * others + n * between)
     high = n * (lower * between - rest) / (others + n * lower * between)
     return Interval(float(value), float(low), float(high))
-
-
-def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
-    """ICC(3,k): how well the mean over these k raters orders the targets; what all targets share does not count.
-
-    The same as Cronbach's alpha of targets x raters. Arguments, result and errors as of `icc_agreement`.
-
-    Source: Shrout and Fleiss (1979), Intraclass correlations; the interval is exact for normal data.
-    """
-    check_level(level)
-    matrix = as_items(x)
-    alpha, (n, k) = cronbach_alpha(matrix), matrix.shape
-    return feldt_interval(alpha, n, k, level) if alpha < 1 else Interval(alpha, math.nan, math.nan)
-
-
-def mean_spearman(x: ArrayLike) -> float:
-    """Mean Spearman correlation over all pairs of raters; NaN where the values of one are all equal.
-
-    It has no interval: pairs share raters.
-
-    Args:
-        x: [targets, raters].
-    """
-    return mean_inter_item_correlation(np.apply_along_axis(stats.rankdata, 0, as_items(x)))

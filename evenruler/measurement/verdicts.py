@@ -225,8 +225,13 @@ def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: s
         detectable=figure.detectable,
         p_effect=None if p is None else p.effect,
         p_denial=None if p is None else p.denial,
-        levels=", ".join(f"{n} {facet}" for facet, n in figure.levels.items()),
+        levels=", ".join(_counted(n, facet) for facet, n in figure.levels.items()),
     )
+
+
+def _counted(n: int, facet: str) -> str:
+    """As "3 wordings" and "1 wording"."""
+    return f"{n} {facet}" if n != 1 else "1 stimulus" if facet == "stimuli" else f"1 {facet.removesuffix('s')}"
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:

@@ -27,7 +27,7 @@ from evenruler.instruments.probes.diagnose.quality import (
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.resampling import CORRELATION, PLAIN, SHARE, jackknife, within
-from evenruler.measurement.shifts import cue_minus_placebos, of_placebos
+from evenruler.measurement.shifts import of_placebos
 
 Floats = NDArray[np.float64]
 
@@ -46,10 +46,6 @@ WORDS = np.array([1] * 6 + [-1] * 6)
 OF_BIAS = {"unit": 0.2, "template": 0.4, "both": 0.1}
 OF_WORDS = {"word": 0.5, "unit-word": 0.3, "template-word": 0.4, "rest": 0.3}
 """Standard deviations in scores of attributes x templates x words."""
-
-OF_EFFECTS = (0.05, 0.1)
-"""Standard deviations of APD over wordings, and over stimuli with a wording."""
-
 
 OF_STIMULI = 0.3
 """Share of the variance of what brings a reply that is of its stimulus."""
@@ -263,26 +259,6 @@ def of_prefixes() -> Iterator[Kind]:
     )
 
 
-def of_cues() -> Iterator[Kind]:
-    """Of contrasts: a cue that is one more wording beside six placebos, each asked about every or every other one."""
-
-    def found(draw: Normal, n: int, every: int) -> list[tuple[Interval, float]]:
-        wordings, noise = OF_EFFECTS
-        effects = draw(n, 1) * noise + draw(7) * wordings + draw(n, 7) * noise
-        asked = [np.flatnonzero(np.arange(n) % every == k % every) for k in range(1, 7)]
-        less = [lambda units, k=k: float((effects[units, 0] - effects[units, k]).mean()) for k in range(1, 7)]
-        difference = cue_minus_placebos(less, asked)
-        return one(Interval(difference.value, difference.low, difference.high))
-
-    for n, every in ((12, 3), (12, 1), (40, 1)):
-        yield Kind(
-            "cue beside placebos",
-            f"{n} stimuli, 6 placebos on {n // every} each",
-            lambda _: 0.0,
-            lambda draw, n=n, every=every: found(draw, n, every),
-        )
-
-
 def of_pairs() -> Iterator[Kind]:
     """Of questionnaires: items beside their twins, and fits to a corpus beside those to its control."""
     for name, unit, sizes in (("beyond_twins", "items", (6, 7, 9, 13)), ("moved_by", "fits", (6,))):
@@ -367,7 +343,6 @@ def main() -> None:
         of_attributes,
         of_items,
         of_prefixes,
-        of_cues,
         of_pairs,
         of_shares,
     )

@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.framing import diagnose, schemas
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 
@@ -64,8 +64,7 @@ def figures_of(
         "choices": pd.DataFrame(columns=schemas.CHOICES.names),
         "distributions": measured,
         "exclusions": excluded,
-        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
-        "pairs": apd_of_pairs(counted, asked.factors),
+        "effects": effects(counted, asked.factors),
         "shifts": shifts(counted, asked.factors),
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from evenruler.instruments.questionnaires.diagnose.beyond import beyond_twins, over_items
-from evenruler.measurement.facets import Facet
+from evenruler.instruments.questionnaires.diagnose.headlines import beyond_twins
 from evenruler.measurement.verdicts import Fitness, Verdict, confirmatory, judge
 
 
@@ -58,14 +56,3 @@ def test_intervals_hold_the_truth_where_items_are_fixed() -> None:
         span = beside.difference.interval()
         held.append(span.low <= 0.5 <= span.high)
     assert 0.92 <= np.mean(held) <= 0.985
-
-
-def test_items_that_could_have_been_others() -> None:
-    own, twins = drawn(4, 0.5, fits=1)
-    by_item = (own.mean(axis=2) - twins.mean(axis=2))[0]
-    expected = stats.ttest_1samp(by_item, 0).confidence_interval()
-    span = over_items(own, twins).interval()
-    assert (span.low, span.high) == pytest.approx((expected.low, expected.high))
-    several = over_items(*drawn(4, 0.5, of_fits=0.3))
-    assert several.variance > 0
-    assert Facet.of(3).df <= several.df

@@ -85,7 +85,7 @@ class TestOneVerdict:
         fits = [fit(f"nli-{'abc'[i]}", i, SOURCE * sign, INVERSE * sign, NONE) for i, sign in enumerate(signs)]
         (row,) = headlines(fits, 0.95).to_dict("records")
         assert (row["model"], row["figure"], row["part"]) == ("nli-a and 2 other fits", "beyond_twins", "all")
-        assert (row["verdict"], row["levels"]) == (str(Verdict.INCONCLUSIVE), "7 items, 1 wordings, 1 twins, 3 fits")
+        assert (row["verdict"], row["levels"]) == (str(Verdict.INCONCLUSIVE), "7 items, 1 wording, 1 twin, 3 fits")
         assert row["value"] == pytest.approx(SOURCE.mean() * sum(signs) / 3)
 
     def test_of_one_wording_and_twin_no_interval_is_told_and_the_null_is(self) -> None:
@@ -104,7 +104,7 @@ class TestOneVerdict:
     def test_a_fit_that_misses_its_bar_is_left_out_and_where_all_do_they_are_invalid(self) -> None:
         own = (SOURCE, INVERSE, NONE)
         (row,) = headlines([fit("a", 0, *own), fit("b", 1, *own, right=8)], 0.95).to_dict("records")
-        assert row["levels"].endswith("1 fits")
+        assert row["levels"].endswith("1 fit")
         (row,) = headlines([fit("a", 0, *own, right=8), fit("b", 1, *own, right=8)], 0.95).to_dict("records")
         assert row["verdict"] == str(Verdict.INVALID)
 

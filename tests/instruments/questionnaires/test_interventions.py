@@ -18,7 +18,6 @@ from evenruler.instruments.questionnaires.diagnose.interventions import (
     changed,
     changes,
     moved,
-    of_lineages,
     pairs_of,
     trajectories,
 )
@@ -197,36 +196,6 @@ def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
         covered += found.low <= 0 <= found.high
     assert alarms / draws <= 0.05 + 2 * (0.05 * 0.95 / draws) ** 0.5
     assert 0.92 <= covered / draws <= 0.98
-
-
-class TestLineages:
-    def rows(self, values: Sequence[float]) -> pd.DataFrame:
-        same = {"benchmark": "fear", "figure": "moved_by_gloom"}
-        own = [{**same, "model": f"m{i}", "value": value, "reason": None} for i, value in enumerate(values)]
-        return pd.DataFrame([*own, {**same, "figure": "answer", "model": "m0", "value": 9.0}])
-
-    def known(self, *lineages: str, **more: Sequence[object]) -> pd.DataFrame:
-        own = {"model": [f"m{i}" for i in range(len(lineages))], "lineage": lineages, "configuration": "head"}
-        return pd.DataFrame({**own, "member": True, **more})
-
-    def test_models_that_share_weights_count_as_one(self) -> None:
-        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4, 4, 7]), self.known(*"abcdeee"), LEVEL)
-        interval = stats.ttest_1samp([1, 2, 3, 4, 5], 0).confidence_interval(LEVEL)
-        assert (found["figure"], found["model"], found["unit"]) == ("moved_by_gloom (head)", None, "lineages")
-        assert (found["value"], found["n"]) == (3.0, 5)
-        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-9)
-
-    def test_null_below_five_and_of_members_alone(self) -> None:
-        known = self.known(*"abcde", member=[True] * 4 + [False])
-        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4]), known, LEVEL)
-        assert (found["value"], found["n"], found["reason"]) == (None, 4, "fewer than 5 lineages of models")
-
-    def test_ways_of_asking_are_not_put_together(self) -> None:
-        """A verbaliser's answers are on no scale with a head's."""
-        known = self.known(*"abcdef", configuration=["head"] * 5 + ["verbaliser"])
-        head, verbaliser = of_lineages(self.rows([1, 2, 3, 4, 5, 60]), known, LEVEL)
-        assert (head["figure"], head["value"], head["n"]) == ("moved_by_gloom (head)", 3.0, 5)
-        assert (verbaliser["figure"], verbaliser["value"], verbaliser["n"]) == ("moved_by_gloom (verbaliser)", None, 1)
 
 
 class Planted:

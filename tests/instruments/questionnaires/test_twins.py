@@ -19,9 +19,9 @@ from evenruler.instruments.questionnaires.declare.source import (
     refuse_own_intensifiers,
 )
 from evenruler.instruments.questionnaires.diagnose import units
-from evenruler.instruments.questionnaires.diagnose.figures import controls, over_items
+from evenruler.instruments.questionnaires.diagnose.figures import controls, over_items, paired_answers
 from evenruler.instruments.questionnaires.rows import translate
-from evenruler.measurement.verdicts import Fitness, Verdict
+from evenruler.measurement import Figure
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 from tests.conftest import ROOT
@@ -138,40 +138,28 @@ def scored(own: list[float], subscale: str | None = None) -> pd.DataFrame:
 
 OWN = [1.0, 1.5, 2.0, 1.2, 1.8, 2.2]
 TWINS = [0.1, 0.4, 0.2, -0.1, 0.3, 0.5]
-FITS = {"head": Fitness()}
 
 
-def described(own: list[float], twins: list[float] | None, subscale: str | None = None) -> dict[str, Any]:
-    """Rows by part."""
-    beside = scored(twins, subscale) if twins else scored([0.0]).head(0)
-    found = over_items(scored(own, subscale), beside, WEIGHED, FITS, 0.95)
-    return {str(row["part"]): row for row in found.to_dict("records")}
+def described(own: list[float], twins: list[float] | None) -> Figure:
+    beside = scored(twins) if twins else scored([0.0]).head(0)
+    return over_items(paired_answers(scored(own), beside, WEIGHED), 0.95)
 
 
 class TestOverItems:
     """What one fit answers beyond twins, if items could have been others."""
 
     def test_is_the_paired_difference_over_items(self) -> None:
-        row = described(OWN, TWINS)["all"]
+        found = described(OWN, TWINS)
         low, high = stats.ttest_rel(OWN, TWINS).confidence_interval(0.95)
-        assert (row["figure"], row["n"], row["unit"]) == ("beyond_twins_over_items", 6, "items")
-        assert row["value"] == pytest.approx(np.mean(np.subtract(OWN, TWINS)), abs=1e-12)
-        assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
-        assert pd.isna([row["p"], row["verdict"]]).all()
-
-    def test_below_its_bar_it_says_so(self) -> None:
-        fits = {"head": Fitness(unfit="its accuracy is .55")}
-        (row,) = over_items(scored(OWN), scored(TWINS), WEIGHED, fits, 0.95).to_dict("records")
-        assert (row["verdict"], "its accuracy is .55" in row["why"]) == (str(Verdict.INVALID), True)
+        assert (found.figure, found.n, found.unit) == ("beyond_twins_over_items", 6, "items")
+        assert found.value == pytest.approx(np.mean(np.subtract(OWN, TWINS)), abs=1e-12)
+        assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+        assert (found.p, found.verdict) == (None, None)
 
     def test_of_few_items_there_is_no_interval_and_without_twins_no_value(self) -> None:
-        assert pd.isna(described(OWN[:4], TWINS[:4])["all"]["low"])
-        row = described(OWN, None)["all"]
-        assert (row["reason"], row["n"], row["unit"]) == ("its items have no twins to be compared with", 0, "items")
-
-    def test_subscales_are_told_too(self) -> None:
-        parts = described(OWN, TWINS, "body")
-        assert parts["body"]["value"] == parts["all"]["value"]
+        assert described(OWN[:4], TWINS[:4]).low is None
+        found = described(OWN, None)
+        assert (found.reason, found.n, found.unit) == ("its items have no twins to be compared with", 0, "items")
 
 
 def test_twins_give_figures_the_mean_over_items() -> None:

@@ -140,9 +140,6 @@ MEASURES = {
 }
 """Of replicated studies, in words."""
 
-BENDING = {"ADD", "H", "AS", "AS of GLD and ADD"}
-"""Those that are no mean over stimuli, so that of few stimuli they are others than of many."""
-
 
 def takes(catalogue: Catalogue, model: str) -> bool:
     """Whether a model of the catalogue is asked: it says how likely a text is, or it writes replies.
@@ -194,10 +191,8 @@ def _of_study(asked: FramingPlan) -> Iterator[Column]:
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
         if not measure.startswith("AS"):
             yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
-        yield Column(f"{measure}: change", f"{measure} change", f"{meaning}: what the cue changes")
-        if measure in BENDING:
-            more = f"{meaning}: how much more the cue changes than placebos on the same stimuli"
-            yield Column(f"{measure}: beyond placebos", f"{measure} beyond placebos", more)
+        changed = f"{meaning}: what the cue changes; control: what placebos change"
+        yield Column(f"{measure}: change", f"{measure} change", changed)
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
@@ -208,17 +203,12 @@ def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
         cells: Task and framing of those without a placebo.
     """
     asked = FramingPlan.read(plan)
-    outcomes = list(asked.forms)
-    pairs = [f"{second} - {first}" for i, first in enumerate(outcomes) for second in outcomes[i + 1 :]]
     found = [
         Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")
         for task, framing in cells
     ]
     found.append(Column("excluded cells", "cells below their coverage", "of all cells"))
-    found += [
-        Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues")
-        for name in [*outcomes, *pairs]
-    ]
+    found += [Column(f"shift: {name}", f"shift: {name}", "(p2 - p1) / (p2 + p1) with the cues") for name in asked.forms]
     if asked.continuation is not None:
         neutral = asked.continuation.outcome
         found.append(Column("continuation check", f"`{neutral}` that names another class", "share of its replies"))

@@ -1,7 +1,7 @@
 """How cues move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -26,8 +26,8 @@ from evenruler.instruments.framing.diagnose.distributions import (
 )
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
 from evenruler.instruments.framing.diagnose.headline import headlines
-from evenruler.instruments.framing.diagnose.replications import AS, MEANS, replications
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
+from evenruler.instruments.framing.diagnose.replications import AS, replications
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
@@ -53,14 +53,6 @@ TABLES: Final[Mapping[str, pa.Schema]] = {
 
 COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation check"
 """Names of figures."""
-
-SAME = 1e-9
-"""How far two figures may be apart that are one."""
-
-OF_FEWER = (
-    "no control: placebos were asked about fewer stimuli, of which {measure} is another; `{measure}: beyond placebos` "
-    "compares cue and placebos on theirs"
-)
 
 
 def figures(
@@ -104,8 +96,7 @@ def figures(
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
-        "pairs": apd_of_pairs(counted, asked.factors),
+        "effects": effects(counted, asked.factors),
         "shifts": shifts(covered, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
@@ -138,7 +129,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
         own = [record.found["shifts"] for record in records if record.instrument == instrument]
-        shifted = stacked(table[table["placebo"] == 0] for table in own)
+        shifted = stacked(own)
         # One order of rows whatever that of the records: sums hang on it in their last bits.
         ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
         found.append(comparisons(ordered, resampling))
@@ -161,7 +152,7 @@ def figures_of(
 
     Args:
         name: Of the contrast.
-        found: Tables by `TABLES`, and `pairs`, by `sensitivity.apd_of_pairs`.
+        found: Tables by `TABLES`.
         asked: What was asked.
         subject: The model.
         level: Of intervals.
@@ -179,7 +170,7 @@ def figures_of(
         own = {
             name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
             for name, table in found.items()
-            if name in ("effects", "pairs", "shifts", "exclusions")
+            if name in ("effects", "shifts", "exclusions")
         }
         effects = Effects.of({**own, "distributions": measured}, asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
@@ -234,7 +225,7 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
 
 
 def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """A replicated study's measures before, after, and their change beside placebos (appendix B)."""
+    """A replicated study's measures before, after, and their change beside that with placebos (appendix B)."""
     for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
         metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
         part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
@@ -242,18 +233,8 @@ def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
             for side in ("before", "after"):
                 low, high = row[f"{side}_low"], row[f"{side}_high"]
                 yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, low, high, reason=reason)
-        change = Figure(f"{row['measure']}: change", row["change"], n, UNIT, row["low"], row["high"], reason=reason)
-        if change.value is not None and row["control"] is not None:
-            if abs(change.value - row["control"] - row["difference"]) > SAME:
-                # The control is of other stimuli, of which the measure would not be the same.
-                change = replace(change, reason=OF_FEWER.format(measure=row["measure"]))
-            else:
-                ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
-                change = replace(change, control=row["control"], **ends)
-        yield part, change
-        if row["measure"] not in MEANS:
-            why = reason or (None if row["difference"] is not None else "no placebo was asked about in this way")
-            yield part, Figure(f"{row['measure']}: beyond placebos", row["difference"], n, UNIT, reason=why)
+        ends = (row["low"], row["high"])
+        yield part, Figure(f"{row['measure']}: change", row["change"], n, UNIT, *ends, None, reason, row["control"])
 
 
 def units(record: Record) -> pd.DataFrame:

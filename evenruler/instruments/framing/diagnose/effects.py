@@ -1,8 +1,7 @@
-"""Figures that describe how far each cue moves answers and classes, beside placebos in its place (section 4.3)."""
+"""Figures that describe how far each cue moves answers and classes (section 4.3)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from evenruler.instruments.framing.diagnose.sensitivity import partners
 from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN
-from evenruler.measurement.shifts import Difference, Units, cue_minus_placebos
 from evenruler.measurement.verdicts import Fitness, marked
 
 Floats = NDArray[np.float64]
@@ -23,7 +21,7 @@ Floats = NDArray[np.float64]
 UNIT = "stimuli"
 
 SHIFT = "shift: "
-"""Before the name of a class, or of two with a minus between."""
+"""Before the name of a class."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,6 @@ class Effects:
 
     table: pd.DataFrame
     """APD by stimulus, columns factor, placebo, task."""
-    beyond: Mapping[tuple[str, int], pd.DataFrame]
-    """By `beyond_placebos`."""
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
     exclusions: pd.DataFrame
@@ -43,9 +39,9 @@ class Effects:
 
     @classmethod
     def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, level: float) -> "Effects":
-        """From long tables of one model and part: `effects`, `distributions`, `exclusions` and `pairs`."""
+        """From long tables of one model and part: `effects`, `distributions` and `exclusions`."""
         table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        return cls(table, beyond_placebos(found["pairs"]), found["distributions"], found["exclusions"], asked, level)
+        return cls(table, found["distributions"], found["exclusions"], asked, level)
 
     @property
     def tasks(self) -> list[str]:
@@ -62,18 +58,19 @@ class Effects:
         weights: list[float] = []
         lacking = None
         for factor in self.asked.factors:
-            unfit = {task: self._why_unfit(factor, task) for task in self._known(factor)}
+            known = self._known(factor)
+            unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
             for task in self.tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            covered = [task for task, why in unfit.items() if not why] or list(unfit)
-            with_placebos = {task for (of, _), table in self.beyond.items() if of == factor for task in table}
-            counted = [task for task in covered if task in with_placebos] or covered
-            why = next(iter(unfit.values()), None) if all(unfit.values()) else None
+            columns_known: list[Any] = self.table.columns.tolist()
+            with_placebos = {task for of, placebo, task in columns_known if of == factor and placebo > 0}
+            counted = counted_tasks(known, unfit, with_placebos)
+            why = unfit.get(counted[0]) if counted else None
             figure = self._figure(factor, counted or self.tasks, factor, why)
             if figure.value is not None:
                 # Which of the tasks with the cue the mean is over, and why.
-                low = [task for task in unfit if task not in covered]
-                bare = [task for task in covered if task not in counted]
+                low = [task for task in unfit if task not in counted]
+                bare = [task for task in known if task not in counted and task not in unfit]
                 left_out = [f"too little coverage in {', '.join(low)}"] if low else []
                 left_out += [f"no placebos in {', '.join(bare)}"] if bare else []
                 told = f"over {', '.join(counted)} alone: {'; '.join(left_out)}"
@@ -96,11 +93,14 @@ class Effects:
             reason = too_few if known else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = marked(jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT), Fitness(unfit=unfit))
-        # By placebo, [stimuli, tasks]; none that lacks a task.
-        own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor and set(known) <= set(table)]
-        beyond = [table[known].dropna(how="all") for table in own]
-        return with_control(found, mean_difference(beyond, self.level)) if beyond else found
+        found = jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT)
+        return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
+
+    def _control(self, factor: str, tasks: list[str]) -> float | None:
+        """Mean APD of placebos, each over the stimuli that it was asked about; of those that have every task."""
+        by_placebo: Any = self.table[factor].mean()
+        means = by_placebo.unstack("task").reindex(columns=tasks).dropna()
+        return finite(float(means[means.index > 0].mean(axis=1).mean()))
 
     def _known(self, factor: str) -> list[str]:
         """The tasks in which the cue of a factor was measured."""
@@ -153,55 +153,16 @@ def low_coverage(
     return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
 
 
-def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
-    """APD with the cue less that with a placebo in its place, of the same pairs of cells and the same stimuli.
+def counted_tasks(tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]) -> list[str]:
+    """Of several tasks those with enough coverage, if there are such, and of these those with placebos.
 
     Args:
-        pairs: Of one model and part, by `sensitivity.apd_of_pairs`.
-
-    Returns:
-        By factor and number of the placebo: [stimuli, tasks], mean over the pairs that both have; nan where there is
-        none.
+        tasks: All that have the cue.
+        unfit: Those with too little coverage.
+        with_placebos: Those with a placebo in the place of the cue.
     """
-    if not (pairs["placebo"] == 0).any():
-        return {}
-    found = {}
-    by_placebo = pairs.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="apd")
-    for factor, own in by_placebo.groupby(level="factor", sort=True):
-        for placebo in _placebos(own):
-            less = (own[0] - own[placebo]).dropna()
-            if len(less):
-                found[str(factor), int(placebo)] = less.groupby(["stimulus", "task"]).mean().unstack("task")
-    return found
-
-
-def mean_difference(beyond: Sequence[pd.DataFrame], level: float) -> Difference:
-    """The mean over placebos of how far the cue goes beyond each, on the stimuli that this was asked about.
-
-    Args:
-        beyond: By placebo, at least one: [stimuli, tasks] a value with the cue less that with the placebo; nan where
-            one of them is not known.
-        level: Of the interval.
-
-    Returns:
-        The mean over tasks of the means over stimuli, with its interval.
-    """
-    stimuli = pd.Index(sorted({stimulus for table in beyond for stimulus in table.index}))
-    units = [np.sort(stimuli.get_indexer(table.index)) for table in beyond]
-
-    def mean_of(table: pd.DataFrame) -> Callable[[Units], float]:
-        values = table.reindex(stimuli).to_numpy(dtype=np.float64)
-        return lambda chosen: _mean_of_means(values[chosen])
-
-    return cue_minus_placebos([mean_of(table) for table in beyond], units, level)
-
-
-def with_control(figure: Figure, difference: Difference) -> Figure:
-    """A figure with what placebos give, and the interval of the difference to them."""
-    if figure.value is None:
-        return figure
-    low, high = finite(difference.low), finite(difference.high)
-    return replace(figure, control=figure.value - difference.value, difference_low=low, difference_high=high)
+    covered = [task for task in tasks if task not in unfit] or tasks
+    return [task for task in covered if task in with_placebos] or covered
 
 
 def _means(rows: Floats) -> Floats:
@@ -216,44 +177,15 @@ def _mean_of_means(rows: Floats) -> float:
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class, and the difference of every two, of one model in one part.
-
-    Means are over factors, tasks and pairs of cells, then over stimuli. A placebo is compared with the cue in the pairs
-    that it has, on the stimuli that it was asked about.
+    """The mean shift of every class, of one model in one part: over factors, tasks and pairs of cells, then stimuli.
 
     Args:
         shifts: By `schemas.SHIFTS`, of the pairs whose cells count.
-        outcomes: The classes, in their order; a difference is of a later one less an earlier one.
+        outcomes: The classes, in their order.
         level: Of intervals.
     """
-    if not (shifts["placebo"] == 0).any():  # a cell with the cue may be excluded, and placebos stay
+    if shifts.empty:
         return
-    by_class = {
-        outcome: own.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="shift")
-        for outcome, own in shifts.groupby("outcome")
-    }
+    by_stimulus = shifts.pivot_table(index="stimulus", columns="outcome", values="shift")
     for outcome in outcomes:
-        yield _shift(outcome, by_class[outcome], level)
-    for first, second in combinations(outcomes, 2):
-        yield _shift(f"{second} - {first}", by_class[second] - by_class[first], level)
-
-
-def _shift(name: str, by_placebo: pd.DataFrame, level: float) -> Figure:
-    """Of [pairs and stimuli, placebos], the cue at 0."""
-    by_stimulus = [
-        values.dropna().groupby(level="stimulus").mean().to_frame()
-        for values in (
-            by_placebo[0],
-            *(by_placebo[0] - by_placebo[number] for number in _placebos(by_placebo)),
-        )
-    ]
-    cue, *beyond = by_stimulus
-    found = jackknifed(f"{SHIFT}{name}", np.mean, cue.to_numpy(dtype=np.float64)[:, 0], PLAIN, level, UNIT)
-    beyond = [table for table in beyond if len(table)]
-    return with_control(found, mean_difference(beyond, level)) if beyond else found
-
-
-def _placebos(table: pd.DataFrame) -> list[Any]:
-    """The numbers of placebos among columns; the cue is 0, other wordings of it are below."""
-    numbers: list[Any] = list(table.columns)
-    return [number for number in numbers if number > 0]
+        yield jackknifed(SHIFT + outcome, np.mean, by_stimulus[outcome].to_numpy(), PLAIN, level, UNIT)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare import CHANGE, FEWEST_PLACEBOS, FEWEST_WORDINGS, TOTAL, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
-from evenruler.instruments.framing.diagnose.effects import UNIT, low_coverage
+from evenruler.instruments.framing.diagnose.effects import UNIT, counted_tasks, low_coverage
 from evenruler.instruments.framing.diagnose.sensitivity import pairs
 from evenruler.measurement import Figure
 from evenruler.measurement.facets import paired
@@ -39,13 +39,10 @@ def headlines(
         factor, _, task = name.partition(", ")
         own = changes[changes["factor"] == factor]
         tasks = [task] if task else sorted(own["task"].unique())
-        # Of several tasks, those with enough coverage, if there are such, and of these those with placebos.
         unfit = {
             task: why for task in tasks if (why := low_coverage(measured, exclusions, asked.factors, factor, task))
         }
-        counted = [task for task in tasks if task not in unfit] or tasks
-        beside = set(own.loc[own["placebo"] > 0, "task"])
-        counted = [task for task in counted if task in beside] or counted
+        counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
         by_cue = over_tasks(own[own["task"].isin(counted)])
         fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)
         yield _headline(name, by_cue, {} if task else {"tasks": len(counted)}, asked), fitness

@@ -125,11 +125,7 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     own = figures[(figures["metric"] == "token") & figures["figure"].str.startswith(EFFECT)]
     named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
     by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
-    judged = figures[figures["figure"].str.startswith(CHANGE)]
-    judged = judged.assign(figure=judged["figure"].str.replace(CHANGE, EFFECT, regex=False))
-    key = ["model", "metric", "figure"]
-    by_task = by_task.drop(columns="verdict").merge(judged[[*key, "verdict"]], on=key, how="left")
-    means = _declared(by_task[["model", "factor", "task", "value", "low", "high", "verdict"]], source)
+    means = _declared(by_task[["model", "factor", "task", "value", "low", "high"]], source)
     return [
         Picture(
             "Cues and placebos",
@@ -148,12 +144,12 @@ def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.Data
 
 def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 3, of token probability."""
-    shifts = shifts[(shifts["metric"] == "token") & (shifts["placebo"] == 0)]
+    shifts = shifts[shifts["metric"] == "token"]
     if shifts.empty:
         return []
     names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
     own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
-    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high", "control"]]
+    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high"]]
     return [
         Picture("Which classes shift", CAPTIONS["shifts"], charts.shifts(_declared(shifts, source, "outcome"), means))
     ]

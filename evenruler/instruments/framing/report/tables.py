@@ -92,33 +92,19 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`.
     """
     known = _records(figures)
-    # By model and figure, what APD of choices comes to by chance.
-    own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
-    by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
-    over_tasks = by_task.groupby(level=["model", "factor"]).mean()
-    by_chance = {
-        **{
-            (row[0], f"{EFFECT}{row[1]}, {row[2]}"): float(row[3])
-            for row in by_task.reset_index().itertuples(index=False)
-        },
-        **{(row[0], EFFECT + row[1]): float(row[2]) for row in over_tasks.reset_index().itertuples(index=False)},
-    }
     rows = []
     for metric, model in _asked(known):
         told = list(_effects_of(source, known, metric, model))
         reasons = {record["reason"] for _, _, record in told}
         if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
             told = [("every cue", "", told[0][2])]
-        rows += [_beside(model, metric, *one, by_chance) for one in told]
-    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "why"]
-    if not by_chance:
-        rows = [[*row[:6], *row[7:]] for row in rows]
-        columns.remove("by chance")
+        rows += [_beside(model, metric, *one) for one in told]
+    columns = ["model", "metric", "cue", "task", "effect", "control", "why"]
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
         about = f" Each was asked about {span(asked)} of them."
-    caption = CAPTIONS["apd"].format(about=about, chance=CAPTIONS["chance"] if by_chance else "")
+    caption = CAPTIONS["apd"].format(about=about)
     return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
 
@@ -145,23 +131,9 @@ def _effects_of(
                 yield factor, with_titles(told, source) if isinstance(told, str) else where, record
 
 
-def _beside(
-    model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any], by_chance: Mapping[Any, float]
-) -> list[str | Cell]:
-    known = not missing(record["value"])
-    control = None if missing(record["control"]) else record["control"]
-    difference = None if control is None else record["value"] - control
-    return [
-        model,
-        METRICS[metric],
-        in_words(factor),
-        where,
-        figure(record),
-        number(control),
-        number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
-        with_interval(difference, record["difference_low"], record["difference_high"], 2),
-        Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else "",
-    ]
+def _beside(model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any]) -> list[str | Cell]:
+    why = Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else ""
+    return [model, METRICS[metric], in_words(factor), where, figure(record), number(record["control"]), why]
 
 
 def whole(figures: pd.DataFrame) -> list[Table]:
@@ -269,10 +241,9 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             with_interval(record["after"], record["after_low"], record["after_high"]),
             figure({**{str(k): v for k, v in record.items()}, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
-            with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]
         for record in replications.to_dict("records")
     ]
     cue = listed([in_words(factor) for factor in factors])
-    columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
+    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
     return Table(columns, rows, "The study's own measures", CAPTIONS["measures"].format(meaning=meaning, cue=cue))

@@ -25,8 +25,7 @@ __all__ = ["Settings", "Source", "headings", "load", "takes"]
 BEYOND, OVER_ITEMS = "beyond_twins", "beyond_twins_over_items"
 """What items score more than their impersonal twins: the headline; and of one fit, if items could have been others."""
 
-FIT_AGREEMENT, FIT_MEAN, FIT_RANKS = "icc_over_fits", "icc_of_mean_fit", "spearman_over_fits"
-FIT_CHANGES = "shared_changes_over_fits"
+FIT_AGREEMENT = "icc_over_fits"
 
 MOVED, CHANGED = "moved_by_", "changed_with_"
 """How figures begin of how far answers move with a corpus, less how far they move with its control; and of the former

@@ -16,7 +16,6 @@ from evenruler.instruments.questionnaires.diagnose.figures import (
     of_models,
     of_population,
     of_shifts,
-    over_items,
     paired_answers,
 )
 from evenruler.instruments.questionnaires.diagnose.headlines import headlines
@@ -75,7 +74,6 @@ def figures(
     changes = interventions.changes(trajectories, plan)
     told = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
-        over_items(items, scores["twins"], intensifiers, fits, resampling.level),
         pd.DataFrame(_changed(name, trajectories, resampling.level)),
     ]
     return {
@@ -111,7 +109,6 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
     confirmed = headlines(records, resampling.level)
-    lineages = pd.DataFrame(interventions.of_lineages(confirmed, known, resampling.level))
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
@@ -119,7 +116,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat([confirmed, of_population(items, scales, content, resampling, members), lineages, agreed]),
+        "figures": pd.concat([confirmed, of_population(items, scales, content, resampling, members), agreed]),
         "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = stacked([quality, *(record.found["quality"] for record in records)])

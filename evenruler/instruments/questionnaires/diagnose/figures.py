@@ -29,11 +29,12 @@ def of_models(
     fits: Mapping[str, Fitness],
     level: float,
 ) -> pd.DataFrame:
-    """Figures of one model alone: its answer, silhouette, PSS range, order of intensifiers and accuracy, by form.
+    """Figures of one model alone: its answer, beside twins, silhouette, PSS range, order of words, accuracy; by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
     itself. The control of answer, silhouette and range is the same of the items' twins. Where accuracy fails its bar,
-    the answer says so. It is told of subscales, too.
+    the answer says so. It is told of subscales, too, and so is `OVER_ITEMS`: how much more of its construct the model
+    answers than twins account for, if items could have been others; the headline takes them for fixed.
 
     Args:
         items: By `schemas.ITEM_SCORES`.
@@ -48,26 +49,29 @@ def of_models(
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = key
-        own = own_cells[key]
+        own, fit = own_cells[key], fits[str(configuration)]
         intensifiers = own["intensifier"].nunique()
         values = by_figure(of_model, intensifiers)
+        pairs = paired_answers(of_model, twins, intensifiers)
         beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
         means = {
             name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
             for name, x in values.items()
         }
         found = [
-            marked(means.pop("answer"), fits[str(configuration)]),
+            marked(means.pop("answer"), fit),
             *means.values(),
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
+            marked(over_items(pairs, level), fit),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
             answers = by_figure(of_part, intensifiers)["answer"]
             answer = _mean("answer", np.asarray(answers, dtype=np.float64), level)
-            rows.append({**here, "part": subscale, **asdict(marked(answer, fits[str(configuration)]))})
+            told = (answer, over_items(pairs[pairs["subscale"] == subscale], level))
+            rows += [{**here, "part": subscale, **asdict(marked(figure, fit))} for figure in told]
     return pd.DataFrame(rows)
 
 
@@ -188,37 +192,8 @@ def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) 
     return found
 
 
-def over_items(
-    items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, fits: Mapping[str, Fitness], level: float
-) -> pd.DataFrame:
-    """How much more of its construct a model answers than its twins account for, if items could have been others.
-
-    Descriptive: of one fit, of the scale and its subscales; the headline takes items for fixed.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        twins: The same of twins, under the names of their items.
-        intensifiers: How many there are.
-        fits: By form, whether answers count.
-        level: Of intervals.
-
-    Returns:
-        By `schemas.FIGURES`: the mean paired difference over items, in points, positive where items are answered with
-        more of the construct than twins.
-    """
-    pairs, rows = paired_answers(items, twins, intensifiers), []
-    for key, _ in items.groupby(OF_MODEL, sort=True):
-        questionnaire, model, configuration = map(str, key)
-        own = pairs[(pairs["model"] == model) & (pairs["configuration"] == configuration)]
-        here = {"benchmark": questionnaire, "model": named(model, configuration)}
-        for part, chosen in [(WHOLE, own), *own.dropna(subset=["subscale"]).groupby("subscale", sort=True)]:
-            figure = marked(_over_items(chosen, level), fits[configuration])
-            rows.append({**here, "part": part, **asdict(figure)})
-    return pd.DataFrame(rows)
-
-
-def _over_items(pairs: pd.DataFrame, level: float) -> Figure:
-    """The mean difference, with its interval of t; null where there are no twins."""
+def over_items(pairs: pd.DataFrame, level: float) -> Figure:
+    """The mean difference in points, with its interval of t; null where there are no twins."""
     differences = (pairs["own"] - pairs["twin"]).to_numpy(dtype=np.float64)
     n = len(differences)
     if n < 2:

@@ -6,14 +6,15 @@ from math import nan
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.declare import BEYOND
-from evenruler.instruments.questionnaires.diagnose.beyond import FEWEST_TWINS, FEWEST_WORDINGS, beyond_twins
 from evenruler.instruments.questionnaires.diagnose.interventions import moved
 from evenruler.instruments.questionnaires.diagnose.population import fitness_by_form
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.facets import Estimate, Paired, Part, summed
 from evenruler.measurement.nulls import labels_within
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
@@ -22,6 +23,9 @@ from evenruler.tables.schemas import WHOLE
 
 UNIT = "items"
 """They are the scale, so that they are fixed; wordings, twins and fits could have been others."""
+
+FEWEST_WORDINGS = FEWEST_TWINS = 3
+"""Of an item, below which nothing is asserted."""
 
 Judged = tuple[str, Confirmatory, Fitness]
 """What figures call the model, a headline figure, and whether it was measured with what can measure."""
@@ -123,6 +127,44 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
     specific = paired.difference
     ends = (paired.mean, specific.interval(), specific.detectable(), p_of(effect, p_null, paired, smallest), lacking)
     return Confirmatory(BEYOND, UNIT, levels, specific.interval(), smallest, p_null, *ends)
+
+
+def beyond_twins(answers: ArrayLike, twins: ArrayLike) -> tuple[Estimate, Paired]:
+    """Answers to items, and the same less those to their twins.
+
+    Args:
+        answers: [fits, items, wordings] in points: a step between neighbouring words is 1.
+        twins: [fits, items, twins] of the twins of each item.
+
+    Returns:
+        The mean answer, and what it is beside twins; one fit is taken as it is.
+
+    Raises:
+        ValueError: Fits or items differ, or an item has a single wording or twin: of one, nobody knows how far another
+            would lie, and what twins vary says nothing of wordings.
+
+    Source: docs/controls.md (part B), simulated.
+    """
+    own, other = np.asarray(answers, dtype=np.float64), np.asarray(twins, dtype=np.float64)
+    if own.ndim != 3 or other.ndim != 3 or own.shape[:2] != other.shape[:2]:
+        raise ValueError(f"expected the same fits and items, got the shapes {own.shape} and {other.shape}")
+    if min(own.shape[2], other.shape[2]) < 2:
+        raise ValueError("expected two wordings and two twins of every item at least")
+
+    def weighted(of_own: float, of_twins: float) -> Estimate:
+        by_fit: Floats = of_own * own.mean(axis=(1, 2)) - of_twins * other.mean(axis=(1, 2))
+        parts = [*_nested(of_own * own), *(_nested(other * of_twins) if of_twins else [])]
+        if len(by_fit) > 1:
+            parts.append((float(by_fit.var(ddof=1)) / len(by_fit), len(by_fit) - 1.0))
+        return summed(float(by_fit.mean()), parts)
+
+    return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
+
+
+def _nested(x: Floats) -> list[Part]:
+    """Of each item: the variance of its mean over wordings or twins, fits taken together, as a part of the scale's."""
+    n = x.shape[2]
+    return [(float(variance) / n / x.shape[1] ** 2, n - 1.0) for variance in x.mean(axis=0).var(axis=1, ddof=1)]
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:

@@ -1,9 +1,8 @@
 """Does a scale move when it should? Adaptation to a corpus beside its control (EMPALC, section 3.3.5)."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import nan
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,8 @@ import pandas as pd
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
-from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED
+from evenruler.instruments.questionnaires.diagnose.population import fitness, interval_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.facets import Estimate, Paired, summed
@@ -21,7 +20,6 @@ from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval
 from evenruler.measurement.verdicts import Confirmatory, Fitness, p_of
 from evenruler.models.declared import LIKELIHOODS
 from evenruler.models.records import LABELS
-from evenruler.tables.schemas import WHOLE
 
 UNIT = "fits"
 
@@ -176,31 +174,3 @@ def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, l
         if found.unfit is not None:
             return f"adapted to {corpus}, {found.unfit}"
     return None
-
-
-def of_lineages(figures: pd.DataFrame, population: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
-    """The confirmatory figures over lineages of models that are asked in one way: what other weights do alike.
-
-    Args:
-        figures: Of models, by `schemas.FIGURES`.
-        population: By `schemas.POPULATION`; who does not count is left out.
-        level: Of intervals.
-
-    Yields:
-        Rows by `schemas.FIGURES`, without a model; descriptive.
-    """
-    if figures.empty:
-        return
-    chosen = figures[figures["figure"].str.startswith(MOVED)]
-    for form, asked in population.groupby("configuration", sort=True):
-        names = called(asked)
-        lineages = dict(zip(names[asked["member"]], asked["lineage"][asked["member"]], strict=True))
-        asked_so = chosen[chosen["model"].isin(names)]
-        for (questionnaire, name), own in asked_so.groupby(["benchmark", "figure"], sort=True):
-            counted = own[own["model"].isin(lineages)].dropna(subset=["value"])
-            values = counted.groupby(counted["model"].map(lineages))["value"].mean().to_numpy(dtype=np.float64)
-            told, n = of_those(str(name), str(form)), len(values)
-            figure = Figure(told, None, n, "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
-            if n >= FEWEST_LINEAGES:
-                figure = jackknifed(told, np.mean, values, PLAIN, level, "lineages")
-            yield {"benchmark": questionnaire, "part": WHOLE, "model": None, **asdict(figure)}

@@ -1,20 +1,13 @@
 """Sections of the questionnaires family: the models, what they score, and how well every item works."""
 
 from collections.abc import Collection, Mapping
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.declare import (
-    BEYOND,
-    CONFIGURATIONS,
-    RHO,
-    Source,
-    of_those,
-)
+from evenruler.instruments.questionnaires.declare import BEYOND, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
@@ -46,10 +39,7 @@ SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """The models that were asked, their scores, and the items."""
-    scores: list[Table | Picture] = [
-        *(_scores(name, source, tables) for name, source in declared.items()),
-        *_scatter(tables),
-    ]
+    scores: list[Table | Picture] = [_scores(name, source, tables) for name, source in declared.items()]
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
         for name, source in declared.items()
@@ -147,42 +137,6 @@ def _score(record: Mapping[Any, Any]) -> str:
     """A score with the model's place in the population."""
     place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
-
-
-def _scatter(tables: Tables) -> list[Picture]:
-    """Scales against each other over models, where there are two."""
-    scales = tables["scales"][tables["scales"]["subscale"] == WHOLE]
-    names = sorted(scales["questionnaire"].unique())
-    if len(names) < 2:
-        return []
-    rows = scales.assign(answers=scales["kind"] + ", " + scales["configuration"])
-    standing = tables["population"][["model", "configuration", "member", "standing"]]
-    rows = rows.merge(standing, on=["model", "configuration"], validate="m:1")
-    rows = rows.assign(model=called(rows))
-    rho = {(own, other): _rho(tables["figures"], own, other) for own, other in combinations(names, 2)}
-    chart = charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho})
-    words = WORDS["pictures"]["scatter"]
-    return [Picture(words["title"], words["caption"].format(rho=_rho_in_words(rho)), chart)]
-
-
-def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
-    """The correlation of two scales in words, of models that are asked in each way apart."""
-    here = figures[figures["benchmark"] == own]
-    said = [
-        f"by {form} {figure(record)}"
-        for form in CONFIGURATIONS
-        for record in _records(here, of_those(f"{RHO}{other}", form), WHOLE).values()
-    ]
-    return "; ".join(said) or "none (not computed)"
-
-
-def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
-    """Every correlation; one word for all pairs that say the same."""
-    said = sorted(set(rho.values()), key=lambda words: " none " in words)
-    pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
-    if len(said) == 1 and len(rho) > 1:
-        return f"{said[0]} for every pair"
-    return "; ".join(f"{listed(names)} {words}" for words, names in pairs.items())
 
 
 def _items(tables: Tables) -> Table:

@@ -63,7 +63,7 @@ def effects() -> list[dict[str, Any]]:
         ]
         if configuration == "chat" and number < 5:
             choice = {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing"}
-            rows.append({**choice, "apd": number / 4, "chance": 0.2 if number else 0.7})
+            rows.append({**choice, "apd": number / 4})
     return rows
 
 
@@ -90,10 +90,9 @@ def figures() -> list[dict[str, Any]]:
 def _judge(rows: list[dict[str, Any]]) -> None:
     """Headlines where the prompt is plain, of gender salience going on and of instruction; controls elsewhere."""
     known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
-    known["effect: gender-salience, going-on"].update(control=0.1, difference_low=0.15, difference_high=0.35)
+    known["effect: gender-salience, going-on"]["control"] = 0.1
     known["effect: gender-salience, choosing"].update(verdict="invalid on this model", why="Hardly any answer.")
     known["effect: gender-salience"]["control"] = 0.3
-    known["shift: they"]["control"] = 0.05
     same: dict[str, Any] = {**known["coverage"], "value": 20.0, "low": 10.0, "high": 30.0, "smallest": 10.0, "p": 0.001}
     same |= {"levels": "6 stimuli, 3 wordings, 12 placebos"}
     going = {"placebo": 5.0, "specific": 15.0, "specific_low": 11.0, "specific_high": 19.0, "detectable": 8.0}
@@ -106,20 +105,19 @@ def _judge(rows: list[dict[str, Any]]) -> None:
 
 
 def shifts() -> list[dict[str, Any]]:
-    """`they` moves by .1 to .6, `he` by -.2; with a placebo, each by .9."""
+    """`they` moves by .1 to .6, `he` by -.2."""
     return [
         {
             **KEY,
             "metric": "token",
             "task": "choosing",
             "factor": "gender-salience",
-            "placebo": placebo,
             "at": "instruction",
             "stimulus": stimulus,
             "outcome": outcome,
-            "shift": 0.9 if placebo else -0.2 if outcome == "he" else (number + 1) / 10,
+            "shift": -0.2 if outcome == "he" else (number + 1) / 10,
         }
-        for (number, stimulus), outcome, placebo in product(enumerate(STIMULI), ("he", "they"), (0, 1))
+        for (number, stimulus), outcome in product(enumerate(STIMULI), ("he", "they"))
     ]
 
 
@@ -176,21 +174,12 @@ def replications() -> list[dict[str, Any]]:
     for measure, (before, after) in values.items():
         row = {**here, "measure": measure, "reason": None, "before": before, "after": after, "change": after - before}
         if measure == "GAS":
-            row |= {
-                "low": -0.5,
-                "high": 0.5,
-                "control": 0.05,
-                "difference": 0.15,
-                "difference_low": -0.25,
-                "difference_high": 0.55,
-            }
+            row |= {"low": -0.5, "high": 0.5, "control": 0.05}
             for name, value in (("before", before), ("after", after)):
                 row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
-    rows.append(
-        {**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "difference": 0.08, "reason": None}
-    )
+    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None})
     return rows
 
 

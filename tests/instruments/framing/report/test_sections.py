@@ -75,7 +75,7 @@ def test_a_cue_is_drawn_with_its_figure_among_its_placebos(pronouns: Section) ->
     data = [row for row in data_of(pronouns, "Cues and placebos") if row["model"] == "m"]
     found = {(row["factor"], row["task"], row["what"]): row for row in data}
     cue = found["gender salience", "Going on", "cue"]
-    assert (cue["value"], cue["low"], cue["high"], cue["kind"]) == (0.35, 0.3, 0.4, "cue, headline: effect")
+    assert (cue["value"], cue["low"], cue["high"], cue["kind"]) == (0.35, 0.3, 0.4, "cue")
     assert found["gender salience", "Choosing", "cue"]["kind"] == "cue"
     placebos = {what: row["value"] for (*_, what), row in found.items() if what not in ("cue", None)}
     of = "placebo {}, of {} stimuli"
@@ -131,10 +131,10 @@ def test_a_mean_without_interval_is_drawn_alone_and_one_of_four_stimuli_not_at_a
     assert (marks(chart, "point"), marks(chart, "rule mark")) == drawn
 
 
-def test_bars_are_the_figures_beside_those_of_placebos(pronouns: Section) -> None:
+def test_bars_are_the_figures(pronouns: Section) -> None:
     they, he = data_of(pronouns, "Which classes shift")
-    assert [they[name] for name in ("outcome", "value", "low", "high", "control")] == ["they", 0.35, 0.3, 0.4, 0.05]
-    assert [he[name] for name in ("outcome", "value", "control")] == ["he", -0.2, None]
+    assert [they[name] for name in ("outcome", "value", "low", "high")] == ["they", 0.35, 0.3, 0.4]
+    assert [he[name] for name in ("outcome", "value")] == ["he", -0.2]
 
 
 def test_shifts_of_few_stimuli_are_dots(framings: Any) -> None:
@@ -155,15 +155,15 @@ def test_a_stimulus_with_more_rows_counts_more_and_four_stimuli_have_no_interval
     assert pd.isna([y["low"], y["high"]]).all()
 
 
-def test_metrics_are_compared_on_what_both_have_beside_chance(pronouns: Section) -> None:
+def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
     data = data_of(pronouns, "Metric by metric")
     dots = {(row["metric"], row["stimulus"]): row["apd"] for row in data if row["stimulus"]}
     assert len(dots) == 10
     assert dots["token probability", "hair of length s3"] == 0.7
     assert dots["proportion of choices", "hair of length s3"] == 0.75
     assert {(row["task"], row["model"]) for row in data if row["stimulus"]} == {("Choosing", "m (chat)")}
-    means = {row["metric"]: (row["value"], row["chance"]) for row in data if not row["stimulus"]}
-    assert means == {"token probability": (0.6, None), "proportion of choices": (0.5, 0.3)}
+    means = {row["metric"]: row["value"] for row in data if not row["stimulus"]}
+    assert means == {"token probability": 0.6, "proportion of choices": 0.5}
 
 
 def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
@@ -178,8 +178,8 @@ def test_arrows_point_where_a_measure_went(probing: Section) -> None:
     data = data_of(probing, "Before and after")
     after = {row["measure"].split(",")[0]: row for row in data if row["moment"] == "after"}
     assert {name: row["way"] for name, row in after.items()} == {"GAS": "up", "GLD": "down", "ADD": "same"}
-    assert [after["GAS"][name] for name in ("value", "low", "high", "placebos")] == [0.6, 0.5, 0.7, 0.45]
-    assert [after["GLD"][name] for name in ("value", "low", "high", "placebos")] == [0.25, None, None, None]
+    assert [after["GAS"][name] for name in ("value", "low", "high")] == [0.6, 0.5, 0.7]
+    assert [after["GLD"][name] for name in ("value", "low", "high")] == [0.25, None, None]
     assert [row["value"] for row in data if row["moment"] == "before"] == [0.4, 0.5, 0.3]
 
 
@@ -261,19 +261,19 @@ def test_headlines_stand_before_all_else(pronouns: Section) -> None:
     assert part.rows[0][-2].mark == "good"
 
 
-def test_a_cue_stands_beside_its_placebos_with_difference(pronouns: Section) -> None:
+def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
     heading, *rows = rows_of(pronouns, "The cue beside its placebos")
-    assert heading[4:] == ["effect", "control", "by chance", "difference", "why"]
+    assert heading[4:] == ["effect", "control", "why"]
     m, salience = ["m", "token probability"], "gender salience"
     assert rows[:5] == [
-        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", "", "0.20", ""],
-        [*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", "", "0.25 [0.15, 0.35]", ""],
-        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", "", "", "", "Hardly any answer."],
-        [*m, "instruction", "Going on", "0.50 [0.45, 0.55], n = 6", *[""] * 4],
-        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 4],
+        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", ""],
+        [*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", ""],
+        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", "", "Hardly any answer."],
+        [*m, "instruction", "Going on", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
+        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
     ]
     choosing = [row for row in rows if row[1] == "proportion of choices"]
-    assert choosing[0][2:7] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", "0.30"]
+    assert choosing[0][2:] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", ""]
     part = next(part for part in pronouns.parts if part.title == "The cue beside its placebos")
     assert "Each was asked about 4 to 5 of them." in part.caption
 
@@ -284,7 +284,7 @@ def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
     figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     (row,) = [row for row in rows_of(found, "The cue beside its placebos") if row[1] == "proportion of choices"]
-    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 4]]
+    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 2]]
 
 
 def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
@@ -348,15 +348,15 @@ def test_continuations_are_shares_with_their_counts(pronouns: Section) -> None:
 def test_measures_of_a_study_stand_before_and_after_beside_placebos(probing: Section) -> None:
     token = "token probability"
     assert rows_of(probing, "The study's own measures") == [
-        ["model", "measure", "metric", "before", "after", "change", "control", "difference"],
+        ["model", "measure", "metric", "before", "after", "change", "control"],
         [
             *["m", "GAS", token, "0.400 [0.300, 0.500]", "0.600 [0.500, 0.700]", "0.200 [-0.500, 0.500], n = 6"],
-            *["0.050", "0.150 [-0.250, 0.550]"],
+            "0.050",
         ],
-        ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", "", ""],
-        ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", "", ""],
-        ["m", "S", token, "", "", "none (no reply was valid)", "", ""],
-        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100", "0.080"],
+        ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", ""],
+        ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", ""],
+        ["m", "S", token, "", "", "none (no reply was valid)", ""],
+        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100"],
     ]
 
 

@@ -159,7 +159,7 @@ def items() -> list[dict[str, Any]]:
     rows = []
     for (name, slugs), model in product(ITEMS.items(), MODELS):
         for at, slug in enumerate(slugs):
-            own = {"subscale": None, "item": slug, "keying": 1, "score": 0.0, "effect": None, "silhouette": 0.5, "n": 4}
+            own = {"subscale": None, "item": slug, "keying": 1, "score": 0.0, "silhouette": 0.5, "n": 4}
             rows.append({**of_model(model, name), **own, "pss_low": 0.1, "pss_high": 0.2 + at / 10})
     return rows
 
@@ -187,12 +187,10 @@ def moved() -> list[dict[str, Any]]:
     judged = {"smallest": 0.5, "figure": "moved_by_gloom"}
     beyond = {**judged, "value": 0.2, "n": 6, "low": 0.15, "high": 0.25, "verdict": "effect", "why": "It is <large>."}
     little = {**judged, "value": 0.1, "n": 1, "reason": "no interval", "verdict": "inconclusive", "why": "One."}
-    lineages = {"figure": "moved_by_gloom", "model": None, "n": 1, "unit": "lineages", "reason": "fewer than 5"}
     rows: list[dict[str, Any]] = [
         {"benchmark": "worry", **beyond},
         {"benchmark": "worry", "figure": "changed_with_gloom", "value": 0.3, "n": 6, "low": 0.2, "high": 0.4},
         {"benchmark": "worry", "figure": "changed_with_bolts", "value": 0.1, "n": 6, "low": 0.0, "high": 0.2},
-        {"benchmark": "worry", **lineages},
         {"benchmark": "trust", **little},
     ]
     return [of_any | row for row in rows]
