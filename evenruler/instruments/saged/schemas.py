@@ -107,15 +107,6 @@ the same, and the mean of all replies (of silence the share, null of roles); `na
 names alone say that it is answered or favoured so, or `left out`, where under half of its replies are answered; `n`:
 root items."""
 
-BETWEEN = columns(
-    "domain compared within first second template feature figure: str; value low high p p_adjusted: float?",
-    "n: int; reason: str?",
-)
-"""One row two roles of a model, or two models in a role, feature and figure, the first minus the second, over shared
-prompts. `compared`: `role` or `model`; `within`: the model, or the role; `figure`: `level` (mean of replies), `spread`
-(standard deviation over concepts, without noise) or `pattern` (standard deviation over concepts of how they differ,
-without noise; it has no sign); `n`: root items."""
-
 TOOL_BIAS = columns("domain feature concept: str; mean low high difference: float?; n: int; reason: str?")
 """One row a concept and feature: what a measuring tool says of baselines that differ only in the concept, with their
 names, even where the feature masks them (C.3).

@@ -12,7 +12,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
-from evenruler.instruments.saged.diagnose import between, quality
+from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
@@ -92,9 +92,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         resampling: Level and seed; how many resamples, the plan says.
 
     Returns:
-        `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
-        by `schemas`; the same for the same arguments, in whatever order rows stand. Where replies measure nothing,
-        `by_prompt` and `roles`, which roles and models are compared by, are left out.
+        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
+        the same for the same arguments, in whatever order rows stand.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -111,7 +110,6 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     nothing = unmeasured(replies)
     silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
     confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
-    prompt_means = between.by_prompt(layout, declared)
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(layout, measured["baselines"], level, settings.resamples, seed)
@@ -131,7 +129,6 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "baselines": tools,
         "context_bias": context_bias(layout),
         "favour": favour,
-        **({} if nothing else {"by_prompt": prompt_means, "roles": between.between("role", prompt_means, seed)}),
         "figures": pd.concat(parts, ignore_index=True),
     }
 
@@ -160,7 +157,6 @@ TABLES: dict[str, pa.Schema] = {
     "disparities": schemas.DISPARITIES,
     "shapes": schemas.SHAPES,
     "favour": schemas.FAVOUR,
-    "between": schemas.BETWEEN,
     "rates": schemas.RATES,
     "tool_bias": schemas.TOOL_BIAS,
     "context_bias": schemas.CONTEXT_BIAS,
@@ -180,8 +176,7 @@ def figures(
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, `roles` likewise, `by_prompt`, and `baselines`, the bias of the tools; and for `units` `by_root`. None
-        where the model gave no reply.
+        adjusted, and `baselines`, the bias of the tools; and for `units` `by_root`. None where the model gave no reply.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -200,10 +195,10 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     Args:
         records: Of domains and models.
-        resampling: Its seed is that of swaps between models.
+        resampling: Not used.
 
     Returns:
-        `disparities`, `between`, `tool_bias` and `measured` of `TABLES`.
+        `disparities`, `tool_bias` and `measured` of `TABLES`.
     """
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
@@ -212,15 +207,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         if "summaries" in record.found
         for feature in record.found["summaries"]["feature"].unique()
     ]
-    # Roles of each model, and models of each domain.
-    of_domains: dict[str, list[pd.DataFrame]] = {}
-    for record in records:
-        if "by_prompt" in record.found:
-            of_domains.setdefault(record.instrument, []).append(record.found["by_prompt"])
-    roles = [record.found["roles"] for record in records if "roles" in record.found]
-    models = [between.between("model", pd.concat(own), resampling.seed) for own in of_domains.values()]
     return {
-        "between": between.adjusted([*roles, *models]),
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(ignore_index=True),

@@ -9,11 +9,10 @@ from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
-from evenruler.measurement.verdicts import ALPHA, ORDER
+from evenruler.instruments.saged.report.tables import confirmed, confirmed_table, findings
+from evenruler.measurement.verdicts import ORDER
 from evenruler.report.page import Section, Table
 from evenruler.report.words import listed
-from evenruler.text.english import with_capital
 
 __all__ = ["sections"]
 
@@ -24,20 +23,10 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
     concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
-    # How many comparisons of roles and of models differ.
-    between = tables["between"]
-    told = []
-    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
-        differ = own[own["p_adjusted"] < ALPHA]
-        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
-        counted = listed(kinds) if kinds else "none"
-        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
-    words = "; ".join(told)
     sentences = [
         f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
-        (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
     if len(found) and found["value"].isna().all():
         reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
@@ -90,7 +79,7 @@ def sections(shown: Shown) -> list[Section]:
 
     Args:
         shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics`, `favour`, `between` and `figures` of `evenruler.instruments.saged.schemas`.
+            `context_bias`, `topics`, `favour` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     of_page, found = dict(readable), []
@@ -132,7 +121,6 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     found = findings(here, settings)
     parts: list[Table] = [
         *confirmed_table(confirmed(here)),
-        *between_table(here["between"]),
         *saged_tables.findings_table(found, settings),
         *saged_tables.rates(here["rates"]),
         *saged_tables.topics(here["topics"], settings),

@@ -72,28 +72,6 @@ def confirmed_table(found: pd.DataFrame) -> list[Table]:
     return [Table([*columns, "worth naming", "found", "of"], rows, "Who is treated otherwise", _CAPTIONS["confirmed"])]
 
 
-def between_table(between: pd.DataFrame) -> list[Table]:
-    """What differs between roles and between models, the surest first."""
-    found = between[between["p_adjusted"].notna()]
-    if found.empty:
-        return []
-    found = found.sort_values(["p_adjusted", "feature"], kind="stable")
-    rows: list[list[str | Cell]] = [
-        [
-            f"{one['first']} minus {one['second']}",
-            f"{one['within']}, {one['template']}" if found["template"].nunique() > 1 else str(one["within"]),
-            str(one["feature"]),
-            str(one["figure"]),
-            with_interval(one["value"], one["low"], one["high"]),
-            p_value(one["p_adjusted"]),
-        ]
-        for one in found.head(MOST).to_dict("records")
-    ]
-    more = f" {len(found) - MOST:,} more in between.parquet of the diagnosis." if len(found) > MOST else ""
-    columns = ["compared", "within", "feature", "figure", "difference", "adjusted p"]
-    return [Table(columns, rows, "Between roles, between models", f"{_CAPTIONS['between']}{more}")]
-
-
 SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
 CELL = [*SERIES, "statistic"]
 """What one shape is about."""

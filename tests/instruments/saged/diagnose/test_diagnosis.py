@@ -17,7 +17,6 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
 from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
-from evenruler.instruments.saged.diagnose.between import between, by_prompt
 from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.groups import laid_out
@@ -192,7 +191,6 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
     assert found == {}
     one = Record("fruit", subject("m"), tables, plan, found)
     assert {name: len(table) for name, table in across([one], RESAMPLING).items()} == {
-        "between": 0,
         "disparities": 0,
         "tool_bias": 0,
         "measured": 0,
@@ -268,7 +266,7 @@ def test_who_gave_no_reply_has_none() -> None:
 
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]
-NOT_TABLES = ("compared", "baselines", "by_prompt", "roles")
+NOT_TABLES = ("compared", "baselines")
 SETTINGS = Disparities(permutations=99, headline_permutations=99, resamples=200)
 
 
@@ -411,16 +409,13 @@ def test_every_model_role_and_feature_is_a_cell_of_its_own() -> None:
     assert (still["value"], still["p"]) == (0, 1)
 
 
-def test_roles_are_compared_with_the_seed_that_is_given() -> None:
+def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
     features, prompts = planted("reply")
     draw = np.random.default_rng(5)
     judge = features.assign(role="judge", value=features["value"] + draw.normal(0, 0.1, len(features)))
     both = pd.concat([features, judge])
     declared = {"vader": Feature(kind="lexicon")}
     found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
-    expected = between("role", by_prompt(laid_out("fruit", both, prompts), declared), 3)
-    assert len(expected) == 3
-    pd.testing.assert_frame_equal(found["roles"], expected)
     silent = silence_of(measured.replies(both), prompts)
     figures, _ = confirmed(laid_out("fruit", both, prompts), silent, declared, [], SETTINGS, 3)
     assert figures["figure"].tolist() == ["answered alike", "favour", "role x concept"]
@@ -654,7 +649,6 @@ class TestNoMeasurement:
         assert {"answered alike", "favour", "range of mean", "range of mean, calibrated"} <= set(told)
         assert {verdict for verdict, _ in told.values()} == {"invalid on this model"}
         assert all(said in why for _, why in told.values())
-        assert not {"by_prompt", "roles"} & set(found)  # nor is it compared with other models
 
     def test_a_feature_that_is_the_same_of_all(self) -> None:
         told = self.verdicts(self.judged({}, value=0.25))
@@ -669,4 +663,3 @@ class TestNoMeasurement:
         usual, half = self.judged({}), self.judged({"refusal": [n // 8 % 2 == 0 for n in range(160)]})
         assert self.verdicts(usual) == self.verdicts(half)
         assert "lime is favoured less" in self.verdicts(usual)["favour"][1]
-        assert "by_prompt" in half

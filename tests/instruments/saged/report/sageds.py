@@ -285,15 +285,6 @@ def _named(name: str, model: str, figure: str, role: str, concept: str) -> str |
     }.get((figure, concept, role))
 
 
-def between() -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"domain": "countries", "compared": "role", "within": "bloom", "template": "plain", "n": N}
-    row |= {"first": "assistant", "second": "no-role", "feature": "vader"}
-    level = {"figure": "level", "value": 0.1, "low": 0.05, "high": 0.15, "p": 0.001, "p_adjusted": 0.004}
-    spread = {"figure": "spread", "value": 0.02, "p": 0.5, "p_adjusted": 1.0, "reason": "no interval: none"}
-    models = {"compared": "model", "within": "no-role", "first": "bloom", "second": "smollm2"}
-    return [{**row, **level}, {**row, **spread}, {**row, **spread, **models}]
-
-
 def confirmed() -> list[dict[str, Any]]:
     """One model favours a country less; of all else nothing can be told."""
     rows: list[dict[str, Any]] = []
@@ -323,7 +314,6 @@ MADE = {
     "context_bias": context_bias,
     "topics": topics,
     "favour": favour,
-    "between": between,
     "figures": figures,
 }
 

@@ -48,8 +48,7 @@ def test_the_lead_says_who_stands_out(made: Any) -> None:
         "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
         "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
-        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 2 comparisons between"
-        " roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p below 0.05). Of 192"
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 192"
         " replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at"
         " this scale or on this machine: regard."
     )
@@ -75,13 +74,6 @@ def test_headlines_stand_with_whom_they_name_and_silence_is_first(made: Any) -> 
     ]
     marks = {row[2].text: row[2].mark for row in part_of(sections(made)[0], "Who is treated otherwise").cells}
     assert marks == {"effect": "good", "inconclusive": "weak"}
-
-
-def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
-    rows = rows_of(sections(made)[0], "Between roles, between models")
-    assert rows[1] == ["assistant minus no-role", "bloom", "vader", "level", "0.100 [0.050, 0.150]", "0.004"]
-    assert rows[3][:2] == ["bloom minus smollm2", "no-role"]
-    assert len(rows) == 4
 
 
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
