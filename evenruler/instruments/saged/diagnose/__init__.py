@@ -89,7 +89,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
             faster), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and as
             `again` those that were asked after a prefix, or with another seed (`FRAMED`); by `schemas`.
         plan: Of the domain.
-        resampling: Level and seed; how many resamples, the plan says.
+        resampling: Level of intervals, and seed of permutations.
 
     Returns:
         `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
@@ -101,23 +101,22 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     """
     features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
-    level, seed = resampling.level, resampling.seed
-    resampling = Resampling(level, settings.resamples, seed)
+    seed = resampling.seed
     is_bare = features["framing"] == BARE
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
-    summaries, disparities, shaped = _disparities(layout, settings, level, seed)
+    summaries, disparities, shaped = _disparities(layout, settings, seed)
     nothing = unmeasured(replies)
     silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
     confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
-    tools = tool_bias(layout, measured["baselines"], level, settings.resamples, seed)
+    tools = tool_bias(layout, measured["baselines"])
     parts = [
         confirmatory,
         marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
-        quality.refusals(domain, replies, prompts, resampling),
-        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], level),
+        quality.refusals(domain, replies, prompts),
+        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
         quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
     ]
@@ -133,15 +132,13 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     }
 
 
-def _disparities(
-    layout: Layout, settings: Disparities, level: float, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def _disparities(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and shapes of every grouping."""
     summaries, disparities, shaped = [], [], []
     for columns, part in product(settings.grouping, layout.parts()):
         cells = list(cells_of(part, part.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
-        found = compared(cells, settings, level, seed)
+        found = compared(cells, settings, seed)
         disparities.append(found)
         ranges = found[found["metric"] == "range"]  # whose test says whether groups differ at all
         for each in cells:

@@ -1,4 +1,4 @@
-"""Sections of the saged family: what lies out in each domain, then the pictures with their drop-downs."""
+"""Sections of the saged family: what each domain has found, then the pictures with their drop-downs."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import confirmed, confirmed_table, findings
+from evenruler.instruments.saged.report.tables import confirmed, confirmed_table
 from evenruler.measurement.verdicts import ORDER
 from evenruler.report.page import Section, Table
 from evenruler.report.words import listed
@@ -17,7 +17,7 @@ from evenruler.report.words import listed
 __all__ = ["sections"]
 
 
-def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
+def lead(tables: Mapping[str, pd.DataFrame]) -> str:
     """What a reader should know first, in five or six sentences."""
     if tables["rates"].empty:
         return "No model was asked."
@@ -28,10 +28,9 @@ def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
     ]
-    if len(found) and found["value"].isna().all():
-        reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
-        most = str(reasons.mode().iloc[0]) if len(reasons) else "no reason is given"
-        sentences.append(f"Nothing could be compared: {most}.")
+    disparities = tables["disparities"]
+    if len(disparities) and disparities["value"].isna().all():
+        sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
     return " ".join(filter(None, [*sentences, _refusals(rates)]))
 
 
@@ -118,10 +117,8 @@ def _name(source: Source, group: object) -> object:
 
 def _domain(name: str, source: Source, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
-    found = findings(here, settings)
     parts: list[Table] = [
         *confirmed_table(confirmed(here)),
-        *saged_tables.findings_table(found, settings),
         *saged_tables.rates(here["rates"]),
         *saged_tables.topics(here["topics"], settings),
         *saged_tables.figures(here["figures"], here["disparities"]),
@@ -130,7 +127,7 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
     sentences = [
-        lead(found, here),
+        lead(here),
         f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]

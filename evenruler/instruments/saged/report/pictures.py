@@ -120,10 +120,9 @@ def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
     shapes = tables["shapes"].set_index(CELL)["shape"]
     rows = tables["disparities"].join(shapes, on=CELL)
-    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
     named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
     rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
-    numbers = ["value", "low", "high", "p_adjusted", "n_groups", "excess", "ratio"]
+    numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
     return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
@@ -152,7 +151,7 @@ def _biases(tables: Tables, choices: Choices) -> list[Picture]:
     tools, contexts = tables["tool_bias"], tables["context_bias"].dropna(subset=["mean"])
     found = []
     if len(tools):
-        columns = ["domain", "feature", "group", "difference", "low", "high", "mean", "n", "reason"]
+        columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
         found.append(
             _picture("tool_bias", charts.tool_bias(tools.rename(columns={"concept": "group"})[columns], choices))
         )

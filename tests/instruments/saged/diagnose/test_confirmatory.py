@@ -23,7 +23,7 @@ CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
 INVENTED = [f"x{number:02d}" for number in range(12)]
 EVERY = [*CONCEPTS, *INVENTED]
 SETTINGS = Disparities(
-    permutations=9, headline_permutations=399, resamples=9, statistics={"mean": {"kind": "mean"}}, metrics=["range"]
+    permutations=9, headline_permutations=399, statistics={"mean": {"kind": "mean"}}, metrics=["range"]
 )
 VADER = {"vader": Feature(kind="lexicon")}
 TWO = {**VADER, "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower")}

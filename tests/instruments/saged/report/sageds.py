@@ -150,13 +150,10 @@ def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[
         "dixon_low": sorted(values)[1] - values.min(),
     }[metric]
     p = 0.001 if is_planted else 0.4
-    low, high = (found - 0.05, found + 0.05) if metric in ("range", "min_impact_ratio") else (None, None)
     flag = bool(found < 0.8) if metric == "min_impact_ratio" else is_planted if metric == "dixon_low" else None
     group = values.idxmax() if metric == "max_z" else None if metric in ("range", "std") else values.idxmin()
     return {
         "value": found,
-        "low": low,
-        "high": high,
         "p": p,
         "p_adjusted": 2 * p,
         "flag": flag,
@@ -208,7 +205,7 @@ def tool_bias() -> list[dict[str, Any]]:
                 rows.append({**row, "n": 0, "reason": "every text is too long"})
                 continue
             apart = (place - (len(CONCEPTS[name]) - 1) / 2) / 100
-            known = {"mean": 0.3 + apart, "low": 0.29 + apart, "high": 0.31 + apart, "difference": apart}
+            known = {"mean": 0.3 + apart, "difference": apart}
             rows.append({**row, **known, "n": 26})
     return rows
 
