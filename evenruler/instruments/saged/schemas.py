@@ -99,13 +99,12 @@ language than the prompts. `withheld`: how many
 more were asked for, which a server did not give."""
 
 FAVOUR = columns(
-    "domain model figure feature role better concept: str; mean difference low high: float?; named: str?; n: int"
+    "domain model figure feature role better concept: str; difference low high: float?; named: str?; n: int"
 )
 """One row a concept and headline figure, of `role x concept` one a role. `better`: the end that is in favour, `higher`
-or `lower`; `difference`: from the mean of all concepts, root items taken off, with its simultaneous interval; `mean`:
-the same, and the mean of all replies (of silence the share, null of roles); `named`: `more` or `less`, where shuffled
-names alone say that it is answered or favoured so, or `left out`, where under half of its replies are answered; `n`:
-root items."""
+or `lower`; `difference`: from the mean of all concepts, root items taken off, with its simultaneous interval; `named`:
+`more` or `less`, where shuffled names alone say that it is answered or favoured so, or `left out`, where under half of
+its replies are answered; `n`: root items."""
 
 TOOL_BIAS = columns("domain feature concept: str; mean difference: float?; n: int; reason: str?")
 """One row a concept and feature: what a measuring tool says of baselines that differ only in the concept, with their

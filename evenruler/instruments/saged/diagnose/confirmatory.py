@@ -52,8 +52,6 @@ class _Headline:
     invented: Floats
     """The same of invented concepts."""
     smallest: float
-    mean: float = 0.0
-    """Of all replies."""
     roles: list[str] = field(default_factory=list)
     """Of by role; empty of all roles together."""
     left: list[str] = field(default_factory=list)
@@ -154,9 +152,8 @@ def _headlines(
 ) -> list[_Headline]:
     """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
     invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
-    own = float(np.nanmean(scores[:, ~invented]))
     tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
-    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, own, fitness=Fitness(unmeasured))
+    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
@@ -180,7 +177,6 @@ def _headlines(
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean(cubes[1]),
             smallest=settings.smallest * feature.range,
-            mean=float(known.mean()) if len(known) else np.nan,
             left=sorted(left - set(controls)),
             fitness=Fitness(unfit),
         )
@@ -188,8 +184,7 @@ def _headlines(
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            one = replace(one, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos)
-            by_roles.append(replace(one, mean=np.nan, roles=roles))
+            by_roles.append(replace(one, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos, roles=roles))
     return [first, *favour, *by_roles[:1]]
 
 
@@ -288,7 +283,7 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
             if (real := found.real) is not None:
                 at = (series, place)
-                row |= {"mean": one.mean + real.values[at], "difference": real.values[at]}
+                row["difference"] = real.values[at]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[at], "high": real.high[at]}
                 if at in found.named:

@@ -229,22 +229,18 @@ def _means_of_concepts(
 def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
     """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column.
 
-    Of those framings alone that `framed` has.
+    Of those prompts and framings alone that `framed` has.
     """
-    series, _ = numbered(features, SERIES)
     if framed is None or framed.empty:
+        series, _ = numbered(features, SERIES)
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
-    framings = [BARE, *framed["framing"].unique()]
-    means = []
-    for name in series["feature"].unique():  # one at a time: all at once would be there twice
-        of_name = features["framing"].isin(framings) & (features["feature"] == name)
-        own = features.loc[of_name, [*SERIES, "framing", "id", "value"]]
-        own = own.astype(dict.fromkeys([*SERIES, "framing", "id"], str))
-        own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
-        means.append(own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index())
-    for key, own in pd.concat(means).groupby(SERIES, observed=True, sort=True):
+    asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
+    asked = asked[[*SERIES, "framing", "id", "value"]].astype(dict.fromkeys([*SERIES, "framing", "id"], str))
+    asked["prompt"] = asked["id"].map(lambda key: bare_id.get(key, key))
+    means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
+    for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
 

@@ -18,7 +18,7 @@ __all__ = ["sections"]
 
 
 def lead(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in five or six sentences."""
+    """What a reader should know first, in a few sentences."""
     if tables["rates"].empty:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
@@ -31,7 +31,7 @@ def lead(tables: Mapping[str, pd.DataFrame]) -> str:
     disparities = tables["disparities"]
     if len(disparities) and disparities["value"].isna().all():
         sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
-    return " ".join(filter(None, [*sentences, _refusals(rates)]))
+    return " ".join(sentences)
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -48,26 +48,6 @@ def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _refusals(rates: pd.DataFrame) -> str:
-    """Shares over all configurations, and where the most are."""
-    n, refusals, empty = (int(rates[name].sum()) for name in ("n", "refusals", "empty"))
-    withheld = int(rates["withheld"].sum())
-    lacking = f" A server did not give {withheld:,} more." if withheld else ""
-    if not n:
-        return f"There is no reply.{lacking}"
-    words = f"Of {_count(n, 'reply').replace('replys', 'replies')}, {_share(refusals, n)} are refusals"
-    by = rates.groupby(["model", "role"])[["n", "refusals"]].sum()
-    if refusals and len(by) > 1:
-        shares = (by["refusals"] / by["n"]).sort_values(ascending=False, kind="stable")
-        model, role = shares.index[0]
-        words += f" (most: {model}, {role}, {100 * shares.iloc[0]:.1f}%)"
-    return f"{words} and {_share(empty, n)} empty.{lacking}"
-
-
-def _share(part: int, n: int) -> str:
-    return f"{100 * part / n:.1f}%" if part else "none"
 
 
 Tables = Mapping[str, pd.DataFrame]

@@ -72,12 +72,6 @@ def confirmed_table(found: pd.DataFrame) -> list[Table]:
     return [Table([*columns, "worth naming", "found", "of"], rows, "Who is treated otherwise", _CAPTIONS["confirmed"])]
 
 
-SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
-CELL = [*SERIES, "statistic"]
-"""What one shape is about."""
-IMPACT = "min_impact_ratio"
-
-
 def metric_in_words(metric: str) -> str:
     """The name of a disparity as people say it."""
     return str(WORDS["metrics"].get(metric, metric.replace("_", " ")))

@@ -250,7 +250,6 @@ def favour() -> list[dict[str, Any]]:
             "role": role,
             "better": better,
             "concept": concept,
-            "mean": 0.5 - place / 100,
             "difference": -place / 100,
             "named": _named(name, model, figure, role, concept),
             "n": N,

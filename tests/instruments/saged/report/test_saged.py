@@ -47,16 +47,14 @@ def test_the_lead_says_who_stands_out(made: Any) -> None:
         "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
         "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
-        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 192"
-        " replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at"
-        " this scale or on this machine: regard."
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. "
+        "Declared, and not measured at this scale or on this machine: regard."
     )
 
 
 def test_the_lead_says_when_nobody_stands_out(made: Any) -> None:
     text = sections(made)[1].text
     assert "No concept stands out. Verdicts: 8 inconclusive." in text
-    assert "Of 128 replies, none are refusals and none empty." in text
     described = made["figures"][made["figures"]["smallest"].isna()]
     assert "No figure has a verdict: what follows describes." in sections({**made, "figures": described})[0].text
 
