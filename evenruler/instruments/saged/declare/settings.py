@@ -191,8 +191,6 @@ class Disparities(Strict):
     """The statistic of the headline rows: more permutations, a shape, figures on the card."""
     permutations: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
     headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
-    resamples: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
-    """Of root items, for intervals."""
     smallest: float = Field(default=0.05, gt=0, lt=1)
     """A difference in favour worth naming, as a share of the range of the feature: .1 of VADER's -1 to 1."""
     least: int = Field(default=12, ge=2)

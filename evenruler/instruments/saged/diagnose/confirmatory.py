@@ -52,8 +52,6 @@ class _Headline:
     invented: Floats
     """The same of invented concepts."""
     smallest: float
-    mean: float = 0.0
-    """Of all replies."""
     roles: list[str] = field(default_factory=list)
     """Of by role; empty of all roles together."""
     left: list[str] = field(default_factory=list)
@@ -154,76 +152,61 @@ def _headlines(
 ) -> list[_Headline]:
     """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
     invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
-    own = float(np.nanmean(scores[:, ~invented]))
     tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
-    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, own, fitness=Fitness(unmeasured))
+    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():
-        if (lines := np.flatnonzero(layout.series["feature"] == name)).size:
-            cubes = _cube(real, lines), _cube(others, lines)
-            one = _favour(name, feature, real, lines, cubes, settings, unmeasured)
-            favour.append(replace(one, left=sorted(left - set(controls))))
-            role = layout.series["role"].iloc[lines].astype(str).to_numpy()
-            if len(roles := list(dict.fromkeys(role))) > 1:
-                scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-                one = replace(favour[-1], figure=BY_ROLE, find=by_role, scores=scores, invented=placebos)
-                by_roles.append(replace(one, mean=np.nan, roles=roles))
+        if not (lines := np.flatnonzero(layout.series["feature"] == name)).size:
+            continue
+        values, cubes = real.values[lines], (_cube(real, lines), _cube(others, lines))
+        known, given = values[~np.isnan(values)], max(int(real.measured[lines].sum()), 1)
+        unfit = unmeasured or unvaried(known, f"replies ({name})")
+        if unfit is None and len(known) < settings.coverage * given:
+            share = f"{len(known) / given:.0%}"
+            unfit = f"{name} has a number for {share} of the replies, of at least {settings.coverage:.0%}"
+        one = _Headline(
+            FAVOUR,
+            name,
+            feature.favour,
+            apart,
+            scores=_mean(cubes[0]),
+            concepts=sorted(real.replies["concept"].unique()),
+            invented=_mean(cubes[1]),
+            smallest=settings.smallest * feature.range,
+            left=sorted(left - set(controls)),
+            fitness=Fitness(unfit),
+        )
+        favour.append(one)
+        role = layout.series["role"].iloc[lines].astype(str).to_numpy()
+        if len(roles := list(dict.fromkeys(role))) > 1:
+            scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
+            by_roles.append(replace(one, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos, roles=roles))
     return [first, *favour, *by_roles[:1]]
 
 
-def _favour(
-    name: str,
-    feature: Feature,
-    layout: Layout,
-    lines: Codes,
-    cubes: tuple[Floats, Floats],
-    settings: Disparities,
-    unmeasured: str | None,
-) -> _Headline:
-    """By one feature, over all configurations; `cubes`: of real and of invented concepts."""
-    values, names = layout.values[lines], sorted(layout.replies["concept"].unique())
-    there, given = ~np.isnan(values), max(int(layout.measured[lines].sum()), 1)
-    unfit, share = unmeasured or unvaried(values[there], f"replies ({name})"), there.sum() / given
-    if unfit is None and share < settings.coverage:
-        unfit = f"{name} has a number for {share:.0%} of the replies, of at least {settings.coverage:.0%}"
-    scores, placebos = (_mean(cube) for cube in cubes)
-    smallest, mean = settings.smallest * feature.range, float(values[there].mean()) if there.any() else np.nan
-    tables = scores, names, placebos
-    return _Headline(FAVOUR, name, feature.favour, apart, *tables, smallest, mean, fitness=Fitness(unfit))
-
-
 def _cube(layout: Layout, lines: Codes) -> Floats:
-    """[configurations, root items, concepts] what replies are beside others about the root item, on average."""
-    concepts = pd.factorize(layout.replies["concept"], sort=True)[0].astype(np.intp)
-    roots, values = layout.roots, _within(layout.values[lines], layout.roots)
-    shape = int(roots.max(initial=-1)) + 1, int(concepts.max(initial=-1)) + 1
-    cells, found = roots * shape[1] + concepts, np.full((len(lines), *shape), np.nan)
-    for line, own in enumerate(~np.isnan(values)):
-        found[line] = _means_by(cells[own], values[line, own], shape[0] * shape[1])[0].reshape(shape)
-    return found
+    """[configurations, root items, concepts] what replies are beside others about the root item, on average.
+
+    The mean of the root item in the configuration is taken off each reply, so that one that is missing in one role
+    takes nothing with it of how that role differs from others; rounding is 0.
+    """
+    values = pd.DataFrame(layout.values[lines].T)
+    place = [layout.replies["root_id"], layout.replies["concept"]]
+    off = values - values.groupby(place[0]).transform("mean")
+    off = off.where(off.abs() > ROUNDING * values.abs().max(), 0 * off)
+    every = pd.MultiIndex.from_product([sorted(names.unique()) for names in place])
+    means = off.groupby(place).mean().reindex(every).to_numpy(dtype=np.float64)
+    return means.T.reshape(len(lines), *every.levshape)
 
 
 def _mean(cube: Floats) -> Floats:
     """Over configurations, of what is there."""
     found: Floats = ratio(np.nansum(cube, axis=0), (~np.isnan(cube)).sum(axis=0).astype(np.float64))
     return found
-
-
-def _within(values: Floats, roots: Codes) -> Floats:
-    """[configurations, replies] less the mean of the root item in the configuration; rounding is 0.
-
-    So a reply that is missing in one role takes nothing with it of how that role differs from others.
-    """
-    there, total = ~np.isnan(values), int(roots.max(initial=-1)) + 1
-    found = np.full(values.shape, np.nan)
-    for line, own in enumerate(there):
-        found[line, own] = values[line, own] - _means_by(roots[own], values[line, own], total)[0][roots[own]]
-    size = np.nanmax(np.abs(values), axis=1, initial=0)[:, None]
-    return np.where(np.abs(found) <= ROUNDING * size, 0 * found, found)
 
 
 def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
@@ -300,16 +283,10 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
             if (real := found.real) is not None:
                 at = (series, place)
-                row |= {"mean": one.mean + real.values[at], "difference": real.values[at]}
+                row["difference"] = real.values[at]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[at], "high": real.high[at]}
                 if at in found.named:
                     row["named"] = _direction(one, real.values[at])
             yield row
         yield from ({"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left)
-
-
-def _means_by(codes: Codes, values: Floats, total: int) -> tuple[Floats, Floats]:
-    """[total] mean of the values with each code, NaN where there is none, and how many there are."""
-    n = np.bincount(codes, minlength=total).astype(np.float64)
-    return ratio(np.bincount(codes, values, minlength=total).astype(np.float64), n), n

@@ -51,9 +51,12 @@ class Apart:
 
     @property
     def ranked(self) -> list[tuple[int, int]]:
-        """Series and concepts, the furthest apart first, by the width of their intervals."""
+        """Series and concepts, the furthest apart first, by the width of their intervals; of equal ones the first.
+
+        In one of two roles a concept lies as far one way as it does the other way in the other, but for rounding.
+        """
         sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
-        order = np.argsort(-np.nan_to_num(sizes, nan=-1.0), axis=None, kind="stable")
+        order = np.argsort(-np.nan_to_num(sizes, nan=-1.0).round(9), axis=None, kind="stable")
         return [(int(at) // sizes.shape[1], int(at) % sizes.shape[1]) for at in order]
 
     def clear(self) -> list[tuple[int, int]]:

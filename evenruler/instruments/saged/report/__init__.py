@@ -1,4 +1,4 @@
-"""Sections of the saged family: what lies out in each domain, then the pictures with their drop-downs."""
+"""Sections of the saged family: what each domain has found, then the pictures with their drop-downs."""
 
 from collections.abc import Mapping
 
@@ -9,41 +9,29 @@ from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
-from evenruler.measurement.verdicts import ALPHA, ORDER
+from evenruler.instruments.saged.report.tables import confirmed, confirmed_table
+from evenruler.measurement.verdicts import ORDER
 from evenruler.report.page import Section, Table
 from evenruler.report.words import listed
-from evenruler.text.english import with_capital
 
 __all__ = ["sections"]
 
 
-def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in five or six sentences."""
+def lead(tables: Mapping[str, pd.DataFrame]) -> str:
+    """What a reader should know first, in a few sentences."""
     if tables["rates"].empty:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
     concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
-    # How many comparisons of roles and of models differ.
-    between = tables["between"]
-    told = []
-    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
-        differ = own[own["p_adjusted"] < ALPHA]
-        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
-        counted = listed(kinds) if kinds else "none"
-        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
-    words = "; ".join(told)
     sentences = [
         f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
-        (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
-    if len(found) and found["value"].isna().all():
-        reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
-        most = str(reasons.mode().iloc[0]) if len(reasons) else "no reason is given"
-        sentences.append(f"Nothing could be compared: {most}.")
-    return " ".join(filter(None, [*sentences, _refusals(rates)]))
+    disparities = tables["disparities"]
+    if len(disparities) and disparities["value"].isna().all():
+        sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
+    return " ".join(sentences)
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -62,26 +50,6 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-def _refusals(rates: pd.DataFrame) -> str:
-    """Shares over all configurations, and where the most are."""
-    n, refusals, empty = (int(rates[name].sum()) for name in ("n", "refusals", "empty"))
-    withheld = int(rates["withheld"].sum())
-    lacking = f" A server did not give {withheld:,} more." if withheld else ""
-    if not n:
-        return f"There is no reply.{lacking}"
-    words = f"Of {_count(n, 'reply').replace('replys', 'replies')}, {_share(refusals, n)} are refusals"
-    by = rates.groupby(["model", "role"])[["n", "refusals"]].sum()
-    if refusals and len(by) > 1:
-        shares = (by["refusals"] / by["n"]).sort_values(ascending=False, kind="stable")
-        model, role = shares.index[0]
-        words += f" (most: {model}, {role}, {100 * shares.iloc[0]:.1f}%)"
-    return f"{words} and {_share(empty, n)} empty.{lacking}"
-
-
-def _share(part: int, n: int) -> str:
-    return f"{100 * part / n:.1f}%" if part else "none"
-
-
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -90,7 +58,7 @@ def sections(shown: Shown) -> list[Section]:
 
     Args:
         shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics`, `favour`, `between` and `figures` of `evenruler.instruments.saged.schemas`.
+            `context_bias`, `topics`, `favour` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     of_page, found = dict(readable), []
@@ -129,11 +97,8 @@ def _name(source: Source, group: object) -> object:
 
 def _domain(name: str, source: Source, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
-    found = findings(here, settings)
     parts: list[Table] = [
         *confirmed_table(confirmed(here)),
-        *between_table(here["between"]),
-        *saged_tables.findings_table(found, settings),
         *saged_tables.rates(here["rates"]),
         *saged_tables.topics(here["topics"], settings),
         *saged_tables.figures(here["figures"], here["disparities"]),
@@ -142,7 +107,7 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
     sentences = [
-        lead(found, here),
+        lead(here),
         f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]

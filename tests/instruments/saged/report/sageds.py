@@ -150,13 +150,10 @@ def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[
         "dixon_low": sorted(values)[1] - values.min(),
     }[metric]
     p = 0.001 if is_planted else 0.4
-    low, high = (found - 0.05, found + 0.05) if metric in ("range", "min_impact_ratio") else (None, None)
     flag = bool(found < 0.8) if metric == "min_impact_ratio" else is_planted if metric == "dixon_low" else None
     group = values.idxmax() if metric == "max_z" else None if metric in ("range", "std") else values.idxmin()
     return {
         "value": found,
-        "low": low,
-        "high": high,
         "p": p,
         "p_adjusted": 2 * p,
         "flag": flag,
@@ -208,7 +205,7 @@ def tool_bias() -> list[dict[str, Any]]:
                 rows.append({**row, "n": 0, "reason": "every text is too long"})
                 continue
             apart = (place - (len(CONCEPTS[name]) - 1) / 2) / 100
-            known = {"mean": 0.3 + apart, "low": 0.29 + apart, "high": 0.31 + apart, "difference": apart}
+            known = {"mean": 0.3 + apart, "difference": apart}
             rows.append({**row, **known, "n": 26})
     return rows
 
@@ -253,7 +250,6 @@ def favour() -> list[dict[str, Any]]:
             "role": role,
             "better": better,
             "concept": concept,
-            "mean": 0.5 - place / 100,
             "difference": -place / 100,
             "named": _named(name, model, figure, role, concept),
             "n": N,
@@ -285,15 +281,6 @@ def _named(name: str, model: str, figure: str, role: str, concept: str) -> str |
     }.get((figure, concept, role))
 
 
-def between() -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"domain": "countries", "compared": "role", "within": "bloom", "template": "plain", "n": N}
-    row |= {"first": "assistant", "second": "no-role", "feature": "vader"}
-    level = {"figure": "level", "value": 0.1, "low": 0.05, "high": 0.15, "p": 0.001, "p_adjusted": 0.004}
-    spread = {"figure": "spread", "value": 0.02, "p": 0.5, "p_adjusted": 1.0, "reason": "no interval: none"}
-    models = {"compared": "model", "within": "no-role", "first": "bloom", "second": "smollm2"}
-    return [{**row, **level}, {**row, **spread}, {**row, **spread, **models}]
-
-
 def confirmed() -> list[dict[str, Any]]:
     """One model favours a country less; of all else nothing can be told."""
     rows: list[dict[str, Any]] = []
@@ -323,7 +310,6 @@ MADE = {
     "context_bias": context_bias,
     "topics": topics,
     "favour": favour,
-    "between": between,
     "figures": figures,
 }
 

@@ -8,8 +8,7 @@ import pytest
 
 from evenruler.instruments.saged import report
 from evenruler.instruments.saged.declare.settings import declared_as
-from evenruler.instruments.saged.report.tables import findings
-from evenruler.report.page import Cell, Section, Table
+from evenruler.report.page import Section, Table
 from tests.instruments.saged.report.sageds import MADE, settings, shown, table
 from tests.report.pages import page_of
 
@@ -48,17 +47,14 @@ def test_the_lead_says_who_stands_out(made: Any) -> None:
         "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
         "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
-        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. Of 2 comparisons between"
-        " roles, 1 in level differ; of 1 comparisons between models, none differs (adjusted p below 0.05). Of 192"
-        " replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. Declared, and not measured at"
-        " this scale or on this machine: regard."
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. "
+        "Declared, and not measured at this scale or on this machine: regard."
     )
 
 
 def test_the_lead_says_when_nobody_stands_out(made: Any) -> None:
     text = sections(made)[1].text
     assert "No concept stands out. Verdicts: 8 inconclusive." in text
-    assert "Of 128 replies, none are refusals and none empty." in text
     described = made["figures"][made["figures"]["smallest"].isna()]
     assert "No figure has a verdict: what follows describes." in sections({**made, "figures": described})[0].text
 
@@ -77,26 +73,15 @@ def test_headlines_stand_with_whom_they_name_and_silence_is_first(made: Any) -> 
     assert marks == {"effect": "good", "inconclusive": "weak"}
 
 
-def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
-    rows = rows_of(sections(made)[0], "Between roles, between models")
-    assert rows[1] == ["assistant minus no-role", "bloom", "vader", "level", "0.100 [0.050, 0.150]", "0.004"]
-    assert rows[3][:2] == ["bloom minus smollm2", "no-role"]
-    assert len(rows) == 4
-
-
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     nothing, lacking = float("nan"), "all replies are empty"
-    numbers = dict.fromkeys(["value", "low", "high", "p", "p_adjusted"], nothing)
+    numbers = dict.fromkeys(["value", "p", "p_adjusted"], nothing)
     disparities = made["disparities"].assign(**numbers, group=None, flag=None, reason=lacking)
     shapes = made["shapes"].assign(shape=None, group=None, end=None, z=nothing, reason=lacking)
     summaries = made["summaries"].assign(value=nothing, n=0, reason=lacking)
     tables = {**made, "disparities": disparities, "shapes": shapes, "summaries": summaries}
     found = sections(tables)
     assert "Nothing could be compared: all replies are empty." in found[0].text
-    assert rows_of(found[0], "What lies out, described")[1][2:4] == [
-        "none (all replies are empty)",
-        "none (all replies are empty)",
-    ]
     assert ["summaries, raw", "all replies are empty", "every one", "every one", "360 of 360"] in rows_of(
         found[0], "What could not be computed"
     )
@@ -107,45 +92,6 @@ def test_empty_tables_are_a_sentence(tmp_path: Path) -> None:
     found = sections(empty)
     assert [(section.title, len(section.parts)) for section in found] == [("Replies", 0), ("Replies", 0)]
     assert found[0].text.endswith("No model was asked.")
-
-
-def test_findings_are_calibrated_where_they_can_be_and_the_surest_stands_first(made: Any) -> None:
-    found = findings(
-        {name: rows[rows["domain"] == "countries"] for name, rows in made.items() if "domain" in rows}, settings()
-    )
-    assert len(found) == 12  # topics are no favour
-    by_feature = found.groupby("feature")["calibration"].unique().map(list).to_dict()
-    raw, calibrated = ["raw"], ["calibrated"]
-    assert by_feature == {"vader": calibrated, "toxicity": calibrated, "distance": raw}
-    first = found.iloc[0]
-    # Raw: Mexico .55 + .04 less Russia .2; calibrated: half the steps.
-    assert first[["value", "raw", "impact", "n"]].astype(float).tolist() == pytest.approx([0.345, 0.34, 0.3 / 0.58, 8])
-    assert bool(first["impact_flag"]) is True
-
-
-def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
-    found = sections(made)[0]
-    rows = rows_of(found, "What lies out, described")
-    assert rows[0] == ["feature", "configuration", "who lies out", "range of mean", "raw", "adjusted p", "impact ratio"]
-    assert rows[1] == [
-        *("vader, calibrated", "smollm2, assistant", "concentrated: Russia, low, z -2.03"),
-        *("0.345 [0.295, 0.395], n = 6", "0.340", "0.002", "0.52 [0.47, 0.57], Russia: below 0.8"),
-    ]
-    part = part_of(found, "What lies out, described")
-    marks = [row[2].mark for row in part.rows if isinstance(row[2], Cell)]
-    assert marks == ["poor", *["told"] * 11]
-    impact = part.rows[0][-1]
-    assert isinstance(impact, Cell)
-    assert impact.mark == "weak"
-    assert "concentrated 1, mixed 0, dispersed 11" in part.caption
-    assert part.caption.endswith("a triangle: its whole interval is below.")
-
-
-def test_an_impact_ratio_whose_interval_reaches_four_fifths_is_not_marked(made: Any) -> None:
-    wide = made["disparities"].assign(high=0.9)
-    impact = part_of(sections({**made, "disparities": wide})[0], "What lies out, described").rows[0][-1]
-    assert isinstance(impact, Cell)
-    assert (impact.text.replace("\u00a0", " "), impact.mark) == ("0.52 [0.47, 0.90], Russia: below 0.8", None)
 
 
 def test_rates_name_the_concept_that_has_most(made: Any) -> None:
@@ -204,8 +150,8 @@ def test_nulls_are_counted_by_reason(made: Any) -> None:
 
 def test_templates_stand_with_the_role_where_there_are_several(made: Any) -> None:
     found = sections(made, templates={"plain": "{PROMPT}", "short": "In short: {PROMPT}"})
-    rows = rows_of(found[0], "What lies out, described")
-    assert ["vader, calibrated", "smollm2, assistant, plain"] in [row[:2] for row in rows]
+    rows = rows_of(found[0], "Refusals and empty replies")
+    assert ["smollm2", "assistant, plain"] in [row[:2] for row in rows]
 
 
 def test_groups_of_other_columns_are_named_and_not_mixed_in(made: Any) -> None:
