@@ -6,15 +6,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import RECOMMENDATIONS, Validity
-from evenruler.instruments.validity import (
+from evenruler.instruments.card import (
+    RECOMMENDATIONS,
+    Validity,
     amounts,
     by_model,
     by_source,
     judged,
     span,
 )
-from evenruler.instruments.validity import tested as units_of
+from evenruler.instruments.card import tested as units_of
 
 
 def amount(verdict: str, n: int, unit: str = "items", low: float | None = 0.0) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from evenruler.instruments import validity
+from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.framing.card.harness import harness_files, task_name
 from evenruler.instruments.framing.declare import FEWEST_PLACEBOS, FEWEST_WORDINGS, headings, listed

@@ -24,8 +24,7 @@ from evenruler.instruments.framing.diagnose.distributions import (
     unmeasured,
     without_excluded,
 )
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
-from evenruler.instruments.framing.diagnose.headline import headlines
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, headlines, shift_figures
 from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables

@@ -15,8 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.population import fitness_by_
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Paired, Part, summed
-from evenruler.measurement.nulls import labels_within
-from evenruler.measurement.resampling import Interval
+from evenruler.measurement.resampling import Interval, labels_within
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import named
 from evenruler.tables.schemas import WHOLE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evenruler.instruments import validity
+from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.instruments.saged.declare import FAVOUR, Settings, Source, headings, in_words
