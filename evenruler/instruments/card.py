@@ -1,5 +1,7 @@
-"""What the card of an instrument says that its source does not, with the answers to the checklist that families share;
-templates of its tasks for lm-evaluation-harness."""
+"""What the card of an instrument says that its source does not; templates of its tasks for lm-evaluation-harness.
+
+And answers to the checklist of the card that families share.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -227,7 +227,7 @@ class Settings(BaseSettings):
 
     def finds(self, source: Any) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
-        if len(source.placebos) < FEWEST_PLACEBOS or (source.criterion is None and source.keys is None):
+        if self.evolve or len(source.placebos) < FEWEST_PLACEBOS or (source.criterion is None and source.keys is None):
             return None
         words = min(map(len, source.targets.values()))
         found = []
