@@ -112,7 +112,7 @@ def panel(rows: pd.DataFrame, biases: tuple[float, float], title: str, figure: d
     line = base.transform_regression("criterion", "centred").mark_line(color="#777", strokeDash=[5, 3])
     points = base.mark_circle(size=42, opacity=0.85, color=POINT)
     names = alt.Chart(named).mark_text(align="left", fontSize=10, color="#333").encode(x=x, y=y, text="word:N")
-    said = [f"r = {figure_in_words(figure, 2)}", f"control {figure['control']:.2f}: {figure['verdict']}"]
+    said = [f"r = {figure_in_words(figure, 2)}", f"targets mixed: {figure['control']:.2f}"]
     return alt.layer(line, points, names).properties(
         width=WIDTH, height=HEIGHT, title=alt.TitleParams(title, subtitle=said, anchor="start", fontSize=13)
     )

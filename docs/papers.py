@@ -73,15 +73,10 @@ def of_evidence(record: Mapping[str, Any]) -> Ours:
 
 
 def of_disparity(row: "pd.Series[Any]") -> Ours:
-    """A row of `disparities`: the value as the paper computes it, with noise in it, and our estimate without."""
+    """A row of `disparities`: the value as the paper computes it, and p of its permutation test."""
     if pd.isna(row["value"]):
         return Ours(f"none ({row['reason']})")
-    value = f"{row['value']:.2f}"
-    if pd.notna(row["estimate"]):
-        value += f"; without noise {row['estimate']:.2f}"
-    if pd.notna(row["low"]):
-        value += f" [{row['low']:.2f}, {row['high']:.2f}]"
-    return Ours(value, "" if pd.isna(row["p"]) else f"shuffled labels, p = {row['p']:.2f}")
+    return Ours(f"{row['value']:.2f}", "" if pd.isna(row["p"]) else f"shuffled labels, p = {row['p']:.2f}")
 
 
 def table(cells: Sequence[Cell], found: Figures) -> str:

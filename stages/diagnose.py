@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed
+from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables, diagnosed, require_confirmed
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
@@ -19,8 +19,8 @@ from stages.files import (
     PLOTS,
     frames,
     is_asked,
-    plan_of,
     read_subject,
+    trial_of,
     write_json,
 )
 from stages.files import TABLES as FOLDER
@@ -34,6 +34,9 @@ def main(family: str) -> None:
     door, folder = room(family, "diagnose"), DIAGNOSIS / family
     records = list(_records(params, family))
     tables = diagnosed(door, records, params.resampling)
+    for record in records:
+        own = tables["figures"][tables["figures"]["benchmark"] == record.instrument]
+        require_confirmed(own, room(family, "declare").headings(record.plan))
     for name, schema in door.TABLES.items():
         rows = tables[name]
         write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")
@@ -52,7 +55,7 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)
-    plans = {name: plan_of(family, name) for name in in_use.instruments}
+    plans = {name: trial_of(family, name) for name in in_use.instruments}
     built = {name: (frames(family, name), plan) for name, plan in plans.items() if is_asked(plan)}
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:

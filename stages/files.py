@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.files import replace
-from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables
+from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_trial
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
@@ -71,6 +71,11 @@ def plan_of(family: str, name: str) -> Plan:
     """What is asked of an instrument."""
     found: Plan = read_json(BUILT / family / name / PLAN)
     return found
+
+
+def trial_of(family: str, name: str) -> Plan:
+    """What the pipeline asks of it."""
+    return at_trial(plan_of(family, name))
 
 
 def is_asked(plan: Plan) -> bool:

@@ -27,7 +27,9 @@ def measure(
     out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
     device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="A GPU where there is one by default.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most, to try.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Ask nothing after prefixes.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Ask no more than the build does, nothing after prefixes.")
+    ] = False,
     name: Annotated[str | None, typer.Option(help="What to call the model.")] = None,
     kind: Annotated[
         str | None,

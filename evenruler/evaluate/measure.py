@@ -177,7 +177,7 @@ def lines_of(result: Result) -> Iterator[str]:
     nothing = {label: said for label, own in records.items() if (said := unmeasured(own))}
     for label, said in nothing.items():
         yield from wrap(f"  {label}: {said}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
-    amounts = [heading for heading in result.headings if heading.role == "amount"]
+    amounts = [heading for heading in result.headings if heading.role != "fitness"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
@@ -209,7 +209,8 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
     for heading in shown:
         record = figures[heading.figure]
         unit = "" if record["value"] is None else f" {record['unit']}"
-        control = f", control {record['control']:z.2f}" if "control" in record else ""
+        control = f", placebo {record['placebo']:z.2f}" if "placebo" in record else ""
+        control = f", control {record['control']:z.2f}" if "control" in record else control
         verdict = f": {record['verdict']}" if "verdict" in record else ""
         yield f"    {heading.heading:<{width}}  {figure_in_words(record)}{unit}{control}{verdict}"
         if record.get("why", told) != told and record["why"] not in before:

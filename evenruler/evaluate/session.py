@@ -16,7 +16,18 @@ from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Column, Plan, Record, Subject, Tables, diagnosed
+from evenruler.instruments.instrument import (
+    INSTRUMENT,
+    SUBJECT,
+    Column,
+    Plan,
+    Record,
+    Subject,
+    Tables,
+    at_trial,
+    diagnosed,
+    require_confirmed,
+)
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
@@ -105,7 +116,7 @@ class Session:
 
         Args:
             benchmark: Published rows and plan.
-            prefixed: Whether rows are also asked after prefixes, as the plan says.
+            prefixed: Whether all is asked that the plan says, prefixes too; else what the pipeline asks, without them.
             limit: So many units at most, evenly spread.
 
         Raises:
@@ -114,7 +125,9 @@ class Session:
         """
         door, subject = room(benchmark.family, "ask"), self.subject
         with _as_published(benchmark):
-            tables, plan = benchmark.tables, benchmark.plan if prefixed else prefixes.without(benchmark.plan)
+            tables, plan = benchmark.tables, benchmark.plan
+            if not prefixed:
+                plan = prefixes.without(at_trial(plan))
             whole = _counted(door, tables, plan, subject)
             if limit is not None:
                 tables, plan = door.limited(tables, plan, limit)
@@ -152,7 +165,7 @@ class Session:
             ),
             settings=Settings(
                 prefixes=has and prefixed,
-                quick=has and not prefixed,
+                quick=not prefixed and (has or bool(benchmark.plan.get("trial"))),
                 limit=None if questions == whole else limit,
                 **asdict(resampling),
             ),
@@ -232,7 +245,9 @@ def _diagnosed(
     name = benchmark.instrument
     found = door.figures(name, tables, plan, scores, subject, resampling)
     record = Record(name, subject, tables, plan, found)
-    evidence = door.evidence(diagnosed(door, [record], resampling)).get(name, {})
+    own = diagnosed(door, [record], resampling)
+    require_confirmed(own["figures"], room(benchmark.family, "declare").headings(plan))
+    evidence = door.evidence(own).get(name, {})
     of_model = {
         part: {
             model: {figure: values for figure, values in own.items() if "value" in values}

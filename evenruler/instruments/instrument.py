@@ -123,6 +123,10 @@ class BaseSettings(Strict):
         """What `evenruler check` warns of in a `Source` of the family, a line each."""
         return []
 
+    def finds(self, source: Any) -> str | None:
+        """What effect its headline would find in 80 of 100 studies at this scale, in words; None where nobody knows."""
+        return None
+
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """What it warns of on a model, a line each; `lengths`: how many tokens that makes of words in a sentence."""
         return []
@@ -213,6 +217,11 @@ class Built:
     plan: Plan
     said: Sequence[str] = ()
     """Lines for whoever builds it."""
+
+
+def at_trial(plan: Plan) -> Plan:
+    """What the pipeline asks of a plan, and `measure --quick`: less than the plan itself says (`trial`)."""
+    return {**plan, **plan.get("trial", {})}
 
 
 @dataclass(frozen=True)
@@ -325,8 +334,9 @@ class Column:
     figure: str
     heading: str
     meaning: str
-    role: Literal["amount", "fitness"] = "amount"
-    """What the model does, or how well the instrument measures on it."""
+    role: Literal["headline", "amount", "fitness"] = "amount"
+    """A headline is confirmed, with null, placebo and verdict; an amount describes what the model does, the others how
+    well the instrument measures on it."""
     least: float | None = None
     """Below it, the instrument hardly fits the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)
@@ -335,6 +345,25 @@ class Column:
     """The same above it, whatever the sign."""
     warning: str = ""
     """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
+
+
+def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
+    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
+
+    Args:
+        figures: Of models, by `evenruler.tables.schemas.figures_of`.
+        columns: The figures that people are shown.
+
+    Raises:
+        ValueError: A headline was not confirmed, or what was confirmed is no headline.
+    """
+    headlines = {column.figure for column in columns if column.role == "headline"}
+    of_models = figures[figures["model"].notna()]
+    confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
+    if bare := sorted(set(of_models["figure"][~confirmed]) & headlines):
+        raise ValueError(f"{', '.join(bare)}: a headline needs null, placebo and verdict (measurement.verdicts.judge)")
+    if hidden := sorted(set(of_models["figure"][confirmed]) - headlines):
+        raise ValueError(f"{', '.join(hidden)}: confirmed, but no headline among the figures that people are shown")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from evenruler.lazy import lazily
 if TYPE_CHECKING:
     from evenruler.measurement.checks import Resampling
     from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
-    from evenruler.measurement.figures import Figure, as_metrics, records
+    from evenruler.measurement.figures import Confirmed, Figure, as_metrics, records
     from evenruler.measurement.reliability import (
         ItemStatistics,
         cronbach_alpha,
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
         first_component_share,
         item_statistics,
         mean_inter_item_correlation,
-        omega_total,
-        parallel_analysis,
         spearman_brown,
     )
     from evenruler.measurement.resampling import Interval, bootstrap
     from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
 
 __all__ = [
+    "Confirmed",
     "Correlation",
     "Figure",
     "Interval",
@@ -37,8 +36,6 @@ __all__ = [
     "jackknifed_r",
     "lexical_diversity",
     "mean_inter_item_correlation",
-    "omega_total",
-    "parallel_analysis",
     "pearson",
     "records",
     "semantic_diversity",
@@ -50,9 +47,9 @@ __all__ = [
 _MODULES = {
     "checks": "Resampling",
     "diversity": "lexical_diversity semantic_diversity",
-    "figures": "Figure as_metrics records",
+    "figures": "Confirmed Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
-    "mean_inter_item_correlation omega_total parallel_analysis spearman_brown",
+    "mean_inter_item_correlation spearman_brown",
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",
 }

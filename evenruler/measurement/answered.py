@@ -90,6 +90,6 @@ def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
         records: Figures with `verdict` and `why`, where they have them; of one instrument, or part of it, on one model.
     """
     judged = [record for record in records if isinstance(record.get("verdict"), str)]
-    if not judged or any(record["verdict"] != Verdict.UNFIT for record in judged):
+    if not judged or any(record["verdict"] != Verdict.INVALID for record in judged):
         return None
-    return f"{Verdict.UNFIT}: {' '.join(dict.fromkeys(str(record['why']) for record in judged))}"
+    return f"{Verdict.INVALID}: {' '.join(dict.fromkeys(str(record['why']) for record in judged))}"

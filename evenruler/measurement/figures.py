@@ -12,35 +12,53 @@ from numpy.typing import NDArray
 from evenruler.measurement.checks import Resampling, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
+from evenruler.tables.schemas import NUMBERS
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure; None where it could not be computed, and then the reason.
-
-    One that has a bound is confirmatory: `evenruler.measurement.verdicts.judge` gives it a verdict.
-    """
+    """One figure; None where it could not be computed, and then the reason. It describes, and has no verdict."""
 
     figure: str
     value: float | None
     n: int
     unit: str
+    """What n counts."""
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """Of a confirmatory figure, against its control."""
     reason: str | None = None
     control: float | None = None
     """What it would be if nothing were there."""
     difference_low: float | None = None
-    """Of the interval of the figure minus its control; where it has a sign, of their sizes."""
+    """Of the interval of the figure minus its control."""
     difference_high: float | None = None
-    bound: float | None = None
-    """A difference to the control within it, either way, is none; in the unit of the figure."""
-    p_adjusted: float | None = None
     verdict: str | None = None
+    """Of one that describes: that the instrument is invalid on the model, or None."""
     why: str | None = None
     """The reason of the verdict, a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmed(Figure):
+    """A headline figure with null (`p`), placebo and verdict. `evenruler.measurement.verdicts.judge` alone makes it."""
+
+    placebo: float | None
+    """What the same manipulation does without the construct; None where the design has none."""
+    specific: float | None
+    """The part of the figure that placebos lack."""
+    specific_low: float | None
+    specific_high: float | None
+    smallest: float
+    """Effect worth naming, in the unit of the figure."""
+    detectable: float | None
+    """The smallest specific effect that the design finds in 80 of 100 cases."""
+    p_effect: float | None
+    """That there is a specific effect, corrected for several figures."""
+    p_denial: float | None
+    """That there is none of a size worth naming, or none beyond placebos, corrected."""
+    levels: str
+    """How many of each random facet: "43 attributes, 8 templates"."""
 
 
 def jackknifed(
@@ -101,17 +119,14 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-NUMBERS = ("value", "low", "high", "p", "control", "difference_low", "difference_high", "bound", "p_adjusted")
-
-
 def records(figures: pd.DataFrame) -> list[dict[str, object]]:
     """Figures as plain records for JSON; a null value stays, with its reason. Nothing is rounded."""
     found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
-        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record[key])}
+        plain |= {key: float(record[key]) for key in NUMBERS if not pd.isna(record.get(key))}
         plain |= {"n": int(record["n"]), "unit": record["unit"]}
-        plain |= {key: record[key] for key in ("reason", "verdict", "why") if not pd.isna(record[key])}
+        plain |= {key: record[key] for key in ("levels", "reason", "verdict", "why") if not pd.isna(record.get(key))}
         found.append(plain)
     return found
 

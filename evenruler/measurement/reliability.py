@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import stats
 
 from evenruler.measurement.checks import (
     Floats,
@@ -64,49 +64,6 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
     freedom = observations - 1, (observations - 1) * (items - 1)
     upper, lower = (stats.f.ppf(tail, *freedom) for tail in ((1 + level) / 2, (1 - level) / 2))
     return Interval(float(alpha), float(1 - (1 - alpha) * upper), float(1 - (1 - alpha) * lower))
-
-
-def omega_total(x: ArrayLike) -> float:
-    """McDonald's omega total: the share of the total's variance that one common factor accounts for.
-
-    `(sum of loadings)^2 / ((sum of loadings)^2 + sum of uniquenesses)`, unstandardised, from a one-factor
-    model fitted by minimum residuals (unweighted least squares) to the item correlations. Between 0 and 1,
-    higher is more reliable; equal to alpha where all loadings are equal.
-
-    NaN where the model cannot be had: two items (not identified), a constant item or total, a fit that does
-    not converge, or a Heywood case (an item with more common variance than variance).
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
-
-    Source: McDonald (1999), Test Theory, chapter 6; Harman & Jones (1966) for minimum residuals.
-    """
-    matrix = as_items(x)
-    if matrix.shape[1] == 2 or constant_columns(matrix).any() or constant_total(matrix):
-        return math.nan
-    loadings = _one_factor_loadings(correlation_matrix(matrix))
-    communalities = loadings**2
-    if not (communalities <= 1 + _HEYWOOD).all():
-        return math.nan
-    deviations = matrix.std(axis=0, ddof=1)
-    common = (deviations @ loadings) ** 2
-    unique = deviations**2 @ np.maximum(1 - communalities, 0)
-    return float(common / (common + unique))
-
-
-def _one_factor_loadings(correlations: Floats) -> Floats:
-    """Loadings whose products come nearest to the correlations off the diagonal; NaN if none are found."""
-    items = len(correlations)
-    pairs = np.triu_indices(items, k=1)
-    values, vectors = np.linalg.eigh(correlations)
-    # Already the answer where all correlations are equal: the first eigenvalue is then 1 + (k - 1) r.
-    start = vectors[:, -1] * math.sqrt(max(values[-1] - 1, 0) * items / (items - 1))
-
-    def residuals(loadings: Floats) -> Floats:
-        return np.outer(loadings, loadings)[pairs] - correlations[pairs]
-
-    fit = optimize.least_squares(residuals, start, method="lm")
-    return fit.x if fit.success else np.full(items, np.nan)
 
 
 def mean_inter_item_correlation(x: ArrayLike) -> float:
@@ -190,43 +147,7 @@ def first_component_share(x: ArrayLike) -> float:
     matrix = as_items(x)
     if constant_columns(matrix).any():
         return math.nan
-    return float(_eigenvalues(matrix)[0] / matrix.shape[1])
-
-
-def parallel_analysis(x: ArrayLike, *, seed: int, resamples: int = 500, quantile: float = 0.95) -> int:
-    """Horn's count of factors: leading eigenvalues that exceed those of noise of the same shape.
-
-    Eigenvalues of the item correlation matrix are compared in order with the `quantile` of those of
-    independent normal data; the count stops at the first that is not above, so 0 means no factor at all.
-
-    Args:
-        x: Observations x items.
-        seed: Seed of the random data; the same arguments give the same count.
-        resamples: Number of random data sets.
-        quantile: How sure the comparison is to be, strictly between 0 and 1; Horn used the mean.
-
-    Raises:
-        ValueError: Fewer than two items or three observations, values that are not finite, a constant item,
-            or `resamples` or `quantile` out of range.
-
-    Source: Horn (1965), A rationale and test for the number of factors; Glorfeld (1995) for the quantile.
-    """
-    matrix = as_items(x, observations=3)
-    if constant_columns(matrix).any():
-        raise ValueError("an item is constant: its correlations are undefined")
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}")
-    if not 0 < quantile < 1:
-        raise ValueError(f"quantile must be strictly between 0 and 1, got {quantile}")
-    rng = np.random.default_rng(seed)
-    noise = [_eigenvalues(rng.standard_normal(matrix.shape)) for _ in range(resamples)]
-    above = _eigenvalues(matrix) > np.quantile(noise, quantile, axis=0)
-    return int(np.logical_and.accumulate(above).sum())
-
-
-def _eigenvalues(x: Floats) -> Floats:
-    """Eigenvalues of the correlation matrix of the columns, largest first."""
-    return np.asarray(np.linalg.eigvalsh(correlation_matrix(x))[::-1], dtype=np.float64)
+    return float(np.linalg.eigvalsh(correlation_matrix(matrix))[-1] / matrix.shape[1])
 
 
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
@@ -265,27 +186,3 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
     low = n * (between - upper * rest) / (upper * others + n * between)
     high = n * (lower * between - rest) / (others + n * lower * between)
     return Interval(float(value), float(low), float(high))
-
-
-def icc_of_mean(x: ArrayLike, level: float = 0.95) -> Interval:
-    """ICC(3,k): how well the mean over these k raters orders the targets; what all targets share does not count.
-
-    The same as Cronbach's alpha of targets x raters. Arguments, result and errors as of `icc_agreement`.
-
-    Source: Shrout and Fleiss (1979), Intraclass correlations; the interval is exact for normal data.
-    """
-    check_level(level)
-    matrix = as_items(x)
-    alpha, (n, k) = cronbach_alpha(matrix), matrix.shape
-    return feldt_interval(alpha, n, k, level) if alpha < 1 else Interval(alpha, math.nan, math.nan)
-
-
-def mean_spearman(x: ArrayLike) -> float:
-    """Mean Spearman correlation over all pairs of raters; NaN where the values of one are all equal.
-
-    It has no interval: pairs share raters.
-
-    Args:
-        x: [targets, raters].
-    """
-    return mean_inter_item_correlation(np.apply_along_axis(stats.rankdata, 0, as_items(x)))

@@ -1,14 +1,12 @@
-"""How well a measure agrees with a criterion, and whether items of one scale go together and apart from others."""
+"""How well a measure agrees with a criterion."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from evenruler.measurement.checks import Floats, as_items, check_level, constant_columns, correlation_matrix
+from evenruler.measurement.checks import Floats, check_level, constant_columns, correlation_matrix
 from evenruler.measurement.resampling import CORRELATION, jackknife
 
 FEWEST_PAIRS = 4
@@ -101,61 +99,3 @@ def _as_pairs(x: ArrayLike, y: ArrayLike) -> Floats:
     if not np.isfinite(pairs).all():
         raise ValueError("values must be finite")
     return pairs
-
-
-FEWEST_OCCASIONS = 3
-"""Below which changes of two items are alike or opposite, and nothing else."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What the changes of items have in common."""
-
-    own: float
-    """Correlation of the changes of two items of the scale, pooled over pairs; 0 where items change by themselves."""
-    other: float
-    """The same of an item of the scale and one of another scale."""
-    p: float
-    """One-sided: that the scale would move as far from the others if no scale moved by itself."""
-
-
-def shared_changes(own: ArrayLike, others: Sequence[ArrayLike]) -> Shared:
-    """Whether items of a scale change together, and apart from those of other scales, where the same is measured anew.
-
-    The question of Campbell and Fiske (1959): measures of one trait should have more in common with each other than
-    with measures of others. Occasions (fits of one model) stand where they have persons; few are enough, since all
-    items are taken together.
-
-    Args:
-        own: [occasions, items] of the scale.
-        others: The same of each other scale, on the same occasions.
-
-    Returns:
-        NaN where items do not change.
-
-    Raises:
-        ValueError: Fewer than three occasions or two items of the scale, no other scale, or other occasions.
-
-    Source: p is of the interaction of person and trait of Kavanagh, MacKinney and Wolins (1971).
-    """
-    scales = [as_items(own), *(np.asarray(other, dtype=np.float64) for other in others)]
-    occasions = len(scales[0])
-    if occasions < FEWEST_OCCASIONS or len(scales) < 2 or any(len(scale) != occasions for scale in scales):
-        raise ValueError(f"expected at least {FEWEST_OCCASIONS} occasions, the same of at least two scales")
-    # A mean of equal numbers may be off them by rounding, which is no change.
-    changes = [np.where(constant_columns(scale), 0.0, scale - scale.mean(axis=0)) for scale in scales]
-    here, there = changes[0], np.hstack(changes[1:])
-    n, m, steps = here.shape[1], there.shape[1], occasions - 1
-    variances = [float((of**2).sum(axis=0).mean()) for of in (here, there)]
-    within = across = p = math.nan
-    if min(variances) > 0:
-        covariance = (float((here.sum(axis=1) ** 2).sum()) / n - variances[0]) / (n - 1)
-        within = covariance / variances[0]
-        across = float(here.mean(axis=1) @ there.mean(axis=1)) / math.sqrt(variances[0] * variances[1])
-    # F: the distance of the scale's mean from the others' beside what single items do within their scales.
-    rest = sum(float(((scale - scale.mean(axis=1, keepdims=True)) ** 2).sum()) for scale in changes)
-    if rest > 0:
-        apart = n * m / (n + m) * float(((here.mean(axis=1) - there.mean(axis=1)) ** 2).sum())
-        freedom = (n + m - len(changes)) * steps
-        p = float(stats.f.sf(apart / steps / (rest / freedom), steps, freedom))
-    return Shared(within, across, p)

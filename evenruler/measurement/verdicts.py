@@ -1,9 +1,11 @@
-"""What may be said of a figure: one enumeration, and one function that chooses from it.
+"""What may be said of a headline figure: four p, two corrections for several figures, and one of six verdicts.
 
-A figure stands beside its control, what it would be if nothing were there. The verdict follows from that comparison,
-never from the figure alone.
+Four questions are asked of every figure: would it be there if labels meant nothing (null), does the same manipulation
+without the construct do it too (placebo), how much of it is noise, and could the design have seen anything at all. All
+verdicts but `inconclusive` and `invalid on this model` are assertions with an error of .05 (docs/controls.md).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,26 +14,41 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from evenruler.measurement.figures import Figure
+from evenruler.measurement.facets import Estimate, Lists, Paired
+from evenruler.measurement.figures import Confirmed, Figure, finite
+from evenruler.measurement.resampling import Interval
 
 ALPHA = 0.05
-"""Adjusted p below which a figure is beyond its control."""
+"""Adjusted p below which something is asserted."""
 
 
 class Verdict(StrEnum):
-    """In the order in which they are tried, but for the second, which also takes what is left."""
+    """What is said of a headline figure."""
 
-    UNFIT = "instrument unfit"
-    """On this model the instrument fails a bar of its own; what it says is printed, and is no finding."""
-    LITTLE = "too little to tell"
-    WITHIN = "not beyond control"
-    BEYOND = "beyond control"
+    INVALID = "invalid on this model"
+    """The instrument misses a bar of its own: what it says is printed, and is no finding."""
+    INCONCLUSIVE = "inconclusive"
+    """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
+    NO_EFFECT = "no effect"
+    """The part of it that placebos lack is surely smaller than what is worth naming."""
+    NOT_SPECIFIC = "not specific"
+    """Placebos, which lack the construct, do as much, or at least half."""
+    EFFECT = "effect"
 
     @property
     def mark(self) -> Literal["good", "told", "weak", "poor"]:
-        """How it is marked: as a finding, none, what cannot be told, or no measurement."""
-        marks: tuple[Literal["poor", "weak", "told", "good"], ...] = ("poor", "weak", "told", "good")
-        return marks[list(Verdict).index(self)]
+        """How it is marked: as shown, as denied, as open, or as no measurement."""
+        marks: dict[Verdict, Literal["good", "told", "weak", "poor"]] = {
+            Verdict.EFFECT: "good",
+            Verdict.NO_EFFECT: "told",
+            Verdict.NOT_SPECIFIC: "told",
+            Verdict.INCONCLUSIVE: "weak",
+        }
+        return marks.get(self, "poor")
+
+
+ORDER = (Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT, Verdict.INCONCLUSIVE, Verdict.INVALID)
+"""Of verdicts in sentences."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +61,177 @@ class Fitness:
     """Why it cannot be told, in words."""
 
 
-def judge(found: Sequence[tuple[Figure, Fitness]], least: int | Mapping[str, int]) -> list[Figure]:
-    """Figures with their verdicts; those without a bound are descriptive and stay as they are.
+@dataclass(frozen=True)
+class PValues:
+    """The three assertions that can be made of a figure, before they are corrected for several figures."""
+
+    effect: float
+    """That there is an effect, and more of it than placebos have."""
+    none: float
+    """That the specific part is smaller than what is worth naming."""
+    unspecific: float
+    """That there is an effect, and placebos do as much, or half at least."""
+
+    @property
+    def denial(self) -> float:
+        """The smaller of the two that deny."""
+        return min(self.none, self.unspecific)
+
+
+@dataclass(frozen=True)
+class Confirmatory:
+    """A headline figure with all that a verdict on it takes: one signed number, in a unit that people know.
+
+    `confirmatory` makes one of an estimate and its placebos; a family whose nulls are others fills it itself.
+    """
+
+    figure: str
+    unit: str
+    """Of its first random facet, which `n` counts."""
+    levels: Mapping[str, int]
+    """Of each random facet."""
+    effect: Interval | None
+    """None where nothing could be computed; `lacking` says why then."""
+    smallest: float
+    """Effect worth naming, in its unit; never in standard deviations of what is measured."""
+    p_null: float | None = None
+    """Two-sided, where labels are dealt anew as if the construct meant nothing."""
+    placebo: float | None = None
+    """What placebos do: their mean, or where their sign means nothing, its typical size."""
+    specific: Interval | None = None
+    """The part of the effect that placebos lack; None without placebos."""
+    detectable: float | None = None
+    """The smallest specific effect that this design finds in 80 of 100 cases."""
+    p: PValues | None = None
+    """None where nothing can be asserted: there is no placebo."""
+    lacking: str | None = None
+    """What the design has too little of, in words; None where it has enough."""
+    told: str | None = None
+    """A sentence that an effect is told by, in place of what it is beyond placebos: who stands out, say."""
+    note: str | None = None
+    """A sentence that goes with any verdict."""
+
+    def __post_init__(self) -> None:
+        """Refuse a bound that bounds nothing, and a figure that nothing counts."""
+        if not self.smallest > 0:
+            raise ValueError(f"the smallest effect of {self.figure} is {self.smallest}, expected a positive number")
+        if self.unit not in self.levels:
+            raise ValueError(f"{self.figure} counts {self.unit}, and has no such facet")
+        if self.effect is not None and self.p_null is None:
+            raise ValueError(f"{self.figure} has no null: deal its labels anew")
+        if self.p is None and self.lacking is None:
+            raise ValueError(f"{self.figure} has no placebo, and does not say why")
+
+
+def confirmatory(
+    figure: str,
+    unit: str,
+    levels: Mapping[str, int],
+    effect: Estimate,
+    p_null: float,
+    placebo: Paired | Lists | None,
+    smallest: float,
+    lacking: str | None = None,
+) -> Confirmatory:
+    """A headline figure of an estimate, its null and its placebos.
 
     Args:
-        found: Of one instrument on one model, each with the fitness of what it was measured with: over them p is
-            adjusted (Holm), so that another model never changes a verdict.
-        least: Units below which nothing is said; by unit where figures count several.
+        figure: Its name.
+        unit: Of its first random facet.
+        levels: Of each random facet.
+        effect: Over the facets that could have been others.
+        p_null: Two-sided.
+        placebo: None where the design has none.
+        smallest: Effect worth naming.
+        lacking: What the design has too little of.
+
+    Source: docs/controls.md.
+    """
+    if placebo is None:
+        lacking = lacking or "no placebo"
+        return Confirmatory(figure, unit, levels, effect.interval(), smallest, p_null, lacking=lacking)
+    specific = placebo.specific(effect)
+    typical = math.copysign(placebo.typical(), effect.value) if isinstance(placebo, Lists) else placebo.mean
+    p = p_of(effect, p_null, placebo, smallest)
+    ends = (effect.interval(), smallest, p_null, typical, specific.interval(), specific.detectable(), p, lacking)
+    return Confirmatory(figure, unit, levels, *ends)
+
+
+def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: float) -> PValues:
+    """The three assertions that can be made of an estimate with placebos; arguments as of `confirmatory`.
+
+    Source: Berger (1982) for the intersection-union test, which needs no correction; Schuirmann (1987).
+    """
+    specific = placebo.specific(effect)
+    same_sign = effect.value * specific.value > 0
+    within, all_within = specific.p_within(smallest), effect.p_within(smallest)
+    p_half = placebo.p_half(effect)
+    return PValues(
+        max(p_null, specific.p()) if same_sign else 1.0,
+        max(within, all_within) if p_null < ALPHA else within,
+        max(p_null, min(1.0 if all_within < ALPHA else within, p_half)),
+    )
+
+
+def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figure]:
+    """Figures with their verdicts; descriptive ones stay as they are.
+
+    Args:
+        figures: Of one instrument on one model, each with the fitness of what it was measured with. p is corrected over
+            the confirmatory ones (Holm), apart for effects and for denials, since a figure whose effect is shown can
+            still be denied falsely. Another model never changes a verdict.
 
     Returns:
-        The figures in their order; confirmatory ones with `p_adjusted`, `verdict` and `why`.
+        The figures in their order; for each confirmatory one a `Confirmed`.
 
-    Raises:
-        ValueError: A bound is no positive number.
-
-    Source: Holm (1979), by statsmodels.
+    Source: docs/controls.md, with simulated errors; Holm (1979).
     """
-    confirmatory = [figure for figure, _ in found if figure.bound is not None]
-    corrected = iter(holm([figure.p for figure in confirmatory if figure.p is not None]))
-    judged = []
-    for figure, fitness in found:
-        if figure.bound is not None:
-            figure = replace(figure, p_adjusted=None if figure.p is None else next(corrected))
-            verdict, why = _verdict(figure, fitness, least if isinstance(least, int) else least[figure.unit])
-            figure = replace(figure, verdict=str(verdict), why=why)
-        judged.append(figure)
-    return judged
+    tested = [figure.p for figure, _ in figures if isinstance(figure, Confirmatory) and figure.p is not None]
+    effects, denials = iter(holm([p.effect for p in tested])), iter(holm([p.denial for p in tested]))
+    found: list[Figure] = []
+    for figure, fitness in figures:
+        if isinstance(figure, Figure):
+            found.append(figure)
+            continue
+        p = None if figure.p is None else _corrected(figure.p, next(effects), next(denials))
+        verdict, why = _unfit(fitness) or _open(fitness, figure) or _verdict(figure, p)
+        found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
+    return found
+
+
+def _corrected(p: PValues, effect: float, denial: float) -> PValues:
+    times = denial / p.denial if p.denial else 1.0
+    return PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
+
+
+def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: str) -> Confirmed:
+    effect, specific = figure.effect, figure.specific
+    return Confirmed(
+        figure.figure,
+        None if effect is None else finite(effect.value),
+        figure.levels[figure.unit],
+        figure.unit,
+        None if effect is None else finite(effect.low),
+        None if effect is None else finite(effect.high),
+        figure.p_null,
+        reason=figure.lacking if effect is None else None,
+        verdict=str(verdict),
+        why=why,
+        placebo=figure.placebo,
+        specific=None if specific is None else finite(specific.value),
+        specific_low=None if specific is None else finite(specific.low),
+        specific_high=None if specific is None else finite(specific.high),
+        smallest=figure.smallest,
+        detectable=figure.detectable,
+        p_effect=None if p is None else p.effect,
+        p_denial=None if p is None else p.denial,
+        levels=", ".join(_counted(n, facet) for facet, n in figure.levels.items()),
+    )
+
+
+def _counted(n: int, facet: str) -> str:
+    """As "3 wordings" and "1 wording"."""
+    return f"{n} {facet}" if n != 1 else "1 stimulus" if facet == "stimuli" else f"1 {facet.removesuffix('s')}"
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:
@@ -81,7 +243,7 @@ def marked(figure: Figure, fitness: Fitness) -> Figure:
     """
     if fitness.unfit is None:
         return figure
-    return replace(figure, verdict=str(Verdict.UNFIT), why=_why_unfit(fitness.unfit))
+    return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(fitness.unfit))
 
 
 def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
@@ -91,37 +253,38 @@ def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
         figures: With the columns `verdict` and `why`.
         unfit: The bar that is failed, in words; None where none is.
     """
-    return figures if unfit is None else figures.assign(verdict=str(Verdict.UNFIT), why=_why_unfit(unfit))
+    return figures if unfit is None else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
 
 
 def _why_unfit(bar: str) -> str:
     return f"On this model the instrument fails a bar of its own: {bar}."
 
 
-def _verdict(figure: Figure, fitness: Fitness, least: int) -> tuple[Verdict, str]:
-    """The verdict of a confirmatory figure, its p adjusted, and the reason in one sentence."""
-    bound, p = figure.bound, figure.p_adjusted
-    if bound is None or not bound > 0:
-        raise ValueError(f"the bound of {figure.figure} is {bound}, expected a positive number")
-    if fitness.unfit is not None:
-        return Verdict.UNFIT, _why_unfit(fitness.unfit)
-    if figure.n < least:
-        return Verdict.LITTLE, f"It rests on {figure.n} {figure.unit}, of at least {least}."
-    if fitness.doubt is not None:
-        return Verdict.LITTLE, f"It cannot be told on this model: {fitness.doubt}."
-    if figure.value is None or figure.control is None:
-        what = "figure" if figure.value is None else "control"
-        return Verdict.LITTLE, f"There is no {what} to compare."
-    low, high = figure.difference_low, figure.difference_high
-    told = "" if low is None or high is None else f" [{low:.2g}, {high:.2g}]"
-    if low is not None and high is not None and -bound < low and high < bound:
-        return Verdict.WITHIN, f"The difference to the control{told} is surely smaller than {bound:.2g}."
-    if abs(figure.value) <= figure.control:
-        return Verdict.LITTLE, f"The control is as large, but the difference{told} may be more than {bound:.2g}."
-    if p is not None and p < ALPHA:
-        return Verdict.BEYOND, f"If nothing were there, it would be as large with a probability of {p:.2g} (adjusted)."
-    said = "no p could be computed" if p is None else f"p is {p:.2g} (adjusted)"
-    return Verdict.LITTLE, f"A difference to the control{told} is neither shown nor excluded: {said}."
+def _unfit(fitness: Fitness) -> tuple[Verdict, str] | None:
+    return None if fitness.unfit is None else (Verdict.INVALID, _why_unfit(fitness.unfit))
+
+
+def _open(fitness: Fitness, figure: Confirmatory) -> tuple[Verdict, str] | None:
+    reason = figure.lacking and f"the design has {figure.lacking}"
+    reason = reason or (fitness.doubt and f"on this model it cannot be told: {fitness.doubt}")
+    return (Verdict.INCONCLUSIVE, f"{reason[0].upper()}{reason[1:]}.") if reason else None
+
+
+def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
+    """Of a figure that can have any, by its corrected p."""
+    specific, bound = figure.specific, figure.smallest
+    assert p is not None  # what lacks a placebo is open
+    told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
+    if p.none < ALPHA:
+        return Verdict.NO_EFFECT, f"Beyond placebos it is{told}, surely below {bound:.2g}."
+    if p.unspecific < ALPHA:
+        return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
+    if p.effect < ALPHA:
+        sure = specific is not None and (specific.low > bound or specific.high < -bound)
+        beyond = f"Beyond placebos it is{told}{f', surely above {bound:.2g}' if sure else ''}."
+        return Verdict.EFFECT, figure.told or beyond
+    seen = "" if figure.detectable is None else f"; {figure.detectable:.2g} would be found in 80 of 100"
+    return Verdict.INCONCLUSIVE, f"Beyond placebos it is{told}, neither shown nor excluded{seen}."
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -121,6 +121,8 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
             continue
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
+        if finds := own.settings.finds(own.source):
+            found.append(f"{own.name}: {finds}")
         for model in active.families[own.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:

@@ -18,6 +18,7 @@ import psutil
 from evenruler.declared import Active, Declared
 from evenruler.files import replace
 from evenruler.machine import machine
+from evenruler.measurement.verdicts import Verdict
 from evenruler.models.engines import RAY, chosen
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
@@ -127,15 +128,17 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 def first_result(root: Path) -> str | None:
     """A figure that has a verdict, with its control; None where no benchmark has one.
 
-    One of a set that validates comes first, and a correlation with an outside criterion.
+    One that shows an effect comes first, and one of a set that validates.
     """
     found = [figure for path in sorted((root / "benchmarks").glob("*/evidence.json")) for figure in _judged(path)]
     if not found:
         return None
-    name, part, model, figure, one = min(found, key=lambda each: (each[1] != VALIDATION, each[3] != "r"))
+    name, part, model, figure, one = min(
+        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != VALIDATION)
+    )
     return (
         f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "
-        f"{one['n']} {one['unit']}; control {one['control']:z.3f}: {one['verdict']}"
+        f"{one['levels']}; placebo {one['placebo']:z.3f}: {one['verdict']}"
     )
 
 
@@ -149,7 +152,7 @@ def _judged(path: Path) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
         for model, figures in models.items():
             for name, record in figures.items():
                 whole = isinstance(record, dict) and all(
-                    isinstance(record.get(key), float) for key in ("value", "low", "high", "control")
+                    isinstance(record.get(key), float) for key in ("value", "low", "high", "placebo")
                 )
                 if whole and "verdict" in record:
                     yield path.parent.name, part, model, name, record

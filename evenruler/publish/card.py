@@ -52,8 +52,8 @@ def render_card(benchmark: Benchmark) -> str:
         "verdicts": _verdicts,
         "unmeasured": _unmeasured,
         "heading": _heading,
-        "control": lambda record: f"{record['control']:z.2f}" if "control" in record else "none",
-        "probability": lambda record: f"{record['p_adjusted']:.2g}" if "p_adjusted" in record else "none",
+        "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
+        "specific": _specific,
         "beside": _beside,
         "items": _items,
         "compared": _compared,
@@ -118,6 +118,13 @@ def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
                     row = {"part": part, "model": model, "figure": name, "record": record}
                     found.setdefault(model, []).append(row)
     return [row for rows in found.values() for row in rows]
+
+
+def _specific(record: Mapping[str, Any]) -> str:
+    """What a headline is beyond placebos, with its interval."""
+    if "specific" not in record:
+        return "none"
+    return f"{record['specific']:z.2f} [{record['specific_low']:z.2f}, {record['specific_high']:z.2f}]"
 
 
 def _unmeasured(evidence: Mapping[str, Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from evenruler.errors import UserError
 from evenruler.publish import contents, places
 from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
 from evenruler.publish.places import opened
+from evenruler.tables.schemas import NUMBERS
 from evenruler.text.numbers import figure_in_words
 from evenruler.versions import BUMPS, Bump, bumped
 
@@ -36,9 +37,6 @@ against."""
 
 CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
-
-NUMBERS = ("value", "low", "high", "n", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
-"""Of a figure."""
 
 ITEMS = " / items / "
 """In the path of statistics of single templates or items, shown only where they differ."""
@@ -294,7 +292,7 @@ def _evidence(folder: Path) -> dict[str, Leaf]:
     leaves = dict(_leaves(found))
     for figure, leaf in leaves.items():
         whole = "n" in leaf
-        numeric = [key for key in leaf if (whole and key in NUMBERS) or isinstance(leaf[key], int)]
+        numeric = [key for key in leaf if (whole and key in (*NUMBERS, "n")) or isinstance(leaf[key], int)]
         if told := [key for key in numeric if not contents.is_number(leaf[key])]:
             what = f"{told[0]} of {figure} is {leaf[told[0]]!r:.60}, expected a number"
         elif whole and leaf["value"] is None and not isinstance(leaf.get("reason"), str):

@@ -1,4 +1,4 @@
-"""The first page: constructs x models, each cell an amount with interval, control and verdict.
+"""The first page: constructs x models, each cell a headline with interval, placebo and verdict.
 
 The report and `evenruler compare --page` fill it from the same figures: records with the keys of
 `evenruler.tables.schemas.figures_of`.
@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from evenruler.measurement.answered import unmeasured
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.words import listed, missing, number, with_interval
-from evenruler.tables.schemas import WHOLE
+from evenruler.tables.schemas import NUMBERS, WHOLE
 from evenruler.text.english import with_capital
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ FEW = 3
 DECIMALS, MOST_DECIMALS = 2, 3
 """Of an amount; a small one has as many as leave two digits of the largest number of its cell, and fit."""
 
-NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
 SIGNIFICANT = 6
 """Digits that the table of figures keeps."""
 
@@ -74,7 +73,7 @@ class Named(Protocol):
         """In a sentence."""
 
     @property
-    def role(self) -> Literal["amount", "fitness"]:
+    def role(self) -> Literal["headline", "amount", "fitness"]:
         """What the model does, or how well the instrument measures on it."""
 
 
@@ -90,8 +89,8 @@ class Told:
 
     @property
     def confirmatory(self) -> bool:
-        """Whether it is a headline amount: it then has a bound, and a verdict of its own."""
-        return not missing(self.record.get("bound"))
+        """Whether it is a headline, which has a verdict of its own."""
+        return not missing(self.record.get("smallest"))
 
     def get(self, key: str) -> float | None:
         """A number of the record; None where there is none."""
@@ -153,7 +152,9 @@ class GridCell:
     """The row of the table that it stands in."""
     amount: str
     interval: str
-    control: str
+    placebo: str
+    specific: str
+    """What it is beyond placebos, with its interval."""
     verdict: str
     mark: str
     why: str
@@ -161,7 +162,7 @@ class GridCell:
     low: float | None
     high: float | None
     beside: float | None
-    """Of the control, on the side of the amount: of signed figures it is a size."""
+    """Of the placebo."""
 
 
 @dataclass(frozen=True)
@@ -250,10 +251,6 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
     return rows
 
 
-ORDER = (Verdict.BEYOND, Verdict.WITHIN, Verdict.LITTLE, Verdict.UNFIT)
-"""Of verdicts in sentences."""
-
-
 def _sentence(records: Sequence[Told]) -> str:
     """What may be said of whom: names of few models, numbers of many."""
     groups = []
@@ -267,11 +264,10 @@ def _sentence(records: Sequence[Told]) -> str:
 
 
 def _numbers(told: Told) -> tuple[float | None, ...]:
-    """Value, ends, and the control on the side of the value."""
-    value, control = told.get("value"), told.get("control")
-    if value is None:
+    """Value, ends, and placebo."""
+    if told.get("value") is None:
         return None, None, None, None
-    return value, told.get("low"), told.get("high"), None if control is None else math.copysign(control, value)
+    return tuple(told.get(key) for key in ("value", "low", "high", "placebo"))
 
 
 def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
@@ -282,12 +278,14 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
     low, high = told.get("low"), told.get("high")
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
     verdict, value = told.said("verdict"), told.get("value")
+    specific, specific_low, specific_high = (told.get(f"specific{end}") for end in ("", "_low", "_high"))
     return GridCell(
         told.model,
         link,
         number(value, decimals) or "none",
         interval if value is not None else told.said("reason"),
-        number(told.get("control"), decimals),
+        number(told.get("placebo"), decimals),
+        "" if specific is None else with_interval(specific, specific_low, specific_high, decimals),
         verdict,
         Verdict(verdict).mark if verdict else "told",
         told.said("why"),
@@ -296,11 +294,11 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
-    """What came of all amounts, in one sentence."""
+    """What came of all headlines, in one sentence."""
     verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
-    groups = [f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts if n]
-    return f"Of {len(verdicts)} amounts on models, {listed(groups)}." if verdicts else "No amount has a verdict."
+    groups = [f"{n} {verdict}" for verdict, n in counts if n]
+    return f"Of {len(verdicts)} headlines on models: {', '.join(groups)}." if verdicts else "No headline has a verdict."
 
 
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
@@ -331,8 +329,7 @@ def _said(told: Told | None, decimals: int) -> str:
 
 
 COLUMNS = (
-    "part", "model", "figure", "value", "low", "high", "control", "difference low", "difference high", "bound", "p",
-    "p adjusted", "n", "unit", "verdict", "why",
+    *("part", "model", "figure"), *(name.replace("_", " ") for name in NUMBERS), *("n", "unit", "verdict", "why")
 )  # fmt: skip
 """Of the table of figures."""
 

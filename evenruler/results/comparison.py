@@ -26,6 +26,8 @@ DIFFER, NOT_TOLD_APART = "differ", "not told apart"
 
 EQUAL: Final = "the two are equal, unit by unit"
 
+DESCRIBES: Final = "it describes, over these units alone; other words, templates or wordings could say otherwise"
+
 NONE_SHARED: Final = "no shared units"
 
 ROUNDING: Final = 1e-9
@@ -120,7 +122,8 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
         for one in of_group:
             if one.p is not None:
                 p = next(adjusted)
-                one = replace(one, p_adjusted=p, verdict=one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART))
+                told = None if one.reason else one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART)
+                one = replace(one, p_adjusted=p, verdict=told)
             judged.append(one)
         found += judged
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
@@ -211,7 +214,7 @@ class _Side(NamedTuple):
         if isinstance(record, dict) and record.get("verdict") is not None:
             return str(record["verdict"])
         own = (record for _, other, _, record in figures_of(self.stored.result) if other == label)
-        return Verdict.UNFIT if unmeasured(own) is not None else None
+        return Verdict.INVALID if unmeasured(own) is not None else None
 
 
 _Units = dict[tuple[str, str, str], pd.DataFrame]
@@ -244,14 +247,16 @@ def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterat
         one = Comparison(benchmark, part, figure, statistic or None, *called)
         one = _filled(one, units[0].get(key), units[1].get(key), level)
         verdicts = [side.verdict(part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.UNFIT]
+        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.INVALID]
         if one.p is not None:
             assert one.first_value is not None
             assert one.second_value is not None
             larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
-            if unfit:
-                one = replace(one, verdict=f"unfit on {' and '.join(unfit)}: no finding")
-            elif verdicts[larger] not in (None, Verdict.BEYOND):
+            if not any(verdicts):
+                one = replace(one, reason=DESCRIBES)
+            elif unfit:
+                one = replace(one, verdict=f"{Verdict.INVALID}: {' and '.join(unfit)}; no finding")
+            elif verdicts[larger] not in (None, Verdict.EFFECT):
                 # What words and tokens alone make as large in an untrained model is no more of the construct.
                 one = replace(one, verdict=f"{verdicts[larger]} on {called[larger]}: no finding")
         yield one

@@ -93,7 +93,7 @@ def _record(
     if date is not None:
         written = str(int(datetime.datetime(date.year, date.month, date.day, tzinfo=datetime.UTC).timestamp()))
     evaluation = f"{result.benchmark.name}/{identity}/{written}"
-    amounts = {heading.figure for heading in result.headings if heading.role == "amount"}
+    amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
     left_out = [
         f"{part}, {label}, {figure}: {record.get('reason', 'no value')}"

@@ -74,8 +74,8 @@ class Heading(Strict):
     figure: Text
     heading: Text
     meaning: Text
-    role: Literal["amount", "fitness"]
-    """What the model does, or how well the instrument measures on it."""
+    role: Literal["headline", "amount", "fitness"]
+    """A headline has a verdict; an amount describes what the model does, fitness how well the instrument measures."""
 
 
 class Result(Strict):

@@ -18,6 +18,7 @@ from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
+from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 from evenruler.tables.schemas import UNITS
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
@@ -206,16 +207,16 @@ def _read_units(path: Path) -> pd.DataFrame:
 
 TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
 NUMBERS: Final = ("value", "low", "high")
-CONTROLS: Final = ("control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
-NUMERIC: Final = {*NUMBERS, *CONTROLS, "n"}
-_SAID: Final = {"unit", "verdict", "why", "reason"}
+CONTROLS: Final = tuple(name for name in OF_FIGURES if name not in NUMBERS)
+NUMERIC: Final = {*OF_FIGURES, "n"}
+_SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
 COLUMNS: Final = {
     **dict.fromkeys(TEXTS, "string"),
     **dict.fromkeys(NUMBERS, "float64"),
     "n": "Int64",
     "unit": "string",
     **dict.fromkeys(CONTROLS, "float64"),
-    **dict.fromkeys(("verdict", "why", "reason"), "string"),
+    **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
     "prefixes": "bool",
     "limit": "Int64",
 }

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
@@ -36,12 +37,12 @@ DECIMALS = 3
 
 
 def _measured(record: dict[str, Any]) -> str:
-    """Value and interval, control and verdict; or why there is no value."""
+    """Value and interval, placebo and verdict; or why there is no value."""
     if record["value"] is None:
         return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
-    low, high, control = (record.get(key) for key in ("low", "high", "control"))
+    low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
     ends = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
-    beside = "" if control is None else f"; control {number(control)}"
+    beside = "" if placebo is None else f"; placebo {number(placebo)}"
     return f"{number(record['value'])}{ends}{beside}; {record['verdict']}"
 
 
@@ -77,7 +78,7 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
     if shown:
         models = list(dict.fromkeys(model for _, said in sorted(shown.items()) for model in said))
         rows = [[*key, *(said.get(model, ABSENT) for model in models)] for key, said in sorted(shown.items())]
-        yield "## Figures, controls, verdicts"
+        yield "## Figures, placebos, verdicts"
         yield _table(["part", "figure", *models], rows)
     else:
         yield NO_VERDICT
@@ -201,4 +202,4 @@ def _light_of(row: dict[str, Any]) -> Mark:
         return "told"
     if row["verdict"] == DIFFER:
         return "good"
-    return "poor" if row["verdict"].startswith("unfit") else "weak"
+    return "poor" if row["verdict"].startswith(Verdict.INVALID) else "weak"

@@ -85,9 +85,13 @@ def figures_of(part: str) -> pa.Schema:
     """Columns of figures of quality; `part` names the column that says which part of a benchmark one is of."""
     return columns(
         f"benchmark {part}: str; model: str?; figure: str; value low high p: float?; n: int; unit: str",
-        "reason: str?; control difference_low difference_high bound p_adjusted: float?; verdict why: str?",
+        "reason: str?; control difference_low difference_high: float?; verdict why: str?",
+        "placebo specific specific_low specific_high smallest detectable p_effect p_denial: float?; levels: str?",
     )
 
+
+NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
+"""Of a figure, by their column."""
 
 UNITS = columns("part model figure statistic unit rows: str; value: float; beside: float?")
 """What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,

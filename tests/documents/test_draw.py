@@ -49,7 +49,7 @@ def test_panels_share_their_axes() -> None:
         rows.assign(model=model, centred=np.array([-1.0, 1.0, 0.0]) * size, low=0.0, high=0.0)
         for model, size in (("large", 2.0), ("small", 0.1))
     )
-    figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3, "verdict": "beyond control"}
+    figure = {"value": 0.8, "low": 0.5, "high": 0.9, "n": 3, "control": 0.3}
     chart = draw()["validity"](table, {name: {"r": figure} for name in ("large", "small")}).to_dict()
     points = [layer["encoding"] for panel in chart["hconcat"] for layer in panel["layer"]]
     assert {str(one["y"]["scale"]["domain"]) for one in points} == {"[-2.24, 2.24]"}

@@ -51,7 +51,7 @@ def test_every_model_of_ours_is_declared(cells) -> None:
 def built(tmp_path: Path) -> Path:
     """Two of the paper's models and one of ours were asked, and one about a domain."""
     records = {
-        "small-1": {"value": 0.5, "low": 0.25, "high": 0.75, "n": 43, "control": 0.1, "verdict": "beyond control"},
+        "small-1": {"value": 0.5, "low": 0.25, "high": 0.75, "n": 43, "control": 0.1, "verdict": "effect"},
         "small-2": {"value": None, "n": 0, "reason": "all equal"},
         "own": {"value": 0.2, "n": 9, "reason": "over one task alone"},
     }
@@ -95,7 +95,7 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
     assert lines == [
         "| | model | paper | ours | control | verdict |",
         "| --- | --- | --- | --- | --- | --- |",
-        "| r | Small 1 (`small-1`) | 0.80 | 0.500 [0.250, 0.750], n = 43 | 0.10 | beyond control |",
+        "| r | Small 1 (`small-1`) | 0.80 | 0.500 [0.250, 0.750], n = 43 | 0.10 | effect |",
         "| | Small 2 (`small-2`) | 0.81 | none (all equal) | | |",
         "| | Large (`large`) | 0.9 | not run | | |",
         "| | all | mostly 0.8 | | | |",

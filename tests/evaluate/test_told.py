@@ -10,7 +10,7 @@ HEADINGS = [
     Heading(figure="alpha", heading="alpha", meaning="Cronbach's alpha", role="fitness"),
 ]
 SPREAD = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 20, "unit": "attributes", "control": 0.125}
-JUDGED = {**SPREAD, "verdict": "beyond control", "why": "It is so."}
+JUDGED = {**SPREAD, "verdict": "effect", "why": "It is so."}
 ALPHA = {"value": 0.9, "low": 0.8, "high": 0.95, "n": 20, "unit": "attributes", "control": 0.7}
 
 
@@ -25,7 +25,7 @@ def test_amounts_controls_verdicts_and_fitness() -> None:
     assert lines == [
         "probes-made-up 1.0.0 (Made up) on one",
         "  seed",
-        "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: beyond control",
+        "    spread  0.50 [0.25, 0.75], n = 20 attributes, control 0.12: effect",
         "            It is so.",
         "    the instrument here: alpha 0.90 [0.80, 0.95] (control 0.70)",
         "  spread: how far attributes differ",
@@ -63,9 +63,9 @@ def test_a_model_that_is_asked_in_two_ways_has_two_names() -> None:
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
-    nothing = {"verdict": "instrument unfit", "why": "276 of 276 requests were not answered."}
+    nothing = {"verdict": "invalid on this model", "why": "276 of 276 requests were not answered."}
     lines = told({"spread": {**SPREAD, **nothing}, "offset": {**SPREAD, **nothing}, "alpha": ALPHA})
-    assert lines[1] == "  one: instrument unfit: 276 of 276 requests were not answered."
+    assert lines[1] == "  one: invalid on this model: 276 of 276 requests were not answered."
     assert lines[2] == "  seed"
     assert sum("276" in line for line in lines) == 1
-    assert not any("instrument unfit" in line for line in told({"spread": JUDGED, "alpha": ALPHA}))
+    assert not any("invalid on this model" in line for line in told({"spread": JUDGED, "alpha": ALPHA}))

@@ -6,15 +6,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evenruler.instruments.card import RECOMMENDATIONS, Validity
-from evenruler.instruments.validity import (
+from evenruler.instruments.card import (
+    RECOMMENDATIONS,
+    Validity,
     amounts,
     by_model,
     by_source,
     judged,
     span,
 )
-from evenruler.instruments.validity import tested as units_of
+from evenruler.instruments.card import tested as units_of
 
 
 def amount(verdict: str, n: int, unit: str = "items", low: float | None = 0.0) -> dict[str, Any]:
@@ -24,10 +25,10 @@ def amount(verdict: str, n: int, unit: str = "items", low: float | None = 0.0) -
 EVIDENCE = {
     "one": {
         "any-model": {"similarity": {"value": 0.625, "n": 3, "unit": "items"}},
-        "tiny": {"r": amount("beyond control", 43), "alpha": {"value": 0.9}, "items": {"a": {"mean": 1.0}}},
-        "small": {"r": amount("too little to tell", 40), "alpha": {"value": None, "reason": "no"}},
+        "tiny": {"r": amount("effect", 43), "alpha": {"value": 0.9}, "items": {"a": {"mean": 1.0}}},
+        "small": {"r": amount("inconclusive", 40), "alpha": {"value": None, "reason": "no"}},
     },
-    "two": {"tiny": {"r": amount("instrument unfit", 1, "fits", None), "alpha": {"value": 0.7499}}},
+    "two": {"tiny": {"r": amount("invalid on this model", 1, "fits", None), "alpha": {"value": 0.7499}}},
 }
 
 
@@ -49,16 +50,16 @@ def test_amounts_are_what_has_a_verdict() -> None:
     assert [(model, name) for model, name, _ in amounts(EVIDENCE)] == [("tiny", "r"), ("small", "r"), ("tiny", "r")]
 
 
-def test_beyond_control_is_counted_by_model() -> None:
-    assert judged(EVIDENCE) == "Amounts beyond their control, by model: tiny 1 of 2, small 0 of 1."
-    assert judged({}).startswith("No amount has a verdict")
+def test_effects_are_counted_by_model() -> None:
+    assert judged(EVIDENCE) == "Headlines that show an effect beyond placebos, by model: tiny 1 of 2, small 0 of 1."
+    assert judged({}).startswith("No headline has a verdict")
 
 
 def test_units_intervals_and_verdicts_are_counted() -> None:
     assert units_of(EVIDENCE) == (
-        "2 of 3 amounts have a 95% interval; they rest on fits (1), items (40 to 43). p against the control is "
-        "adjusted within each model (Holm). Verdicts: 1 beyond control, 1 too little to tell, 1 instrument unfit. "
-        "`evenruler compare` tests how models differ."
+        "2 of 3 headlines have a 95% interval over all that could have been others; they rest on fits (1), items "
+        "(40 to 43). p is adjusted within each model (Holm), apart for effects and denials. Verdicts: 1 effect, 1 "
+        "inconclusive, 1 invalid on this model. `evenruler compare` tests how models differ."
     )
     assert units_of({}).startswith("Not done: no amount has a verdict.")
 

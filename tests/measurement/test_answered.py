@@ -53,7 +53,7 @@ class TestUnvaried:
 
 
 def test_it_is_said_of_a_model_where_every_verdict_says_it() -> None:
-    bad, worse = ({"verdict": "instrument unfit", "why": why} for why in ("It fails.", "It is deaf."))
-    assert unmeasured([{"value": 1}, bad, worse, bad]) == "instrument unfit: It fails. It is deaf."
+    bad, worse = ({"verdict": "invalid on this model", "why": why} for why in ("It fails.", "It is deaf."))
+    assert unmeasured([{"value": 1}, bad, worse, bad]) == "invalid on this model: It fails. It is deaf."
     assert unmeasured([bad, {"verdict": "too little to tell", "why": "few"}]) is None
     assert unmeasured([{"value": 1}, {"verdict": None}, {"verdict": np.nan}]) is None

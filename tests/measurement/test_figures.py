@@ -7,27 +7,34 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Figure, Resampling, as_metrics, bootstrap, cronbach_alpha, pearson
+from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics, bootstrap, cronbach_alpha, pearson
 from evenruler.measurement.figures import bootstrapped, correlated, jackknifed, records
 from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, POSITIVE, jackknife
 
-CONFIRMED = Figure(
-    "r",
+CONFIRMED = Confirmed(
+    "gain",
     0.12345,
     43,
     "attributes",
     -0.5001,
     0.70049,
     0.000123456,
-    control=0.04567,
-    difference_low=-0.01249,
-    difference_high=0.33333,
-    bound=0.2,
-    p_adjusted=0.000370368,
-    verdict="beyond control",
-    why="If nothing were there, it would be as large with a probability of 0.00037 (adjusted).",
+    placebo=0.04567,
+    specific=0.07778,
+    specific_low=-0.01249,
+    specific_high=0.33333,
+    smallest=0.2,
+    detectable=0.25,
+    p_effect=0.000370368,
+    p_denial=0.5,
+    levels="43 attributes, 8 templates",
+    verdict="effect",
+    why="Beyond placebos it is [-0.012, 0.33].",
 )
-PLAIN_NUMBERS = ("value", "low", "high", "control", "difference_low", "difference_high", "bound", "p", "p_adjusted")
+PLAIN_NUMBERS = (
+    *("value", "low", "high", "p", "placebo", "specific", "specific_low", "specific_high", "smallest", "detectable"),
+    *("p_effect", "p_denial"),
+)
 
 
 class TestJackknifed:
@@ -109,20 +116,24 @@ class TestRecords:
     def test_what_is_confirmed(self):
         (record,) = records(pd.DataFrame([asdict(CONFIRMED)]))
         assert record == {
-            "figure": "r",
+            "figure": "gain",
             "value": 0.12345,
             "low": -0.5001,
             "high": 0.70049,
-            "control": 0.04567,
-            "difference_low": -0.01249,
-            "difference_high": 0.33333,
-            "bound": 0.2,
             "p": 0.000123456,
-            "p_adjusted": 0.000370368,
+            "placebo": 0.04567,
+            "specific": 0.07778,
+            "specific_low": -0.01249,
+            "specific_high": 0.33333,
+            "smallest": 0.2,
+            "detectable": 0.25,
+            "p_effect": 0.000370368,
+            "p_denial": 0.5,
             "n": 43,
             "unit": "attributes",
-            "verdict": "beyond control",
-            "why": "If nothing were there, it would be as large with a probability of 0.00037 (adjusted).",
+            "levels": "43 attributes, 8 templates",
+            "verdict": "effect",
+            "why": "Beyond placebos it is [-0.012, 0.33].",
         }
         assert {type(record[key]) for key in PLAIN_NUMBERS} == {float}
         assert type(record["n"]) is int
@@ -132,32 +143,32 @@ class TestRecords:
         assert record == {"figure": "alpha", "value": 0.9996, "n": 50, "unit": "attributes"}
 
     def test_no_value_stays_with_its_reason_and_its_verdict(self):
-        lacking = replace(CONFIRMED, value=None, low=None, high=None, p=None, p_adjusted=None, reason="too few")
+        lacking = replace(CONFIRMED, value=None, low=None, high=None, p=None, p_effect=None, reason="too few")
         (record,) = records(pd.DataFrame([asdict(lacking)]))
         assert record["value"] is None
         assert record["reason"] == "too few"
-        assert record["verdict"] == "beyond control"
-        assert record["control"] == 0.04567
-        assert not {"low", "high", "p", "p_adjusted"} & set(record)
+        assert record["verdict"] == "effect"
+        assert record["placebo"] == 0.04567
+        assert not {"low", "high", "p", "p_effect"} & set(record)
 
     def test_what_one_lacks_and_another_has(self):
         """In a frame, what is missing beside numbers is NaN."""
         figures = pd.DataFrame([asdict(figure) for figure in (CONFIRMED, Figure("alpha", math.nan, 2, "attributes"))])
         first, second = records(figures)
-        assert first["control"] == 0.04567
+        assert first["placebo"] == 0.04567
         assert second == {"figure": "alpha", "value": None, "n": 2, "unit": "attributes"}
 
     def test_zero_is_a_number(self):
-        (record,) = records(pd.DataFrame([asdict(replace(CONFIRMED, control=0.0, difference_low=0.0, p=0.0))]))
-        assert (record["control"], record["difference_low"], record["p"]) == (0, 0, 0)
+        (record,) = records(pd.DataFrame([asdict(replace(CONFIRMED, placebo=0.0, specific_low=0.0, p=0.0))]))
+        assert (record["placebo"], record["specific_low"], record["p"]) == (0, 0, 0)
 
 
 def test_a_figure_keeps_its_verdict_among_metrics():
     figures = [CONFIRMED, Figure("alpha", 0.9, 50, "attributes")]
     rows = pd.DataFrame([{"benchmark": "jobs", "part": "hand", "model": "m", **asdict(one)} for one in figures])
     found = as_metrics(rows, "part")["jobs"]["hand"]["m"]
-    assert found["r"] == {key: value for key, value in records(rows)[0].items() if key != "figure"}
-    assert found["r"]["verdict"] == "beyond control"
+    assert found["gain"] == {key: value for key, value in records(rows)[0].items() if key != "figure"}
+    assert found["gain"]["verdict"] == "effect"
     assert found["alpha"] == {"value": 0.9, "n": 50, "unit": "attributes"}
 
 

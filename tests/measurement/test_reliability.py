@@ -1,13 +1,10 @@
 import math
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import least_squares
-from statsmodels.multivariate.factor import Factor
 
 from evenruler.measurement import (
     cronbach_alpha,
@@ -15,12 +12,9 @@ from evenruler.measurement import (
     first_component_share,
     item_statistics,
     mean_inter_item_correlation,
-    omega_total,
-    parallel_analysis,
-    spearman,
     spearman_brown,
 )
-from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
+from evenruler.measurement.reliability import icc_agreement
 from tests.later import Later
 
 pingouin = Later("pingouin")
@@ -51,7 +45,7 @@ matrices = st.builds(
 )
 
 
-@pytest.mark.parametrize("statistic", [cronbach_alpha, omega_total, mean_inter_item_correlation, item_statistics])
+@pytest.mark.parametrize("statistic", [cronbach_alpha, mean_inter_item_correlation, item_statistics])
 @pytest.mark.parametrize(("x", "message"), UNFIT)
 def test_refuses_what_is_no_matrix_of_figures(statistic, x, message):
     with pytest.raises(ValueError, match=message):
@@ -156,80 +150,6 @@ def one_factor(loadings, uniquenesses):
     return np.outer(loadings, loadings) + np.diag(uniquenesses)
 
 
-class TestOmegaTotal:
-    def test_is_alpha_where_loadings_are_equal(self, sample_with):
-        # Loadings 1, uniquenesses 1 + 2 + 3 + 4 = 10: 4^2 / (4^2 + 10) = 16/26, and alpha is
-        # 4/3 * (1 - (2 + 3 + 4 + 5) / 26) = 4/3 * 12/26 = 16/26.
-        x = sample_with(one_factor(np.ones(4), [1, 2, 3, 4]))
-        assert cronbach_alpha(x) == pytest.approx(16 / 26, abs=1e-9)
-        assert omega_total(x) == pytest.approx(16 / 26, abs=1e-6)
-
-    def test_unequal_loadings_by_hand(self, sample_with):
-        # Loadings 2 + 1 + .5 + 1.5 = 5, uniquenesses 1 + .5 + 2 + 1 = 4.5: 25 / 29.5. Alpha is a lower bound.
-        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
-        assert omega_total(x) == pytest.approx(25 / 29.5, abs=1e-6)
-        assert cronbach_alpha(x) < omega_total(x) - 0.01
-
-    def test_an_item_keyed_the_wrong_way_counts_against(self, sample_with):
-        # Loadings 2 + 1 - 1 + 1 = 3, uniquenesses 4: 9 / 13.
-        x = sample_with(one_factor([2, 1, -1, 1], [1, 1, 1, 1]))
-        assert omega_total(x) == pytest.approx(9 / 13, abs=1e-6)
-
-    def test_a_large_sample_finds_the_population(self):
-        # Loadings 3.5 in all; uniquenesses 1 - loading^2: .19 + .36 + .51 + .64 + .75 = 2.45 (times one).
-        loadings = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-        rng = np.random.default_rng(0)
-        noise = rng.normal(size=(20_000, 5)) * np.sqrt(1 - loadings**2)
-        x = rng.normal(size=(20_000, 1)) * loadings + noise
-        assert omega_total(x) == pytest.approx(3.5**2 / (3.5**2 + 2.45), abs=0.01)
-
-        maximum_likelihood = Factor(x, 1, method="ml").fit(rng=0)
-        deviations = x.std(axis=0, ddof=1)
-        common = (deviations @ maximum_likelihood.loadings[:, 0]) ** 2
-        unique = deviations**2 @ maximum_likelihood.uniqueness
-        assert omega_total(x) == pytest.approx(common / (common + unique), abs=1e-3)
-
-    def test_nothing_in_common_is_zero_and_everything_is_one(self, sample_with):
-        assert omega_total(sample_with(np.eye(4))) == pytest.approx(0, abs=1e-6)
-        assert omega_total([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) == pytest.approx(0, abs=1e-6)
-        assert omega_total(np.repeat(np.arange(6.0)[:, None], 4, axis=1)) == pytest.approx(1, abs=1e-6)
-
-    @settings(max_examples=15, deadline=None)
-    @given(seed=st.integers(0, 1000), scale=st.floats(0.1, 10))
-    def test_order_shift_and_common_scale_do_not_matter(self, seed, scale):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=(200, 5)) + 1.5 * rng.normal(size=(200, 1))
-        moved = scale * x[:, rng.permutation(5)] + rng.normal(size=5)
-        assert omega_total(moved) == pytest.approx(omega_total(x), abs=1e-5)
-
-    def test_nan_for_a_heywood_case(self, sample_with):
-        # Three correlations fix three loadings: the first is sqrt(.9 * .9 / .5) = 1.27, which no item has.
-        x = sample_with(np.array([[1, 0.9, 0.9], [0.9, 1, 0.5], [0.9, 0.5, 1]]))
-        assert math.isnan(omega_total(x))
-
-    def test_nan_where_no_factor_fits(self, sample_with):
-        # The product of the three correlations is that of the three squared loadings: it cannot be negative.
-        x = sample_with(np.array([[1, -0.3, 0.3], [-0.3, 1, 0.3], [0.3, 0.3, 1]]))
-        assert math.isnan(omega_total(x))
-
-    def test_nan_where_the_fit_does_not_converge(self, sample_with, monkeypatch):
-        x = sample_with(one_factor([2, 1, 0.5, 1.5], [1, 0.5, 2, 1]))
-        monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=1))
-        assert math.isnan(omega_total(x))
-
-    @pytest.mark.parametrize(
-        "x",
-        [
-            SMALL[:, :2],
-            np.column_stack([SMALL, [0.1] * 4]),
-            np.column_stack([SMALL[:, :2], -SMALL[:, :2]]),
-        ],
-        ids=["two items", "a constant item", "a constant total"],
-    )
-    def test_nan_where_there_is_no_model(self, x):
-        assert math.isnan(omega_total(x))
-
-
 class TestMeanInterItemCorrelation:
     def test_by_hand(self):
         # Deviations (-3, -1, 1, 3)/2, (-1, -3, 3, 1)/2, (-1, -1, 1, 1): sums of products 12/4 = 3, 8/2 = 4
@@ -308,13 +228,6 @@ class TestItemStatistics:
         assert items.alpha_if_removed[2] > cronbach_alpha(SMALL * [1, 1, -1])
 
 
-def planted(factors: int, seed: int, observations: int = 200, items_each: int = 4) -> np.ndarray:
-    """Items that load .7 on one of some uncorrelated factors each."""
-    rng = np.random.default_rng(seed)
-    common = np.repeat(rng.normal(size=(observations, factors)), items_each, axis=1)
-    return 0.7 * common + np.sqrt(1 - 0.49) * rng.normal(size=common.shape)
-
-
 class TestFirstComponentShare:
     def test_equal_correlations(self, sample_with):
         # The first eigenvalue of k items with correlation r is 1 + (k - 1) r: (1 + 3 * .4) / 4 = .55. Scales
@@ -350,95 +263,21 @@ class TestFirstComponentShare:
             first_component_share(x)
 
 
-class TestParallelAnalysis:
-    @pytest.mark.parametrize("factors", [1, 2, 3])
-    @pytest.mark.parametrize("seed", [0, 1, 2])
-    def test_finds_the_planted_factors(self, factors, seed):
-        x = planted(factors, seed)
-        assert parallel_analysis(x, seed=seed, resamples=200) == factors
-        assert parallel_analysis(x * np.arange(1, x.shape[1] + 1) + 5, seed=seed, resamples=200) == factors
-
-    def test_noise_has_a_factor_as_seldom_as_the_quantile_says(self):
-        rng = np.random.default_rng(0)
-        found = [parallel_analysis(rng.normal(size=(30, 4)), seed=i, resamples=100) > 0 for i in range(200)]
-        strict = [
-            parallel_analysis(rng.normal(size=(30, 4)), seed=i, resamples=100, quantile=0.5) > 0 for i in range(200)
-        ]
-        # Expected .05 and .5; standard errors over 200 are .015 and .035.
-        assert 0.01 <= np.mean(found) <= 0.11
-        assert 0.39 <= np.mean(strict) <= 0.61
-
-    def test_counting_stops_at_the_first_that_is_not_above(self, sample_with):
-        # Correlations of -.5 have eigenvalues 3/2, 3/2, 0. In noise of 12 x 3 the first is above 3/2 more
-        # often than one time in twenty, the second hardly ever: the second counts only if the first does.
-        x = sample_with(1.5 * np.eye(3) - 0.5, observations=12)
-        noise = [
-            np.linalg.eigvalsh(np.corrcoef(np.random.default_rng(i).normal(size=(12, 3)), rowvar=False))[::-1]
-            for i in range(300)
-        ]
-        first, second, _ = np.quantile(noise, 0.95, axis=0)
-        assert second < 1.45 < 1.55 < first
-        assert parallel_analysis(x, seed=0) == 0
-
-    def test_each_is_compared_with_those_of_its_own_place(self, sample_with):
-        # Pairs of items with correlations .9 and .4: eigenvalues 1.9 and 1.4. The second is above the second of noise,
-        # and below what one in twenty of all eigenvalues of noise exceeds.
-        correlations = np.eye(4)
-        correlations[[0, 1], [1, 0]] = 0.9
-        correlations[[2, 3], [3, 2]] = 0.4
-        noise = [
-            np.linalg.eigvalsh(np.corrcoef(np.random.default_rng(i).normal(size=(30, 4)), rowvar=False))[::-1]
-            for i in range(300)
-        ]
-        first, second = np.quantile(noise, 0.95, axis=0)[:2]
-        assert second < 1.35 < 1.45 < np.quantile(noise, 0.95)
-        assert first < 1.85
-        assert parallel_analysis(sample_with(correlations), seed=0) == 2
-
-    def test_one_data_set_of_noise_is_enough(self):
-        assert parallel_analysis(planted(1, 0), seed=0, resamples=1) == 1
-
-    def test_same_seed_same_count(self):
-        # An eigenvalue near its threshold: the count depends on the noise that was drawn.
-        rng = np.random.default_rng(0)
-        x = rng.normal(size=(30, 4)) + 0.4 * rng.normal(size=(30, 1))
-        counts = [parallel_analysis(x, seed=i, resamples=3) for i in range(20)]
-        assert counts == [parallel_analysis(x, seed=i, resamples=3) for i in range(20)]
-        assert set(counts) == {0, 1}
-
-    @pytest.mark.parametrize(
-        ("x", "options", "message"),
-        [
-            ([[1, 2], [3, 5]], {}, "at least 3 observations"),
-            ([[1], [3], [4]], {}, "at least 2 items"),
-            ([[1, 2], [3, 2], [4, 2]], {}, "constant"),
-            ([[1, 2], [3, np.nan], [4, 2]], {}, "finite"),
-            ([[1, 2], [3, 5], [4, 2]], {"resamples": 0}, "resamples"),
-            ([[1, 2], [3, 5], [4, 2]], {"quantile": 1.0}, "quantile"),
-            ([[1, 2], [3, 5], [4, 2]], {"quantile": 0.0}, "quantile"),
-        ],
-    )
-    def test_refuses(self, x, options, message):
-        with pytest.raises(ValueError, match=message):
-            parallel_analysis(x, seed=0, **options)
-
-
-JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
-"""Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
-
-
 def by_pingouin(x: np.ndarray) -> pd.DataFrame:
     long = pd.DataFrame(x).reset_index().melt(id_vars="index")
     found = pingouin.intraclass_corr(long, targets="index", raters="variable", ratings="value")
     return found.set_index("Type")
 
 
+JUDGES = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
+"""Six targets by four judges: table 2 of Shrout and Fleiss (1979)."""
+
+
 class TestIntraclass:
     def test_of_the_paper(self) -> None:
-        # Table 4: ICC(2,1) .29, ICC(3,4) .91; its interval of ICC(2,1) is .02 to .76.
+        # Table 4: ICC(2,1) .29; its interval of ICC(2,1) is .02 to .76.
         found = icc_agreement(JUDGES)
         assert (round(found.value, 2), round(found.low, 2), round(found.high, 2)) == (0.29, 0.02, 0.76)
-        assert round(icc_of_mean(JUDGES).value, 2) == 0.91
 
     @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # pingouin's own
     @pytest.mark.parametrize("shape", [(7, 3), (13, 3), (9, 2)])
@@ -446,46 +285,33 @@ class TestIntraclass:
         rng = np.random.default_rng(shape[0])
         x = rng.normal(size=(shape[0], 1)) + rng.normal(size=(1, shape[1])) / 2 + rng.normal(size=shape)
         expected = by_pingouin(x)
-        for found, name in ((icc_agreement(x), "ICC(A,1)"), (icc_of_mean(x), "ICC(C,k)")):
-            assert found.value == pytest.approx(expected.loc[name, "ICC"], abs=1e-12)
-            assert [round(found.low, 2), round(found.high, 2)] == list(expected.loc[name, "CI95"])
+        found = icc_agreement(x)
+        assert found.value == pytest.approx(expected.loc["ICC(A,1)", "ICC"], abs=1e-12)
+        assert [round(found.low, 2), round(found.high, 2)] == list(expected.loc["ICC(A,1)", "CI95"])
 
-    def test_the_mean_is_cronbachs_alpha(self) -> None:
-        assert icc_of_mean(JUDGES).value == pytest.approx(cronbach_alpha(JUDGES), abs=1e-12)
-
-    def test_a_rater_that_is_higher_throughout_agrees_less_but_orders_alike(self) -> None:
+    def test_a_rater_that_is_higher_throughout_agrees_less(self) -> None:
         higher = JUDGES + np.array([5.0, 0.0, 0.0, 0.0])
         assert icc_agreement(higher).value < icc_agreement(JUDGES).value - 0.05
-        assert icc_of_mean(higher).value == pytest.approx(icc_of_mean(JUDGES).value, abs=1e-12)
 
     def test_raters_that_agree_wholly_have_no_interval(self) -> None:
         same = np.repeat(JUDGES[:, :1], 3, axis=1)
-        for found in (icc_agreement(same), icc_of_mean(same)):
-            assert found.value == pytest.approx(1, abs=1e-12)
-            assert math.isnan(found.low)
-            assert math.isnan(found.high)
+        found = icc_agreement(same)
+        assert found.value == pytest.approx(1, abs=1e-12)
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
 
     def test_nan_where_nothing_differs(self) -> None:
-        for found in (icc_agreement(np.ones((6, 3))), icc_of_mean(np.ones((6, 3)))):
-            assert all(map(math.isnan, (found.value, found.low, found.high)))
+        found = icc_agreement(np.ones((6, 3)))
+        assert all(map(math.isnan, (found.value, found.low, found.high)))
 
     @pytest.mark.parametrize("targets", [6, 7, 9, 13])
     def test_intervals_cover(self, targets) -> None:
         """Of 600 draws of three raters, 92 to 98 of 100 hold the true value, but for the error of simulation."""
         rng = np.random.default_rng(targets)
-        level, held = {"one": 0.5, "mean": 1 - 0.4 / (3 * 0.5 + 0.4)}, {"one": 0, "mean": 0}
+        held = 0
         for _ in range(600):
             noise = rng.normal(size=(targets, 3)) * math.sqrt(0.4)
             x = rng.normal(size=(targets, 1)) * math.sqrt(0.5) + rng.normal(size=(1, 3)) * math.sqrt(0.1) + noise
-            for name, found in (("one", icc_agreement(x)), ("mean", icc_of_mean(x))):
-                held[name] += found.low <= level[name] <= found.high
-        assert all(0.91 < n / 600 < 0.985 for n in held.values())
-
-
-class TestMeanSpearman:
-    def test_is_the_mean_over_pairs(self) -> None:
-        pairs = [spearman(JUDGES[:, i], JUDGES[:, j]).value for i in range(4) for j in range(i)]
-        assert mean_spearman(JUDGES) == pytest.approx(float(np.mean(pairs)), abs=1e-12)
-
-    def test_nan_where_a_rater_gives_all_the_same(self) -> None:
-        assert math.isnan(mean_spearman(np.column_stack([JUDGES[:, 0], np.ones(6)])))
+            found = icc_agreement(x)
+            held += found.low <= 0.5 <= found.high
+        assert 0.91 < held / 600 < 0.985

@@ -1,185 +1,139 @@
-"""Every verdict, in its order, and what decides between two that both seem to hold."""
+"""Verdicts on what was planted."""
 
-import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
-from statsmodels.stats.multitest import multipletests
 
-from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import ALPHA, Fitness, Verdict, holm, judge, marked
+from evenruler.measurement.facets import Estimate, Lists, Paired, paired
+from evenruler.measurement.figures import Confirmed, Figure
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, confirmatory, holm, judge, marked
 
-LEAST = 10
-SURE = Figure("spread", 1.0, 50, "attributes", p=0.001, control=0.2, difference_low=0.5, difference_high=1.1, bound=0.2)
-DESCRIBES = Figure("alpha", 0.9, 50, "attributes", 0.8, 0.95, p=1e-9, control=0.5)
-FIT = Fitness()
-AS_LARGE = "If nothing were there, it would be as large with a probability of 0.001 (adjusted)."
+EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
+"""Of twelve placebo lists that hardly differ."""
 
 
-def judged(figure: Figure, fitness: Fitness = FIT) -> tuple[str | None, str | None]:
-    """The verdict of one figure alone, whose adjusted p is its p."""
-    (found,) = judge([(figure, fitness)], LEAST)
-    return found.verdict, found.why
+def with_lists(effect: float, error: float, values: tuple[float, ...] = EVEN, p_null: float = 0.001) -> Confirmatory:
+    estimate, lists = Estimate(effect, error**2, 30), Lists(values, 0.0, 3)
+    return confirmatory("gain", "attributes", {"attributes": 43}, estimate, p_null, lists, smallest=0.69)
 
 
-def test_what_may_be_said():
-    assert list(Verdict) == ["instrument unfit", "too little to tell", "not beyond control", "beyond control"]
+def beside_placebos(real: float, placebo: float, seed: int = 1, p_null: float | None = None) -> Confirmatory:
+    """Forty stimuli, three wordings, twelve placebos, points; shifts scatter little."""
+    rng = np.random.default_rng(seed)
+    noise = [rng.normal(0, 4, size=(40, count)) for count in (3, 12)]
+    effect, beside = paired(real + noise[0], placebo + noise[1])
+    p = effect.p() if p_null is None else p_null
+    levels = {"stimuli": 40, "wordings": 3}
+    return confirmatory("shift", "stimuli", levels, effect, p, beside, smallest=10)
 
 
-def test_each_has_its_light():
-    assert [verdict.mark for verdict in Verdict] == ["poor", "weak", "told", "good"]
+def judged(figure: Confirmatory, fitness: Fitness = Fitness()) -> Confirmed:  # noqa: B008
+    found = judge([(figure, fitness)])[0]
+    assert isinstance(found, Confirmed)
+    return found
 
 
-def test_units_may_each_have_a_least_of_their_own():
-    models = replace(SURE, n=9, unit="models")
-    found = judge([(replace(SURE, n=9), FIT), (models, FIT)], {"attributes": 10, "models": 9})
-    assert [figure.verdict for figure in found] == [Verdict.LITTLE, Verdict.BEYOND]
+def verdict(figure: Confirmatory, fitness: Fitness = Fitness()) -> str | None:  # noqa: B008
+    return judged(figure, fitness).verdict
 
 
-def test_a_descriptive_figure_is_marked_where_the_instrument_is_unfit_and_else_left_alone():
-    assert marked(DESCRIBES, FIT) is DESCRIBES
-    assert marked(DESCRIBES, Fitness(unfit="alpha is 0.1")) == replace(
-        DESCRIBES,
-        verdict="instrument unfit",
-        why="On this model the instrument fails a bar of its own: alpha is 0.1.",
-    )
+def test_an_effect_that_placebos_lack() -> None:
+    found = judged(with_lists(1.1, 0.21))
+    assert found.verdict == Verdict.EFFECT
+    assert "surely above" not in str(found.why)
+    assert "surely above 0.69" in str(judged(with_lists(2.5, 0.2)).why)
+    assert "surely above 0.69" in str(judged(with_lists(-2.5, 0.2)).why)
 
 
-@pytest.mark.parametrize(
-    ("changed", "verdict", "why"),
-    [
-        ({}, Verdict.BEYOND, AS_LARGE),
-        ({"n": LEAST}, Verdict.BEYOND, AS_LARGE),
-        ({"n": LEAST - 1}, Verdict.LITTLE, "It rests on 9 attributes, of at least 10."),
-        ({"value": None}, Verdict.LITTLE, "There is no figure to compare."),
-        ({"control": None}, Verdict.LITTLE, "There is no control to compare."),
-        ({"value": None, "control": None}, Verdict.LITTLE, "There is no figure to compare."),
-        # Within the bound, however small p is.
-        (
-            {"difference_low": -0.05, "difference_high": 0.19},
-            Verdict.WITHIN,
-            "The difference to the control [-0.05, 0.19] is surely smaller than 0.2.",
-        ),
-        # At the bound it is not within, above or below.
-        ({"difference_low": 0.01, "difference_high": 0.2}, Verdict.BEYOND, AS_LARGE),
-        ({"difference_low": -0.2, "difference_high": 0.1}, Verdict.BEYOND, AS_LARGE),
-        # Without an interval nothing is within, and p still speaks; so where one end is missing.
-        ({"difference_low": None, "difference_high": None}, Verdict.BEYOND, AS_LARGE),
-        ({"difference_low": 0.1, "difference_high": None}, Verdict.BEYOND, AS_LARGE),
-        (
-            {"p": ALPHA},
-            Verdict.LITTLE,
-            "A difference to the control [0.5, 1.1] is neither shown nor excluded: p is 0.05 (adjusted).",
-        ),
-        (
-            {"p": None, "difference_low": None},
-            Verdict.LITTLE,
-            "A difference to the control is neither shown nor excluded: no p could be computed.",
-        ),
-        # A control that is as large, or larger: never beyond it.
-        (
-            {"value": 0.2, "difference_low": -0.5, "difference_high": 0.3},
-            Verdict.LITTLE,
-            "The control is as large, but the difference [-0.5, 0.3] may be more than 0.2.",
-        ),
-        (
-            {"value": 0.1, "difference_low": None, "difference_high": None},
-            Verdict.LITTLE,
-            "The control is as large, but the difference may be more than 0.2.",
-        ),
-        (
-            {"value": 0.1, "difference_low": -0.19, "difference_high": 0.19},
-            Verdict.WITHIN,
-            "The difference to the control [-0.19, 0.19] is surely smaller than 0.2.",
-        ),
-    ],
-)
-def test_each_in_its_order(changed, verdict, why):
-    assert judged(replace(SURE, **changed)) == (verdict, why)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_placebos_do_as_well_is_not_specific(sign: int) -> None:
+    large = tuple(10 * value for value in EVEN)
+    assert verdict(with_lists(sign * 1.0, 0.1, large)) == Verdict.NOT_SPECIFIC
+    assert verdict(beside_placebos(sign * 20, sign * 19)) == Verdict.NOT_SPECIFIC
+    assert verdict(beside_placebos(sign * 20, 0)) == Verdict.EFFECT
 
 
-@pytest.mark.parametrize(("value", "verdict"), [(-1.0, Verdict.BEYOND), (-0.2, Verdict.LITTLE), (-0.1, Verdict.LITTLE)])
-def test_of_a_negative_value_the_size_counts(value, verdict):
-    assert judged(replace(SURE, value=value, control=0.2))[0] == verdict
+def test_half_of_it_is_the_border() -> None:
+    assert verdict(beside_placebos(40, 24)) == Verdict.NOT_SPECIFIC
+    assert verdict(beside_placebos(40, 16)) == Verdict.EFFECT
 
 
-class TestFitness:
-    UNFIT, DOUBTED = Fitness(unfit="an item is reversed"), Fitness(doubt="alpha is between 0.5 and 0.7")
-    WITHIN = replace(SURE, difference_low=-0.1, difference_high=0.1)
-
-    @pytest.mark.parametrize("figure", [SURE, WITHIN, replace(SURE, n=2), replace(SURE, value=None)])
-    def test_a_bar_of_its_own_comes_first(self, figure):
-        why = "On this model the instrument fails a bar of its own: an item is reversed."
-        assert judged(figure, self.UNFIT) == (Verdict.UNFIT, why)
-        assert judged(figure, replace(self.UNFIT, doubt="so is another")) == (Verdict.UNFIT, why)
-
-    @pytest.mark.parametrize("figure", [SURE, WITHIN, replace(SURE, value=None)])
-    def test_a_doubt_comes_before_what_is_found(self, figure):
-        why = "It cannot be told on this model: alpha is between 0.5 and 0.7."
-        assert judged(figure, self.DOUBTED) == (Verdict.LITTLE, why)
-
-    def test_too_few_units_come_before_a_doubt(self):
-        assert judged(replace(SURE, n=9), self.DOUBTED)[1] == "It rests on 9 attributes, of at least 10."
-
-    def test_each_figure_has_its_own(self):
-        found = judge([(SURE, self.UNFIT), (SURE, FIT)], LEAST)
-        assert [figure.verdict for figure in found] == [Verdict.UNFIT, Verdict.BEYOND]
+def test_a_small_effect_is_denied_however_sure_it_is() -> None:
+    small = beside_placebos(4, 0)
+    assert small.p is not None
+    assert small.p.effect < 1e-3
+    assert verdict(small) == Verdict.NO_EFFECT
 
 
-@pytest.mark.parametrize("bound", [0.0, -1.0, math.nan])
-@pytest.mark.parametrize("fitness", [FIT, Fitness(unfit="an item is reversed")])
-def test_a_bound_is_positive(bound, fitness):
-    with pytest.raises(ValueError, match=f"the bound of spread is {bound}, expected a positive number"):
-        judged(replace(SURE, bound=bound), fitness)
+def test_what_placebos_turn_against_is_no_effect_of_the_construct() -> None:
+    """The cue does little, placebos do much the other way: the difference alone would be a finding."""
+    with_it, against = (beside_placebos(shift, -30, p_null=0.01).p for shift in (2, -2))
+    assert with_it is not None
+    assert against is not None
+    assert with_it.effect < 0.05
+    assert against.effect == 1
 
 
-class TestHolm:
-    @staticmethod
-    def adjusted(*p: float | None) -> list[float | None]:
-        found = judge([(replace(SURE, p=own), FIT) for own in p], LEAST)
-        assert [figure.p for figure in found] == list(p)  # as it was
-        return [figure.p_adjusted for figure in found]
+def test_a_wide_interval_is_inconclusive_and_says_what_would_be_found() -> None:
+    figure = with_lists(0.5, 0.6, p_null=0.4)
+    found = judged(figure)
+    assert found.verdict == Verdict.INCONCLUSIVE
+    assert found.detectable == pytest.approx(Lists(EVEN, 0.0, 3).specific(Estimate(0.5, 0.36, 30)).detectable())
+    assert f"{found.detectable:.2g} would be found in 80 of 100" in str(found.why)
 
-    def test_by_hand(self):
-        # Sorted .01, .02, .04: times 3, 2, 1, never less than the one before.
-        assert self.adjusted(0.04, 0.01, 0.02) == pytest.approx([0.04, 0.03, 0.04])
 
-    def test_by_the_library(self):
-        drawn = [0.3, 0.001, 0.04, 0.04, 0.9]
-        assert self.adjusted(*drawn) == pytest.approx(multipletests(drawn, method="holm")[1])
+def test_bars_come_before_figures() -> None:
+    """A refusing model has no effect at all, and none is said."""
+    nothing = with_lists(0.0, 0.01, p_null=1.0)
+    assert verdict(nothing) == Verdict.NO_EFFECT
+    assert verdict(nothing, Fitness(unfit="276 of 276 requests were refused")) == Verdict.INVALID
+    assert verdict(nothing, Fitness(doubt="alpha is between .2 and .9")) == Verdict.INCONCLUSIVE
 
-    def test_it_is_at_most_one(self):
-        assert holm([0.6, 0.7]) == [1, 1]
 
-    def test_what_has_no_p_takes_no_part(self):
-        assert self.adjusted(None, 0.02, None, 0.04) == [None, pytest.approx(0.04), None, pytest.approx(0.04)]
-        assert self.adjusted(None) == [None]
+def test_a_design_that_lacks_something_never_says_more() -> None:
+    levels = {"stimuli": 40}
+    alone = confirmatory("shift", "stimuli", levels, Estimate(50, 1, 30), 0.001, None, smallest=10)
+    assert (verdict(alone), judged(alone).why) == (Verdict.INCONCLUSIVE, "The design has no placebo.")
+    found = judged(replace(beside_placebos(20, 0), lacking="one wording"))
+    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "The design has one wording.")
 
-    def test_the_adjusted_p_decides(self):
-        found = judge([(replace(SURE, p=p), FIT) for p in (0.03, 0.04)], LEAST)
-        assert [figure.verdict for figure in found] == [Verdict.LITTLE, Verdict.LITTLE]
-        assert judged(replace(SURE, p=0.03))[0] == Verdict.BEYOND
 
-    def test_over_all_confirmatory_figures_whatever_they_are_worth(self):
-        """One of an unfit set counts among them, so that a verdict does not hang on which other sets are fit."""
-        family = [(replace(SURE, p=0.03), Fitness(unfit="reversed")), (replace(SURE, p=0.03), FIT)]
-        assert [figure.p_adjusted for figure in judge(family, LEAST)] == pytest.approx([0.06, 0.06])
+def test_p_are_corrected_within_effects_and_within_denials() -> None:
+    """One effect of p .02 among five figures is none; a sixth model is no part of it."""
+    of_weak = Estimate(20, 64, 1e6)
+    beside = Paired(0, of_weak, Estimate(10, 64, 1e6))
+    weak = confirmatory("shift", "stimuli", {"stimuli": 40}, of_weak, 0.001, beside, smallest=1)
+    others = [beside_placebos(0, 0, seed) for seed in range(4)]
+    assert verdict(weak) == Verdict.EFFECT
+    among = judge([(figure, Fitness()) for figure in (weak, *others)])
+    assert isinstance(among[0], Confirmed)
+    assert among[0].verdict == Verdict.INCONCLUSIVE
+    assert among[0].p_effect == pytest.approx(5 * of_weak.p())
+    assert {one.verdict for one in among[1:]} == {Verdict.NO_EFFECT}
 
-    def test_descriptive_figures_take_no_part_and_stay_as_they_are(self):
-        found = judge([(DESCRIBES, FIT), (replace(SURE, p=0.03), FIT), (DESCRIBES, Fitness(unfit="all"))], LEAST)
-        assert found[0] == DESCRIBES
-        assert found[2] == DESCRIBES
-        assert found[1] == replace(
-            SURE,
-            p=0.03,
-            p_adjusted=0.03,
-            verdict="beyond control",
-            why="If nothing were there, it would be as large with a probability of 0.03 (adjusted).",
-        )
 
-    def test_of_nothing(self):
-        assert judge([], LEAST) == []
-        assert judge([(DESCRIBES, FIT)], LEAST) == [DESCRIBES]
+def test_a_headline_has_a_bound_a_null_and_a_placebo_or_says_why_not() -> None:
+    whole = with_lists(1, 1)
+    for lacking, message in (
+        ({"smallest": 0}, "expected a positive number"),
+        ({"p_null": None}, "has no null"),
+        ({"p": None}, "has no placebo"),
+        ({"unit": "words"}, "has no such facet"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            replace(whole, **lacking)
 
-    def test_the_verdict_is_a_plain_string(self):
-        assert type(judge([(SURE, FIT)], LEAST)[0].verdict) is str
+
+def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() -> None:
+    spread = Figure("spread", 0.5, 43, "attributes")
+    first, second = judge([(spread, Fitness()), (with_lists(1.1, 0.21), Fitness())])
+    assert first == spread
+    assert isinstance(second, Confirmed)
+    assert marked(spread, Fitness(doubt="few")) == spread
+    assert marked(spread, Fitness(unfit="all refused")).verdict == Verdict.INVALID
+
+
+def test_holm_multiplies_the_least_p_most() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []

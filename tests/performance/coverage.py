@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
-from evenruler.instruments.probes.diagnose.quality import RELIABILITY, alpha_at_common_length, mean_interval
+from evenruler.instruments.probes.diagnose.quality import (
+    RELIABILITY,
+    alpha_at_common_length,
+    correlation,
+    mean_interval,
+)
 from evenruler.measurement import Interval, pearson, spearman
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.regrouping import beyond_regroupings, halves
-from evenruler.measurement.resampling import PLAIN, SHARE, jackknife, within
-from evenruler.measurement.shifts import cue_minus_placebos, of_placebos
+from evenruler.measurement.resampling import CORRELATION, PLAIN, SHARE, jackknife, within
+from evenruler.measurement.shifts import of_placebos
 
 Floats = NDArray[np.float64]
 
@@ -40,16 +43,9 @@ LOADINGS, NOISE = (0.4, 0.9), (0.5, 1.0)
 WORDS = np.array([1] * 6 + [-1] * 6)
 """By target word, its group."""
 
-ALIKE = (halves(len(WORDS)) * WORDS).sum(axis=1) / len(WORDS)
-"""By regrouping, how far it is that of the groups, -1 to 1."""
-
 OF_BIAS = {"unit": 0.2, "template": 0.4, "both": 0.1}
 OF_WORDS = {"word": 0.5, "unit-word": 0.3, "template-word": 0.4, "rest": 0.3}
 """Standard deviations in scores of attributes x templates x words."""
-
-OF_EFFECTS = (0.05, 0.1)
-"""Standard deviations of APD over wordings, and over stimuli with a wording."""
-
 
 OF_STIMULI = 0.3
 """Share of the variance of what brings a reply that is of its stimulus."""
@@ -117,16 +113,11 @@ TRUE: dict[str, Callable[[int], float]] = {
     "alpha_at_8": at_eight,
     "inter_item_correlation": inter_item,
     "first_component_share": lambda k: float(np.linalg.eigvalsh(correlations(k))[-1] / k),
-    "spread": lambda k: math.sqrt(covariance(k).mean()),
 }
 """By figure, of a set of k templates and attributes without end."""
 
 
-def spread(x: Floats) -> float:
-    return float(OF_SPREAD.of(x.mean(axis=1)[None])[0])
-
-
-STATISTICS = {**RELIABILITY, "spread": (spread, OF_SPREAD.scale)}
+STATISTICS = RELIABILITY
 
 
 def one(interval: Any) -> list[tuple[Interval, float]]:
@@ -178,16 +169,12 @@ def of_criterion() -> Iterator[Kind]:
     for n in (43, 21):
         for r in (0.0, 0.8):
             at = f"{n} attributes, true r {r:g}"
-            for statistic in OF_CRITERION:
-                yield Kind(
-                    f"{statistic.figure} against a criterion, jackknife",
-                    at,
-                    # The slope is for ten units of the criterion, whose variance here is 1.
-                    lambda _, r=r, of=statistic: r * (10 if of.figure == "slope" else 1),
-                    lambda draw, n=n, r=r, of=statistic: one(
-                        jackknife(lambda x, y: float(of.of(x[None], y)[0]), *paired(draw, n, r), scale=of.scale)
-                    ),
-                )
+            yield Kind(
+                "r against a criterion, jackknife",
+                at,
+                lambda _, r=r: r,
+                lambda draw, n=n, r=r: one(jackknife(correlation, *paired(draw, n, r), scale=CORRELATION)),
+            )
             yield Kind(
                 "r against a criterion, Fisher's z",
                 at,
@@ -200,60 +187,6 @@ def of_criterion() -> Iterator[Kind]:
                 lambda of, r=r: rho(of, r),
                 lambda draw, n=n, r=r: one(spearman(*paired(draw, n, r))),
             )
-
-
-def of_regroupings() -> Iterator[Kind]:
-    """Scores of attributes x words: the groups differ by a number of each attribute's own, and words have noise."""
-    noise = 0.5
-    of_noise = 4 * noise**2 / len(WORDS)
-
-    def scores(draw: Normal, own: Floats, construct: float) -> Floats:
-        return construct * own[:, None] * WORDS / 2 + noise * draw(len(own), len(WORDS))
-
-    def true_spread(construct: float) -> float:
-        spreads = np.sqrt(construct**2 * ALIKE**2 + of_noise)
-        return float(spreads.max() - np.median(spreads))
-
-    ways = halves(len(WORDS))
-    as_it_is = int(np.abs(ALIKE).argmax())
-    slopes = Normal(3)(len(WORDS)) / 5  # of words on the criterion, each its own
-
-    def true_sizes(construct: float, r: float, apart: float) -> tuple[Floats, Floats]:
-        """By regrouping, of r and of the slope for ten units."""
-        common = r * construct * ALIKE + apart * (ways @ slopes) / (len(WORDS) / 2)
-        sd = np.sqrt(common**2 + (1 - r**2) * construct**2 * ALIKE**2 + of_noise)
-        return np.abs(common / sd), 10 * np.abs(common)
-
-    def true_of(which: int, case: tuple[float, float, float]) -> float:
-        sizes = true_sizes(*case)[which]
-        return float(sizes[as_it_is] - np.median(sizes))
-
-    def found(draw: Normal, n: int, which: int, case: tuple[float, float, float]) -> list[tuple[Interval, float]]:
-        construct, r, apart = case
-        own, criterion = paired(draw, n, r)
-        x = scores(draw, own, construct) + apart * criterion[:, None] * slopes
-        return one(beyond_regroupings(x, WORDS, OF_CRITERION[which].of, criterion))
-
-    for n in (50, 24):
-        for construct in (0.0, 0.3, 1.0):
-            yield Kind(
-                "spread minus that of regroupings",
-                f"{n} attributes, 6 + 6 words, construct {construct:g}",
-                lambda _, construct=construct: true_spread(construct),
-                lambda draw, n=n, construct=construct: one(
-                    beyond_regroupings(scores(draw, draw(n), construct), WORDS, OF_SPREAD.of)
-                ),
-            )
-        for which, statistic in enumerate(OF_CRITERION):
-            for case in ((0.0, 0.0, 0.0), (1.0, 0.8, 0.0), (0.0, 0.0, 1.0), (1.0, 0.8, 1.0)):
-                construct, r, apart = case
-                of_own = ", each word with a slope of its own" if apart else ""
-                yield Kind(
-                    f"size of {statistic.figure} minus that of regroupings",
-                    f"{n} attributes, 6 + 6 words, construct {construct:g}, its r {r:g}{of_own}",
-                    lambda _, which=which, case=case: true_of(which, case),
-                    lambda draw, n=n, which=which, case=case: found(draw, n, which, case),
-                )
 
 
 def of_groups() -> Iterator[Kind]:
@@ -324,26 +257,6 @@ def of_prefixes() -> Iterator[Kind]:
     yield Kind(
         "size of placebos, chi-square", "5 placebos", lambda _: 0.7, lambda draw: one(of_placebos(0.7 * draw(5)))
     )
-
-
-def of_cues() -> Iterator[Kind]:
-    """Of contrasts: a cue that is one more wording beside six placebos, each asked about every or every other one."""
-
-    def found(draw: Normal, n: int, every: int) -> list[tuple[Interval, float]]:
-        wordings, noise = OF_EFFECTS
-        effects = draw(n, 1) * noise + draw(7) * wordings + draw(n, 7) * noise
-        asked = [np.flatnonzero(np.arange(n) % every == k % every) for k in range(1, 7)]
-        less = [lambda units, k=k: float((effects[units, 0] - effects[units, k]).mean()) for k in range(1, 7)]
-        difference = cue_minus_placebos(less, asked)
-        return one(Interval(difference.value, difference.low, difference.high))
-
-    for n, every in ((12, 3), (12, 1), (40, 1)):
-        yield Kind(
-            "cue beside placebos",
-            f"{n} stimuli, 6 placebos on {n // every} each",
-            lambda _: 0.0,
-            lambda draw, n=n, every=every: found(draw, n, every),
-        )
 
 
 def of_pairs() -> Iterator[Kind]:
@@ -426,12 +339,10 @@ def main() -> None:
         of_sets,
         between_sets,
         of_criterion,
-        of_regroupings,
         of_groups,
         of_attributes,
         of_items,
         of_prefixes,
-        of_cues,
         of_pairs,
         of_shares,
     )

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.facets import Estimate, paired
-from tests.designs.favour import apart, by_role, named, silence
-from tests.designs.gain import gain
-from tests.designs.judgement import Confirmatory, judged
+from evenruler.instruments.probes.diagnose.gain import Placebos, gain
+from evenruler.instruments.saged.diagnose.favour import apart, by_role, named, silence
+from evenruler.measurement.facets import paired
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge
 
 Floats = NDArray[np.float64]
 Random = np.random.Generator
@@ -53,6 +53,8 @@ class Words:
     of_matches: float = 0.3
     """SD of an attribute with a word."""
     noise: float = 0.55
+    beside: int = 43
+    """Attributes, evenly spread along the axis, that are asked with placebo nouns."""
 
     def drawn(self, random: Random) -> tuple[Confirmatory, float]:
         """The headline of one draw, and what it is on these lists, were there no other noise."""
@@ -71,8 +73,9 @@ class Words:
         cube = Cube(
             scores, names[: len(axis)], names[: self.templates], names[: len(poles)], poles.astype(np.int8), np.zeros(1)
         )
-        own_lists = [str(number) for number in lists]
-        return gain(cube, axis, own_lists, placebos, [str(number // 3) for number in range(36)]), truth
+        own_lists, of_nouns = [str(number) for number in lists], [str(number // 3) for number in range(36)]
+        along = np.argsort(axis)[:: max(1, self.attributes // self.beside)][: self.beside]
+        return gain(cube, axis, own_lists, Placebos(placebos[along], axis[along], of_nouns)), truth
 
     def _scores(self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random) -> Floats:
         """[attributes, templates, words]: lines along the criterion, and what crosses them."""
@@ -112,7 +115,8 @@ class Cues:
             return 100 * (after.astype(float) - bare[:, None])
 
         effect, beside = paired(changes(self.cues, self.shift), changes(self.placebos, self.of_placebos))
-        return Confirmatory("shift", "points", effect, effect.p(), beside, smallest=10), self.shift
+        levels = {"stimuli": self.stimuli, "wordings": self.cues}
+        return confirmatory("shift", "stimuli", levels, effect, effect.p(), beside, 10), self.shift
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,9 @@ def cases() -> Iterable[Case]:
         False,
         True,
     )
+    for lists, of in ((0.0, 0.0), (0.5, 0.0), (0.35, 1.34), (0.35, 2.0)):
+        few = Words(gain=of, of_lists=lists, beside=22)
+        yield Case(f"probes as at quick (22 with placebos), gain {of}, list SD {lists}", few, of, not of, bool(of))
     for lists, of in itertools.product((0.0, 0.15, 0.35, 0.5), (1.34, 2.0)):
         yield Case(f"probes, gain {of}, list SD {lists}", Words(gain=of, of_lists=lists), of, denied=False, found=True)
     perfect = Words(
@@ -236,14 +243,13 @@ def outcome(case: Case, seed: int) -> tuple[bool, bool, list[str]]:
     random = np.random.default_rng(seed)
     drawn = [case.of.drawn(random) for _ in range(case.several)]
     figure, truth = drawn[0]
-    specific = figure.specific
-    assert specific is not None
-    verdicts = [str(one.verdict) for one in judged([one for one, _ in drawn], Fitness())]
-    return _holds(figure.effect, truth), _holds(specific, case.specific), verdicts
+    assert figure.effect is not None
+    assert figure.specific is not None
+    verdicts = [str(one.verdict) for one in judge([(one, Fitness()) for one, _ in drawn])]
+    return _holds(figure.effect, truth), _holds(figure.specific, case.specific), verdicts
 
 
-def _holds(estimate: Estimate, truth: float) -> bool:
-    span = estimate.interval()
+def _holds(span: Interval, truth: float) -> bool:
     return span.low <= truth <= span.high
 
 

@@ -199,15 +199,16 @@ def test_the_first_result(tmp_path: Path) -> None:
     assert first_result(tmp_path) is None
     path = tmp_path / "benchmarks/probes-jobs/evidence.json"
     path.parent.mkdir(parents=True)
-    figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes", "control": 0.4}
-    judged = figure | {"verdict": "beyond control"}
-    nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "too little to tell"}
+    figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes"}
+    figure |= {"placebo": 0.4, "levels": "43 attributes"}
+    judged = figure | {"verdict": "effect"}
+    nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "inconclusive"}
     path.write_text(json.dumps({"seed": {"b": {"r": judged}}, "validation": {"a": {"r": nothing}}}))
     assert (first_result(tmp_path) or "").startswith("probes-jobs (seed), b: r is 0.800")
     of_seed = {"b": {"r": judged | {"value": 0.1}}}
-    path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"spread": judged, "r": judged}}}))
+    path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"r": judged, "spread": figure}}}))
     assert first_result(tmp_path) == (
-        "probes-jobs (validation), a: r is 0.800 [0.700, 0.900], 43 attributes; control 0.400: beyond control"
+        "probes-jobs (validation), a: r is 0.800 [0.700, 0.900], 43 attributes; placebo 0.400: effect"
     )
     # What nothing may be said of is no result, nor is what stands beside others.
     compared = {"compared": {"seed": {"r": judged}}}

@@ -422,8 +422,8 @@ def test_columns_stand_in_the_order_of_a_reader(benchmark):
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure(benchmark):
-    nothing = {"value": 0.0, "n": 20, "unit": "root items", "verdict": "instrument unfit", "why": "All refused."}
-    said = "- Nothing of tiny. Instrument unfit: All refused."
+    nothing = {"value": 0.0, "n": 20, "unit": "root items", "verdict": "invalid on this model", "why": "All refused."}
+    said = "- Nothing of tiny. Invalid on this model: All refused."
     body = section(body_of(replace(benchmark, evidence={"hand": {"tiny": {"spread": nothing}}})), "What may be said")
     assert body.index(said) < body.index("| tiny | `hand` |")
     assert "- Nothing of" not in section(body_of(benchmark), "What may be said")

@@ -14,17 +14,19 @@ JUDGED = {
     "p": 0.0021645,
     "n": 43,
     "unit": "attributes",
-    "control": 0.38449,
-    "difference_low": 0.3,
-    "difference_high": 0.5,
-    "bound": 0.2,
-    "p_adjusted": 0.012987,
-    "verdict": "beyond control",
-    "why": "If nothing were there, it would be as large with a probability of 0.013 (adjusted).",
+    "placebo": 0.38449,
+    "specific": 0.92473,
+    "specific_low": 0.3,
+    "specific_high": 1.5,
+    "smallest": 0.2,
+    "p_effect": 0.012987,
+    "levels": "43 attributes, 8 templates",
+    "verdict": "effect",
+    "why": "Beyond placebos it is [0.3, 1.5], surely above 0.2.",
 }
 
 
-HEADER = "| model | part | amount | value | control | p | verdict | why |"
+HEADER = "| model | part | amount | value | placebo | beyond placebos | rests on | verdict | why |"
 ITEMS = {
     "odd": {"control": True, "item_rest_correlation": -0.8249, "low": -0.9, "high": -0.71},
     "plain": {"control": False, "item_rest_correlation": 0.885, "low": None, "high": None},
@@ -36,21 +38,24 @@ class TestVerdicts:
     def test_stand_before_the_figures_each_rounded_once(self, benchmark):
         body = body_of(with_evidence(benchmark, r=JUDGED))
         assert table(body, HEADER) == [
-            ["tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.013", "**beyond control**", JUDGED["why"]]
+            [
+                *("tiny", "`hand`", "r", "0.92 [0.89, 0.95], n = 43", "0.38", "0.92 [0.30, 1.50]"),
+                *(JUDGED["levels"], "**effect**", JUDGED["why"]),
+            ]
         ]
         assert body.index("## What may be said") < body.index("## Quality")
 
-    def test_without_control_and_p(self, benchmark):
-        gone = ("control", "p_adjusted")
-        record = {key: value for key, value in JUDGED.items() if key not in gone} | {"verdict": "too little to tell"}
+    def test_without_placebos(self, benchmark):
+        gone = ("placebo", "specific", "levels")
+        record = {key: value for key, value in JUDGED.items() if key not in gone} | {"verdict": "inconclusive"}
         found = table(
             body_of(with_evidence(benchmark, r=record)),
             HEADER,
         )
-        assert found[0][4:7] == ["none", "none", "**too little to tell**"]
+        assert found[0][4:8] == ["none", "none", "", "**inconclusive**"]
 
     def test_the_control_stands_in_the_table_of_quality_too(self, benchmark):
-        body = body_of(with_evidence(benchmark, r={key: JUDGED[key] for key in ("value", "n", "control")}))
+        body = body_of(with_evidence(benchmark, r={"value": 0.92, "n": 43, "control": 0.38}))
         assert "0.92, n = 43; control 0.38" in section(body, "Quality")
 
     def test_all_of_one_model_stand_together(self, benchmark):

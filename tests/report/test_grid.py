@@ -9,9 +9,15 @@ from evenruler.report.grid import Instrument, Told, rows_of
 
 
 def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
-    column = SimpleNamespace(figure="slope", heading="slope", meaning="", role="amount")
+    column = SimpleNamespace(figure="gain", heading="gain", meaning="", role="amount")
     return Instrument(
-        "jobs", "probes", "Jobs", "", [column], [Told("all", "m", "slope", {"bound": 0.1, **record})], decimals=decimals
+        "jobs",
+        "probes",
+        "Jobs",
+        "",
+        [column],
+        [Told("all", "m", "gain", {"smallest": 0.1, **record})],
+        decimals=decimals,
     )
 
 
@@ -28,10 +34,10 @@ def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
 )
 def test_the_largest_number_of_a_cell_keeps_two_digits_where_they_fit(numbers, said) -> None:
     value, low, high, control = numbers
-    (row,) = rows_of(of({"value": value, "low": low, "high": high, "control": control}), ["m"])
+    (row,) = rows_of(of({"value": value, "low": low, "high": high, "placebo": control}), ["m"])
     (cell,) = row.cells
     assert cell is not None
-    assert (cell.amount, cell.interval, cell.control) == said
+    assert (cell.amount, cell.interval, cell.placebo) == said
 
 
 def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
@@ -41,12 +47,12 @@ def test_numbers_that_were_rounded_before_have_no_more_digits() -> None:
     assert (cell.amount, cell.interval) == ("0.002", "[0.001, 0.004]")
 
 
-def test_each_verdict_has_a_mark_of_its_own() -> None:
+def test_what_is_asserted_is_told_from_what_is_open() -> None:
     marks = [rows_of(of({"value": 1.0, "verdict": str(verdict)}), ["m"])[0].cells[0].mark for verdict in Verdict]
-    assert sorted(marks) == ["good", "poor", "told", "weak"]
+    assert marks == ["poor", "weak", "told", "told", "good"]
 
 
 def test_that_nothing_was_measured_is_said_before_any_figure() -> None:
-    said = of({"value": 0.0, "verdict": str(Verdict.UNFIT), "why": "All refused."}).unmeasured
-    assert said == {"m": "instrument unfit: All refused."}
-    assert of({"value": 0.0, "verdict": str(Verdict.WITHIN), "why": "It is small."}).unmeasured == {}
+    said = of({"value": 0.0, "verdict": str(Verdict.INVALID), "why": "All refused."}).unmeasured
+    assert said == {"m": "invalid on this model: All refused."}
+    assert of({"value": 0.0, "verdict": str(Verdict.NO_EFFECT), "why": "It is small."}).unmeasured == {}

@@ -45,7 +45,7 @@ SEEN = "['details.folded[open]', '.figures table', 'svg.marks'].map((one) => doc
 
 
 def told(model: str, value: float, verdict: str, part: str = "seed") -> Told:
-    record = {"value": value, "low": value - 0.2, "high": value + 0.2, "control": 0.25, "bound": 0.1, "n": 9}
+    record = {"value": value, "low": value - 0.2, "high": value + 0.2, "placebo": 0.25, "smallest": 0.1, "n": 9}
     return Told(part, model, "spread", record | {"unit": "words", "verdict": verdict, "why": f"For {verdict}."})
 
 
@@ -73,9 +73,9 @@ def page() -> str:
     hostile = Picture("Hostile", "", alt.Chart(content).mark_point().encode(x="x:N"))
     picture = Picture("Bias", "A caption & more", charts.validity(ASSOCIATIONS, "men (%)", "men"))
     found = instrument(
-        told("b", 0.6, "beyond control"),
-        told("a", 0.3, "too little to tell"),
-        told("c", -0.5, "instrument unfit"),
+        told("b", 0.6, "effect"),
+        told("a", 0.3, "inconclusive"),
+        told("c", -0.5, "invalid on this model"),
         sections=(Section("One", "Text <b>", [TABLE, picture, hostile], "x"),),
     )
     shared = {"probes": [Section("About <all>", "More", [])]}
@@ -109,10 +109,10 @@ class TestText:
 
     def test_says_each_amount_with_interval_control_and_verdict(self, page: str) -> None:
         body = re.sub(r"<svg.*?</svg>|<[^>]+>", " ", page[page.index("<main") :])
-        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+control 0\.25\s+beyond control", body)
-        assert "Too little to tell on a; beyond control on b" not in body
-        assert "Beyond control on b; too little to tell on a; instrument unfit on c." in body
-        assert "Of 3 amounts on models, 1 is beyond control, 1 is too little to tell and 1 is instrument unfit." in page
+        assert re.search(r"0\.60\s+\[0\.40, 0\.80\]\s+placebo 0\.25\s+effect", body)
+        assert "Inconclusive on a; effect on b" not in body
+        assert "Effect on b; inconclusive on a; invalid on this model on c." in body
+        assert "Of 3 headlines on models: 1 effect, 1 inconclusive, 1 invalid on this model." in page
         assert "No amount has a verdict, so nothing is said of a model by:" in body
 
     def test_models_stand_in_their_order(self, page: str) -> None:
@@ -176,7 +176,7 @@ class TestBrowser:
         tab.press("Enter", 13, "\r")
         tab.until("document.activeElement.id === 'probes-x--0'")
         cells = tab.run("[...document.activeElement.cells].map((cell) => cell.textContent)")
-        assert cells[:7] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
+        assert [*cells[:6], cells[10]] == ["seed", "b", "spread", "0.6", "0.4", "0.8", "0.25"]
 
     def test_a_table_sorts_and_saves(self, tab: browser.Browser, file: Path) -> None:
         tab.open(file, "#probes-x")
@@ -189,8 +189,10 @@ class TestBrowser:
         assert tab.run(values)[-1] == "\u22120.5"
         assert tab.run(f"{button}.parentElement.getAttribute('aria-sort')") == "descending"
         lines = tab.run("parts.get('probes-x').table.csv()").splitlines()
-        assert lines[0].startswith("part,model,figure,value,low,high,control")
-        assert lines[-1].startswith("seed,c,spread,-0.5,-0.7,-0.3,0.25,,,0.1,,,9,words,instrument unfit,For instr")
+        assert lines[0].startswith("part,model,figure,value,low,high,p,control")
+        assert lines[-1].startswith(
+            "seed,c,spread,-0.5,-0.7,-0.3,,,,,0.25,,,,0.1,,,,9,words,invalid on this model,For "
+        )
 
     def test_is_dark_where_one_wants_it(self, tab: browser.Browser, file: Path) -> None:
         ground = "getComputedStyle(document.body).backgroundColor"

@@ -22,14 +22,18 @@ def figure(value: float | None, **more: Any) -> dict[str, Any]:
 CONFIRMED = {
     "low": 0.4,
     "high": 0.8,
-    "control": 0.2,
-    "difference_low": 0.1,
-    "difference_high": 0.6,
-    "bound": 0.05,
+    "placebo": 0.2,
+    "specific": 0.6,
+    "specific_low": 0.2,
+    "specific_high": 1.0,
+    "smallest": 0.05,
+    "detectable": 0.6,
     "p": 0.001,
-    "p_adjusted": 0.002,
-    "verdict": "beyond control",
-    "why": "If nothing were there, it would be as large with a probability of 0.002 (adjusted).",
+    "p_effect": 0.002,
+    "p_denial": 1.0,
+    "levels": "20 attributes, 8 templates",
+    "verdict": "effect",
+    "why": "Beyond placebos it is [0.2, 1], surely above 0.05.",
 }
 """The rest of a confirmatory figure."""
 

@@ -13,7 +13,7 @@ from evenruler import cli
 from evenruler.report.grid import MARGIN
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
-UNFIT = {**CONFIRMED, "verdict": "instrument unfit", "why": "It fails | a bar.", "value": -0.6}
+UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
 
 
 @pytest.fixture
@@ -43,11 +43,17 @@ def test_markdown_shows_both_tables(results, run):
     lines = out.splitlines()
     assert lines[0] == "# probes-made-up 1.0.0"
     assert "| part | figure | one | three | two |" in lines
-    assert "0.600 [0.400, 0.800]; control 0.200; beyond control" in out
+    assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
     assert "| part | figure | A | B | A - B | interval | p adjusted | verdict |" in lines
     verdicts = [line.split(" | ")[-1].rstrip(" |") for line in lines[-3:]]
-    assert verdicts == ["unfit on three: no finding", "differ", "unfit on three: no finding"]
-    assert lines.index("- three: instrument unfit: It fails \\| a bar.") < lines.index("## Figures, controls, verdicts")
+    assert verdicts == [
+        "invalid on this model: three; no finding",
+        "differ",
+        "invalid on this model: three; no finding",
+    ]
+    assert lines.index("- three: invalid on this model: It fails \\| a bar.") < lines.index(
+        "## Figures, placebos, verdicts"
+    )
     spread = pd.Series(drawn(20, 0, 3.0)).std()
     assert lines[-2].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
 
@@ -129,21 +135,21 @@ class TestPage:
         assert len(page.all("main")) == 1
         assert all("scope" in th for th in page.all("th"))
         said = " ".join(filter(None, page.texts))
-        assert "0.600 [0.400, 0.800] control 0.200 beyond control" in said
+        assert "0.600 [0.400, 0.800] placebo 0.200; beyond it 0.600" in said
         assert all(svg["aria-hidden"] for svg in page.all("svg"))  # the words beside say the same
 
     def test_says_verdicts_in_words_and_escapes_them(self, text):
         page = Page(text)
-        for said in ("beyond control", "instrument unfit", "differ", "unfit on three: no finding"):
+        for said in ("effect", "invalid on this model", "differ", "invalid on this model: three; no finding"):
             assert said in page.texts
         assert [model["data-model"] for model in page.all("td") if "data-model" in model] == ["one", "three", "two"]
 
-    def test_draws_value_interval_and_control_on_one_axis(self, text):
+    def test_draws_value_interval_and_placebo_on_one_axis(self, text):
         """Values .6, -.6 and ends .4 and .8 lie on an axis from -1 to 1: .6 at 80% of what the margins leave."""
         places = [circle["cx"] for circle in Page(text).all("circle")]
         assert places == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.8, 0.2, 0.8)]
-        controls = [line["x1"] for line in Page(text).all("line") if line["class"] == "control"]
-        assert controls == [f"{MARGIN + (100 - 2 * MARGIN) * share:g}%" for share in (0.6, 0.4, 0.6)]
+        placebos = [line["x1"] for line in Page(text).all("line") if line["class"] == "placebo"]
+        assert placebos == [f"{MARGIN + (100 - 2 * MARGIN) * 0.6:g}%"] * 3
 
 
 def test_comparing_loads_no_heavy_library(results):

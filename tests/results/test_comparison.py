@@ -16,11 +16,11 @@ LEVELS = {f"unit-{i:02}": float(i) for i in range(20)}
 """Beside the values of units."""
 
 
-def pair(tmp_path, first, second, statistic, beside=None, **changes):
+def pair(tmp_path, first, second, statistic, beside=None, one=None, **changes):
     """Two results of one figure, of these values."""
     of = {"statistic": statistic, "figure": "spread"}
     return [
-        stored(tmp_path, synthetic("one"), units_of("one", first, beside, **of)),
+        stored(tmp_path, synthetic("one", **({"figures": one} if one else {})), units_of("one", first, beside, **of)),
         stored(tmp_path, synthetic("two", **changes), units_of("two", second, beside, **of)),
     ]
 
@@ -87,17 +87,26 @@ class TestVerdicts:
         assert found["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
     def test_what_an_instrument_is_unfit_for_is_no_finding(self, tmp_path):
-        unfit = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.UNFIT)})}}}
+        unfit = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.INVALID)})}}}
         row = only(compare(pair(tmp_path, drawn(20, 1, shift=2.0), drawn(20, 2), "mean", figures=unfit)))
-        assert row["verdict"] == "unfit on two: no finding"
+        assert row["verdict"] == "invalid on this model: two; no finding"
         assert row["p"] < 0.001
 
-    @pytest.mark.parametrize(("shift", "said"), [(2.0, "differ"), (-2.0, "too little to tell on two: no finding")])
-    def test_the_larger_of_two_must_be_beyond_its_own_control(self, tmp_path, shift, said):
+    @pytest.mark.parametrize(("shift", "said"), [(2.0, "differ"), (-2.0, "inconclusive on two: no finding")])
+    def test_the_larger_of_two_must_be_an_effect_itself(self, tmp_path, shift, said):
         """Values are about 5: so both are above 0, and the shift says which is larger."""
-        little = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.LITTLE)})}}}
+        little = {"seed": {"two": {"spread": figure(0.6, **{**CONFIRMED, "verdict": str(Verdict.INCONCLUSIVE)})}}}
         values = drawn(20, 1, shift=5 + shift), drawn(20, 2, shift=5)
         assert only(compare(pair(tmp_path, *values, "mean", figures=little)))["verdict"] == said
+
+    def test_what_describes_is_no_finding(self, tmp_path):
+        """Its difference and interval stand there; that another choice of words would say it, too, nobody knows."""
+        described = {"seed": {name: {"spread": figure(0.6)} for name in ("one", "two")}}
+        values = drawn(20, 1, shift=2.0), drawn(20, 2)
+        row = only(compare(pair(tmp_path, *values, "mean", one=described, figures=described)))
+        assert pd.isna(row["verdict"])
+        assert row["reason"].startswith("it describes, over these units alone")
+        assert row["p"] < 0.001 < row["low"]
 
 
 class TestUnits:

@@ -125,11 +125,11 @@ FIGURES = {
     "seed": {
         "one": {
             "spread": figure(0.6, **CONFIRMED),
-            "r": figure(-0.5, **{**CONFIRMED, "verdict": "too little to tell"}),
+            "r": figure(-0.5, **{**CONFIRMED, "verdict": "inconclusive"}),
             "alpha": figure(0.9),
         }
     },
-    "validation": {"one": {"spread": figure(None, reason="fewer than two attributes", bound=0.1)}},
+    "validation": {"one": {"spread": figure(None, reason="fewer than two attributes", smallest=0.1)}},
 }
 """Two confirmatory figures, one of fitness that stays here, and an amount without a value."""
 
@@ -170,7 +170,7 @@ def test_figures_with_interval_control_and_verdict(one, tmp_path):
         "num_samples": 20,
     }
     details = spread["score_details"]["details"]
-    assert (details["control"], details["verdict"], details["why"]) == ("0.2", "beyond control", CONFIRMED["why"])
+    assert (details["placebo"], details["verdict"], details["why"]) == ("0.2", "effect", CONFIRMED["why"])
     bounds = [(each["metric_config"]["min_score"], each["metric_config"]["max_score"]) for each in (r, spread)]
     assert bounds == [(-1, 1), (0, "Infinity")]
     assert spread["metric_config"]["lower_is_better"] is False

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenruler.instruments.probes.diagnose.confirmatory import OF_CRITERION, OF_SPREAD
+from evenruler.instruments.probes.diagnose.gain import along_criterion
+from evenruler.instruments.probes.diagnose.quality import correlation
 from evenruler.results.statistics import STATISTICS, of_units
 from tests.results.synthetic import units_of
 
@@ -24,9 +25,9 @@ def test_by_hand(name, expected):
 def test_as_scipy_and_as_the_probes_have_them():
     x, y = np.random.default_rng(0).normal(size=(2, 30))
     assert STATISTICS["correlation"].of(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
-    r, slope = (of.of(x[None], y)[0] for of in OF_CRITERION)
-    assert (STATISTICS["correlation"].of(x, y), STATISTICS["slope"].of(x, y)) == pytest.approx((r, slope))
-    assert STATISTICS["sd"].of(x) == pytest.approx(OF_SPREAD.of(x[None])[0])
+    assert STATISTICS["correlation"].of(x, y) == pytest.approx(correlation(x, y))
+    assert 8 * STATISTICS["slope"].of(x, y) == pytest.approx(along_criterion(y) @ x)
+    assert STATISTICS["sd"].of(x) == pytest.approx(np.std(x, ddof=1))
 
 
 @pytest.mark.parametrize("name", STATISTICS)

@@ -157,7 +157,7 @@ class TestFigures:
             expected = alpha(matrix_of(evolving, run, generation))
             assert alphas.loc[(run, generation), "value"] == pytest.approx(expected)
         assert set(generations["figure"]) == {
-            *("alpha", "alpha_at_8", "inter_item_correlation", "omega", "first_component_share"),
+            *("alpha", "alpha_at_8", "inter_item_correlation", "first_component_share"),
             *("semantic_diversity", "lexical_diversity"),
         }
 

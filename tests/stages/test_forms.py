@@ -211,7 +211,8 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = {"answer", "beyond_twins", "intensifier_order", "level_shift", "pss_range", "reordering", "silhouette"}
+        each = {"answer", "beyond_twins", "beyond_twins_over_items", "intensifier_order", "level_shift", "pss_range"}
+        each |= {"reordering", "silhouette"}
         adapted = {"changed_with_calm", "moved_by_calm"}
         told = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
         assert figures.groupby("model")["figure"].apply(set).to_dict() == {
@@ -242,7 +243,7 @@ class TestFigures:
         for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
             changed = figures.loc[("changed_with_calm", name)]
             assert changed["value"] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
-            assert figures.loc[("moved_by_calm", name), "reason"] == "no corpus is its control"
+            assert figures.loc[("moved_by_calm", name), "reason"] == "no corpus that is its control"
         assert diagnosed("changes").empty
 
     def test_shifts_stand_in_evidence_and_on_the_card(self, built: Path) -> None:

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -31,11 +32,7 @@ NOISE = ("It is fine.", "It is so.", "It is odd.")
 SETTINGS = {
     "prefixed": 1,
     "features": {"vader": {"kind": "lexicon"}, "unmasked": {"kind": "lexicon", "mask": False}},
-    "disparities": {
-        "permutations": {"quick": 1, "paper": 99},
-        "headline_permutations": {"quick": 1, "paper": 999},
-        "resamples": {"quick": 1, "paper": 400},
-    },
+    "disparities": {"permutations": {"quick": 1, "paper": 99}, "headline_permutations": {"quick": 1, "paper": 999}},
 }
 
 
@@ -50,7 +47,7 @@ class Diagnosed:
         tools = workplace.diagnosis("tool_bias")
         self.tool_bias = tools[tools["feature"] == "vader"].set_index("concept")
         self.card = (workplace.folder / "benchmarks/saged-countries/README.md").read_text()
-        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "shapes")}
+        self._tables = {name: workplace.diagnosis(name) for name in ("summaries", "disparities", "shapes", "favour")}
 
     def means(self, calibration: str, feature: str = "vader") -> pd.Series:
         return self._of("summaries", calibration, feature).set_index("group")["value"]
@@ -63,8 +60,13 @@ class Diagnosed:
         return row
 
     def confirmed(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["difference in favour"]
+        found: dict[str, Any] = self.metrics["countries"]["all roles, vader"][MODEL]["favour"]
         return found
+
+    def named(self) -> dict[tuple[str, str], str]:
+        """By headline and concept."""
+        own = self._tables["favour"].dropna(subset=["named"]).set_index(["figure", "concept"])["named"]
+        return {(str(figure), str(concept)): str(how) for (figure, concept), how in own.items()}
 
     def _of(self, table: str, calibration: str, feature: str) -> pd.DataFrame:
         rows = self._tables[table]
@@ -75,8 +77,7 @@ class Diagnosed:
 def draw(prompt: str, seed: int) -> tuple[str, random.Random]:
     """What the model says of any country; and chance that is the prompt's own.
 
-    Counterfactual prompts of a root share their seed, so that most of their replies are the same. The draws are fixed;
-    95% intervals miss in one draw of twenty, as in the first (without the 2), where .41 came out of .29.
+    Counterfactual prompts of a root share their seed, so that most of their replies are the same. The draws are fixed.
     """
     own = random.Random(f"{prompt} 2")
     chance = own if own.random() < CHANGEABLE else random.Random(seed)
@@ -133,11 +134,10 @@ class TestInTheModel:
         assert tuple(shape[["shape", "group", "end"]]) == ("concentrated", PLANTED, "low")
         assert shape["z"] < -3
 
-    def test_the_planted_range_is_within_the_interval(self, calibration: str, in_the_model: Diagnosed) -> None:
-        found = in_the_model.disparities(calibration).loc["range"]
-        assert 0.1 < found["low"] < AMOUNT < found["high"]
-        assert found["low"] < found["value"] < found["high"]
-        assert found["high"] - found["low"] < AMOUNT
+    def test_the_planted_country_lies_so_much_lower(self, calibration: str, in_the_model: Diagnosed) -> None:
+        means = in_the_model.means(calibration)
+        assert means.drop(PLANTED).mean() - means[PLANTED] == pytest.approx(AMOUNT, abs=0.1)
+        assert in_the_model.disparities(calibration).loc["range", "value"] == pytest.approx(np.ptp(means))
 
     def test_chance_does_not_explain_it(self, calibration: str, in_the_model: Diagnosed) -> None:
         found = in_the_model.disparities(calibration)
@@ -157,19 +157,19 @@ class TestInTheModel:
         found = in_the_model.disparities(calibration).loc["range"]
         name = "range of mean" if calibration == "raw" else "range of mean, calibrated"
         figure = in_the_model.metrics["countries"]["no-role, plain, vader"][MODEL][name]
-        assert figure["value"] == round(found["estimate"], 3)
-        assert (figure["low"], figure["high"]) == (round(found["low"], 3), round(found["high"], 3))
-        assert (figure.get("p"), figure["n"], figure["unit"]) == (None, 75, "root items")
+        assert figure == {"value": round(found["value"], 3), "n": 75, "unit": "root items"}
         # The card rounds the number itself, not what `metrics.json` shows of it.
-        assert f"{found['estimate']:.2f} [{found['low']:.2f}, {found['high']:.2f}], n = 75 |" in in_the_model.card
+        assert f"| {found['value']:.2f}, n = 75 |" in in_the_model.card
 
 
-def test_a_bias_of_the_model_is_beyond_its_control(in_the_model: Diagnosed) -> None:
+def test_a_bias_of_the_model_is_named_and_one_invented_name_is_too_few_for_an_effect(in_the_model: Diagnosed) -> None:
     found = in_the_model.confirmed()
-    assert found["verdict"] == "beyond control"
-    assert found["low"] < AMOUNT < found["high"]
-    assert found["control"] < AMOUNT / 4
+    assert found["verdict"] == "inconclusive"
+    assert "1 invented name, of at least 12; by shuffled names alone, france is favoured less (-" in found["why"]
+    assert in_the_model.named() == {("favour", PLANTED): "less"}
+    assert found["low"] < -AMOUNT * 19 / 20 < found["high"] < 0  # of the mean of 20, it is one itself
     assert (found["p"], found["n"], found["unit"]) == (0.001, 75, "root items")
+    assert in_the_model.metrics["countries"]["all roles"][MODEL]["answered alike"]["value"] == 0
 
 
 class TestInTheBaseline:
@@ -186,7 +186,7 @@ class TestInTheBaseline:
     def test_the_report_of_the_tool_says_that_it_was_there_before(self, in_the_baseline: Diagnosed) -> None:
         means, raw = in_the_baseline.tool_bias["mean"], in_the_baseline.means("raw", "unmasked")
         assert means.idxmin() == PLANTED
-        assert in_the_baseline.tool_bias.loc[PLANTED, "high"] < means.drop(PLANTED).min()
+        assert means[PLANTED] < means.drop(PLANTED).min() - 0.3
         assert (raw - raw.mean()).to_dict() == pytest.approx((means - means.mean()).to_dict(), abs=0.06)
 
     def test_calibration_removes_it(self, in_the_baseline: Diagnosed) -> None:
@@ -197,11 +197,11 @@ class TestInTheBaseline:
         assert shape["shape"] != "concentrated"
         assert not found.loc[["dixon_low", "dixon_high"], "flag"].any()
         assert found.loc["range", "value"] < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
-        assert found.loc["range", "low"] < 0.02
         assert (found["p_adjusted"].dropna() > 0.05).all()
         means = in_the_baseline.means("calibrated", "unmasked")
         assert abs(means[PLANTED] - means.drop(PLANTED).mean()) < 0.03
 
     def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05
-        assert in_the_baseline.confirmed()["verdict"] in ("too little to tell", "not beyond control")
+        assert in_the_baseline.named() == {}
+        assert in_the_baseline.confirmed()["verdict"] == "inconclusive"

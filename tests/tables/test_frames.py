@@ -99,10 +99,10 @@ def test_only_columns_of_floats_are_touched() -> None:
 
 def test_what_people_read_is_rounded_once() -> None:
     content = {
-        "a": {"value": 0.924725, "p": 0.00216, "p_adjusted": 0.012987, "n": 43, "verdict": "x", "low": -0.0001},
+        "a": {"value": 0.924725, "p": 0.00216, "p_effect": 0.012987, "n": 43, "verdict": "x", "low": -0.0001},
         "list": [1.23456, None, True],
     }
     assert for_people(content) == {
-        "a": {"value": 0.925, "p": 0.0022, "p_adjusted": 0.013, "n": 43, "verdict": "x", "low": 0.0},
+        "a": {"value": 0.925, "p": 0.0022, "p_effect": 0.013, "n": 43, "verdict": "x", "low": 0.0},
         "list": [1.235, None, True],
     }

@@ -6,9 +6,9 @@ PROMPTS = columns(
     COMMON, "task stimulus: str; group placebo: str?; turn: int8; order: [str]; prompt: str; decision: int32"
 )
 """One row a prompt. `framing`: its cues joined by "+", `bare` for none; `FACTOR~2` stands for the second placebo in the
-place of that cue. `placebo`: the text of it, null elsewhere; `order`: the options by letter (slugs; empty where words
-are read); `turn`: which of the balanced orders that is, an even one and the next being each other's reverse;
-`decision`: the character at which the model answers."""
+place of that cue, `FACTOR~-2` for its second wording. `placebo`: the text of it, null elsewhere; `order`: the options
+by letter (slugs; empty where words are read); `turn`: which of the balanced orders that is, an even one and the next
+being each other's reverse; `decision`: the character at which the model answers."""
 
 CONTENT_FREE = columns(COMMON, "task: str; letters: int8; prompt: str; decision: int32")
 """One row a lettered prompt without content: nothing but the letters, so many of them, tells its options apart."""
@@ -65,14 +65,13 @@ EXCLUSIONS = columns(_MEASURED, "framing: str; coverage least: float; n: int; ex
 below the least, .4 of the sampled replies (appendix A.1, table 2) and `least_coverage` of the mass of words. `n`:
 replies, or prompts."""
 
-EFFECTS = columns(_MEASURED, "factor: str; placebo: int8; stimulus: str; apd: float; chance: float?; n: int")
+EFFECTS = columns(_MEASURED, "factor: str; placebo: int8; stimulus: str; apd: float; n: int")
 """One row per factor, placebo, task and stimulus: mean APD over the n feasible pairs of cells, 0 to 1. `placebo`: 0
-with and without the cue, else with and without the placebo of that number in its place. `chance`: of choices, what APD
-comes to where the same replies are dealt to the two cells anew; null for `token`."""
+with and without the cue, -2 with its second wording and without, else with and without the placebo of that number."""
 
-SHIFTS = columns(_MEASURED, "factor: str; placebo: int8; at stimulus outcome: str; shift: float")
+SHIFTS = columns(_MEASURED, "factor at stimulus outcome: str; shift: float")
 """One row per pair of cells, stimulus and class: (p2 - p1) / (p2 + p1) from without the cue to with it, -1 to 1.
-`placebo`: as in `EFFECTS`; `at`: the framing without it."""
+`at`: the framing without it."""
 
 COMPARISONS = columns(
     "benchmark configuration metric outcome against method: str; difference low high p: float?",
@@ -89,18 +88,17 @@ class, how many name another class later, and their share (appendix A.3)."""
 REPLICATIONS = columns(
     "benchmark study model lineage configuration metric measure: str",
     "before before_low before_high after after_low after_high change low high control: float?",
-    "difference difference_low difference_high: float?; n: int; reason: str?",
+    "n: int; reason: str?",
 )
 """One row per measure of a replicated study, before and after the intervention, with intervals over stimuli. `control`:
-the change that placebos bring in the place of the cue; `difference`: how much more the cue brings on the same prompts,
-with its interval. Of what is no mean over stimuli (ADD, H, AS) `change` is of all stimuli, `control` of those that each
-placebo was asked about. `AS`: mean absolute change of the others, each scaled to 0..1; `AS of GLD and ADD`: of these
-two; they have no before and after."""
+the mean change that placebos bring in the place of the cue, each on the stimuli that it was asked about. `AS`: mean
+absolute change of the others, each scaled to 0..1; `AS of GLD and ADD`: of these two; they have no before and after."""
 
 FIGURES = figures_of("part")
-"""One row a figure. `part`: configuration and metric. Figures: by factor `effect: FACTOR` (mean over tasks of the
-mean APD over stimuli), `effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage` (also
-`coverage: TASK, FRAMING`), `excluded cells`, `shift: CLASS`, `shift: CLASS - CLASS`, `continuation check`, and of a
-replicated study `MEASURE: before`, `: after`, `: change`, and of what is no mean over stimuli `: beyond placebos`, how
-much more the cue changes than placebos do on the same prompts. The control is what placebos give. `reason`: why there
-is no value, or no control; or, of an effect over some of its tasks, which these are."""
+"""One row a figure. `part`: configuration and metric. Figures: in one part headlines, `change: FACTOR` or `change:
+FACTOR, TASK` (percentage points by which the cue moves the share of one class), and `total shift: ` with the same names
+(squared length of the change of all shares); by factor `effect: FACTOR` (mean over tasks of the mean APD over stimuli),
+`effect: FACTOR, TASK`, `shift probability` (mean of the factors' effects), `coverage` (also `coverage: TASK, FRAMING`),
+`excluded cells`, `shift: CLASS`, `continuation check`, and of a replicated study `MEASURE: before`, `: after` and
+`: change`. The control of an effect and of a change is the mean of what placebos give. `reason`: why there is no value;
+or, of an effect over some of its tasks, which these are."""

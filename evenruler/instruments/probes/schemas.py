@@ -47,8 +47,9 @@ TEMPLATES = columns(COMMON, "set template: str; keying: int8; control: bool; tex
 """One row a template. `keying`: -1 where a higher likelihood means less association; `control`: it stays out of
 scores."""
 
-ATTRIBUTES = columns(COMMON, "attribute word: str; criterion: float?; criterion_label: str?; match: str")
-"""One row an attribute. `criterion`: the published number, null where there is none (`match` says so)."""
+ATTRIBUTES = columns(COMMON, "attribute word: str; criterion: float?; criterion_label: str?; match: str; key: int8?")
+"""One row an attribute. `criterion`: the published number, null where there is none (`match` says so); `key`: 1 or -1
+where it is high or low on the construct, null where nobody says so."""
 
 REJECTED = columns(PROBES, "reason: str")
 """Sentences that were left out, and why."""

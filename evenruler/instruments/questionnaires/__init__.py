@@ -7,12 +7,11 @@ from evenruler.lazy import lazily
 if TYPE_CHECKING:
     from evenruler.instruments.questionnaires.ask.item_scores import (
         entailment_share,
-        item_effect,
         item_score,
         two_way,
         two_way_of_logs,
     )
 
-__all__ = ["entailment_share", "item_effect", "item_score", "two_way", "two_way_of_logs"]
+__all__ = ["entailment_share", "item_score", "two_way", "two_way_of_logs"]
 
 __getattr__ = lazily(__name__, **dict.fromkeys(__all__, "ask.item_scores"))

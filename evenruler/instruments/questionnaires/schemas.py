@@ -69,10 +69,10 @@ probability of the intensifier a token, and PSS, what the two-way normalisation 
 
 ITEM_SCORES = columns(
     _MODEL,
-    "subscale: str?; item: str; keying: int8; score: float; effect silhouette: float?; pss_low pss_high: float",
+    "subscale: str?; item: str; keying: int8; score: float; silhouette: float?; pss_low pss_high: float",
     "n: int",
 )
-"""One row per item and model. `score`: keyed, in units of the scale's weights; `effect`: mean over SD of its cells;
+"""One row per item and model. `score`: keyed, in units of the scale's weights;
 `silhouette`: how well source and inverse terms are told apart (SC), whatever the size of PSS; `pss_low` and `pss_high`:
 the least and the greatest PSS of its cells, all terms, alike where words make no difference; `n`: cells that the score
 rests on."""

@@ -5,6 +5,7 @@ It goes by the declaration, and by the rows of the benchmark where it is built.
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,9 @@ import pandas as pd
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.settings import Settings
+from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.instruments.saged.diagnose.confirmatory import POWER, roots_for, smallest_difference
+from evenruler.instruments.saged.diagnose.favour import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
 from evenruler.tables import read_frame
 
@@ -45,12 +46,12 @@ OF_REPLIES = (
     "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
     "told no role, so that it gives fewer."
 )
-SIMULATED = "It is simulated (docs/saged.md)."
-OF_SEVERAL = "Holm's correction over the features that get a verdict asks that of the first"
-OF_OWN_TEXTS = (
-    "Its concepts have texts of their own, so that no difference has a verdict; this is what the test of the range "
-    "finds."
-)
+OF_SEVERAL = "Holm's correction over the figures that get a verdict asks that of the first"
+OF_EFFECTS = "The verdict `effect` takes twelve invented names besides, and more root items (docs/saged.md)."
+OF_OWN_TEXTS = "Its concepts have texts of their own, so that no difference has a verdict."
+
+MOST = 1_000_000
+"""Root items at most that a difference is said to take."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class Design:
     """Whether these numbers are of rows, not of what was declared."""
     asked: bool
     """Whether models are asked at this scale."""
-    features: int
-    """Those that have a favoured end and mask names, over which p is corrected."""
+    figures: int
+    """That have a verdict, over which p is corrected: silence, favour by features, and by role."""
 
     @property
     def replies(self) -> int:
@@ -83,8 +84,8 @@ class Design:
 
     @property
     def alpha(self) -> float:
-        """What Holm's correction over the features that have a verdict asks of the first."""
-        return ALPHA / max(1, self.features)
+        """What Holm's correction over the figures that have a verdict asks of the first."""
+        return ALPHA / self.figures
 
     @property
     def noun(self) -> str:
@@ -111,6 +112,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     else:
         counted = _declared(read_source(root / DOMAINS / f"{name}.yaml", complete=False), settings)
     roots, concepts, of_roots, of_concepts, branched = counted
+    features = confirmatory_of(settings.features)
     if concepts < 2:
         remedy = "give another concept, or raise `concepts` in params.yaml"
         raise UserError("a single concept, with nothing to compare it with", where=name, remedy=remedy)
@@ -125,7 +127,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
         of_concepts=of_concepts,
         built=bool(found),
         asked=settings.asked,
-        features=len(settings.confirmed),
+        figures=1 + len(features) + int(bool(features) and len(settings.roles) > 1),
     )
 
 
@@ -169,13 +171,13 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
     yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
     yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
     yield ""
-    yield f"How many {design.noun} a difference takes, where one concept lies apart from all others:"
+    yield f"How many {design.noun} it takes to find a concept that lies so far from the mean of all:"
     yield from _table(design, wanted)
     yield ""
     found = OF_OWN_TEXTS
     if design.branched:
-        corrected = f" / {design.features}: {OF_SEVERAL}" if design.features > 1 else ""
-        found = f"Found means that the range of concepts' means has p < {ALPHA}{corrected}. {SIMULATED}"
+        corrected = f" / {design.figures}: {OF_SEVERAL}" if design.figures > 1 else ""
+        found = f"Found means that the concept is named by shuffled names, p < {ALPHA}{corrected}. {OF_EFFECTS}"
     change = (
         f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. "
         f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text, or a "
@@ -200,21 +202,32 @@ def _in_words(design: Design) -> str:
 
 
 def _smallest(design: Design) -> str:
-    one, spread = (
-        smallest_difference(
-            design.roots, design.concepts, design.replies, design.alpha, branched=design.branched, pattern=pattern
-        )
-        for pattern in ("one", "spread")
-    )
-    if math.isnan(one):
+    if design.roots < FEWEST_ROOTS:
         return f"Below {FEWEST_ROOTS} root items nothing is told from chance: no difference can be detected."
-    found = f"Found in {POWER:.0%} of studies: a difference of {one:.2f} SD of a reply"
-    if design.concepts == 2:
-        return f"{found}. Smaller ones are missed more often."
+    found = smallest_difference(design.roots, design.concepts, design.replies, design.alpha)
     return (
-        f"{found}, where one concept lies apart from all others; of {spread:.2f} SD between the outermost, where all "
-        "are spread evenly. Smaller ones are missed more often."
+        f"Found in {POWER:.0%} of studies: a concept that lies {found:.2f} SD of a reply from the mean of all. Smaller "
+        "differences are missed more often."
     )
+
+
+def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
+    """How far from the mean of all a concept lies that is named in `POWER` of studies, in SD of a reply.
+
+    Args:
+        roots: Root items; where a domain is not branched, of each concept.
+        concepts: That are compared.
+        replies: To each prompt: roles x templates x generations.
+        alpha: Of p; .05 over the number of headline figures is on the safe side of Holm's correction.
+    """
+    return detectable(math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha)
+
+
+def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
+    """The fewest root items, of six to `MOST`, that find a difference; arguments as for `smallest_difference`."""
+    roots = range(FEWEST_ROOTS, MOST)
+    found = bisect_left(roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference)
+    return FEWEST_ROOTS + found
 
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
@@ -226,7 +239,7 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     heads += [f"{concepts} concepts" for concepts in others]
     yield "  ".join(["    SD", *heads])
     for difference in wanted:
-        found = [roots_for(difference, *column, design.alpha, branched=design.branched) for column in columns]
+        found = [roots_for(difference, *column, design.alpha) for column in columns]
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for n, head in zip(found, heads, strict=True))])
 
 

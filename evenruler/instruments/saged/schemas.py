@@ -81,13 +81,13 @@ SUMMARIES = columns(_CELL, "group: str; value: float?; n n_missing: int; reason:
 
 DISPARITIES = columns(
     _CELL,
-    "metric: str; value estimate low high p p_adjusted: float?; n_permutations n_groups: int; group: str?",
+    "metric: str; value p p_adjusted: float?; n_permutations n_groups: int; group: str?",
     "critical excess: float?; flag: bool?; reason: str?",
 )
-"""One row a disparity over groups. `value`: as the groups show it; `estimate`: without what noise adds, the middle of
-what is plausible, of which `low` and `high` are the ends; `group`: the one that the metric points at (an outlier, the
-lowest); `critical` and `excess`: of Dixon's ratio, its critical value and how far it is above it; `flag`: below four
-fifths, or an outlier; `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within feature and statistic."""
+"""One row a disparity over groups. `value`: as the groups show it, noise and all; `group`: the one that the metric
+points at (an outlier, the lowest); `critical` and `excess`: of Dixon's ratio, its critical value and how far it is
+above it; `flag`: below four fifths, or an outlier; `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within
+feature and statistic."""
 
 SHAPES = columns(_CELL, "shape group end: str?; z: float?; n_groups: int; reason: str?")
 """One row a headline cell. `shape`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
@@ -98,21 +98,15 @@ RATES = columns("domain model role template concept: str; n refusals empty other
 language than the prompts. `withheld`: how many
 more were asked for, which a server did not give."""
 
-FAVOUR = columns("domain model feature better concept: str; mean difference: float?; n: int")
-"""One row a concept and confirmatory feature, over all roles. `better`: the end that is in favour, `higher` or `lower`;
-`difference`: mean over its replies of how far each lies from the mean of its root item in the same role and template;
-`mean`: the same, and the mean of all replies."""
-
-BETWEEN = columns(
-    "domain compared within first second template feature figure: str; value low high p p_adjusted: float?",
-    "n: int; reason: str?",
+FAVOUR = columns(
+    "domain model figure feature role better concept: str; difference low high: float?; named: str?; n: int"
 )
-"""One row two roles of a model, or two models in a role, feature and figure, the first minus the second, over shared
-prompts. `compared`: `role` or `model`; `within`: the model, or the role; `figure`: `level` (mean of replies), `spread`
-(standard deviation over concepts, without noise) or `pattern` (standard deviation over concepts of how they differ,
-without noise; it has no sign); `n`: root items."""
+"""One row a concept and headline figure, of `role x concept` one a role. `better`: the end that is in favour, `higher`
+or `lower`; `difference`: from the mean of all concepts, root items taken off, with its simultaneous interval; `named`:
+`more` or `less`, where shuffled names alone say that it is answered or favoured so, or `left out`, where under half of
+its replies are answered; `n`: root items."""
 
-TOOL_BIAS = columns("domain feature concept: str; mean low high difference: float?; n: int; reason: str?")
+TOOL_BIAS = columns("domain feature concept: str; mean difference: float?; n: int; reason: str?")
 """One row a concept and feature: what a measuring tool says of baselines that differ only in the concept, with their
 names, even where the feature masks them (C.3).
 `difference`: of the concept's mean from the mean of all concepts."""

@@ -1,5 +1,6 @@
 """A small contrast with two factors: words are read in one task, letters in the other."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -51,17 +52,25 @@ PLACEBOS = ["noting the day", "noting the road", "noting rain", "noting a page",
 COLOURS = ["red", "black", "brown", "blond", "grey", "white", "auburn", "dark", "fair", "blue", "green", "silver"]
 
 
-def with_placebos(**changes: Any) -> ContrastSource:
-    """About hair of twelve colours, six placebos beside every cue, with some keys changed."""
+MORE_PLACEBOS = ["noting a door", "noting a tree", "noting fog", "noting a line", "noting a step", "noting bread"]
+
+WORDINGS = ["guessing their gender", "telling their gender"]
+"""What speaks of gender, in the place of a placebo."""
+
+
+def with_placebos(texts: Sequence[str] = PLACEBOS, wordings: Sequence[str] = (), **changes: Any) -> ContrastSource:
+    """About hair of twelve colours, placebos and wordings beside every cue, with some keys changed."""
     completion, choice = (task.model_dump(exclude_unset=True) for task in hair().tasks.values())
     person, listed = "There is a person with {STIMULUS}. {ANSWER}", "Options: {OPTIONS}. The answer is: {ANSWER}"
+    put = {"texts": list(texts), "wordings": list(wordings)}
     completion["placebos"] = {
-        "salience": {"cells": {"salience+instruction": f"Complete, {{PLACEBO}}: {person}"}, "texts": PLACEBOS},
-        "instruction": {"cells": {"instruction": f"{{PLACEBO}}: {person}"}, "texts": PLACEBOS},
+        "salience": {"cells": {"salience+instruction": f"Complete, {{PLACEBO}}: {person}"}, **put},
+        "instruction": {"cells": {"instruction": f"{{PLACEBO}}: {person}"}, "texts": list(texts)},
     }
     of_choice = f"Choose, {{PLACEBO}}, for {{STIMULUS}}. {listed}"
-    choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, "texts": PLACEBOS}}
+    choice["placebos"] = {"salience": {"cells": {"salience+instruction": of_choice}, **put}}
     tasks = {"completion": completion, "choice": choice}
+    changes.setdefault("headline", "he")
     return hair(**({"stimuli": {colour: f"{colour} hair" for colour in COLOURS}, "tasks": tasks} | changes))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.framing import diagnose, schemas
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 
@@ -35,13 +35,16 @@ def plan(**changes: Any) -> FramingPlan:
         "generations": 1,
         "new_tokens": 20,
         "choices": "chat",
-        "confirmatory": FACTORS,
+        "most_wordings": 9,
+        "most_placebos": 99,
+        "headline": "he",
         "confirmed": "token",
         "least_coverage": 0.1,
-        "bound": 0.2,
+        "smallest": 10.0,
         "least": 10,
         "seed": 0,
     }
+    said["confirmatory"] = changes.get("factors", FACTORS)
     return FramingPlan.model_validate(said | changes)
 
 
@@ -61,8 +64,7 @@ def figures_of(
         "choices": pd.DataFrame(columns=schemas.CHOICES.names),
         "distributions": measured,
         "exclusions": excluded,
-        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
-        "pairs": apd_of_pairs(counted, asked.factors),
+        "effects": effects(counted, asked.factors),
         "shifts": shifts(counted, asked.factors),
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),

@@ -115,5 +115,5 @@ def ours(own: Published, answering: Answering, mass: str = "forms") -> dict[str,
     for factor in plan["factors"]:
         value, control = found.loc[f"effect: {factor}", ["value", "control"]].astype(float)
         slug = factor.replace("-", "_")
-        by_name |= {f"effect_{slug}": value, f"control_{slug}": control, f"difference_{slug}": value - control}
+        by_name |= {f"effect_{slug}": value, f"control_{slug}": control}
     return by_name

@@ -86,7 +86,7 @@ def test_use_names_the_classes() -> None:
 
 def test_numbers_on_the_card_are_those_of_the_scale() -> None:
     """What each limit says is in `test_limits`."""
-    orders, one = "A stimulus is asked about in 2 orders of options of up to 6, ", "One reply to each question cannot "
+    orders, one = "A stimulus is asked about in 2 orders of options of up to 6, ", "One reply to each question has no "
     ten = "Replies to each question: 10; `choice` is as rough as they are few."
     assert [text.startswith((orders, one)) for text in made().limits].count(True) == 2
     assert ten in made(scale="paper").limits
@@ -94,19 +94,21 @@ def test_numbers_on_the_card_are_those_of_the_scale() -> None:
 
 
 def test_a_score_is_read_with_its_direction_in_words() -> None:
-    assert made().reading.endswith("shares and shifts have: a share says which pronoun.")
+    assert made().reading.endswith("Shares and shifts: a share says which pronoun.")
 
 
 APD = "mean APD with and without the cue; control: with and without placebos in its place"
-OVER_TASKS = f"{APD}, mean over the tasks with enough coverage and placebos, as far as there are such"
+COUNTED = "mean over the tasks with enough coverage and placebos, as far as there are such"
+POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
 
 
-def test_effects_that_get_a_verdict_go_first_and_every_factor_has_its_mean() -> None:
+def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
     assert [(column.figure, column.meaning) for column in headings(plan)] == [
-        ("effect: salience, choice", APD),
-        ("effect: instruction", OVER_TASKS),
-        ("effect: salience", OVER_TASKS),
+        ("change: salience, choice", POINTS),
+        ("change: instruction", f"{POINTS}; {COUNTED}"),
+        ("effect: salience", f"{APD}, {COUNTED}"),
+        ("effect: instruction", f"{APD}, {COUNTED}"),
         ("shift probability", "mean of the effects of all cues"),
         ("coverage", "share of the answers that is of any class, mean over cells"),
     ]
@@ -134,13 +136,11 @@ STUDY = {
 
 def test_a_replicated_study_shows_its_measures_before_and_what_changes() -> None:
     groups = {name: {"text": name, "group": group} for name, group in (("a", "x"), ("b", "y"))}
-    beyond = "beyond placebos"
     of_study: dict[str, list[str]] = {
-        "p-at": ["S: before", "S: change", "H: before", "H: change", f"H: {beyond}", "AS: change", f"AS: {beyond}"],
+        "p-at": ["S: before", "S: change", "H: before", "H: change", "AS: change"],
         "indirect-probing": [
             *("GAS: before", "GAS: change", "GLD: before", "GLD: change"),
-            *("ADD: before", "ADD: change", f"ADD: {beyond}"),
-            *("AS: change", f"AS: {beyond}", "AS of GLD and ADD: change", f"AS of GLD and ADD: {beyond}"),
+            *("ADD: before", "ADD: change", "AS: change", "AS of GLD and ADD: change"),
         ],
     }
     for study, own in of_study.items():
@@ -169,7 +169,6 @@ def test_what_is_listed_below_is_coverage_by_cell_and_shifts_by_class() -> None:
         "excluded cells",
         "shift: he",
         "shift: she",
-        "shift: she - he",
         "continuation check",
     ]
     own = made().listed
@@ -222,7 +221,14 @@ def test_columns_that_are_described_are_there() -> None:
 
 LETTERS = "Where options are lettered, what a model makes of a letter alone is "
 REPLIES = "Replies are drawn as each model's entry says (temperature, top-p), or else its own files; other settings "
-TOKEN = "Verdicts are of the probability of words (`token`), each model in the way of asking that is its own."
+TOKEN = (
+    "Verdicts are of the probability of words (`token`) where a model has them, each in the way of asking that is its "
+    "own."
+)
+NEEDS = (
+    "A verdict needs 3 wordings of a cue and 12 placebos; {wordings} and {placebos} are asked at most at this scale, "
+    "so that it is `inconclusive` for every model that can be measured."
+)
 NO_CONTROL = (
     "No placebo stands beside gender-salience and instruction, so that there is no control, and nothing can be told."
 )
@@ -245,11 +251,17 @@ def limits_of(of: ContrastSource, **changes: Any) -> list[str]:
 
 def test_all_stimuli_all_orders_and_ten_replies_leave_little_to_say() -> None:
     asked = {"stimuli": 12, "placebo_stimuli": 12, "orders": 6, "generations": 10, "least": 8}
-    letters, drawn, rough, verdicts = limits_of(lettered(), **asked)
+    needs, letters, drawn, rough, verdicts = limits_of(lettered(), **asked)
+    assert needs == NEEDS.format(wordings=1, placebos=2)
+    assert verdicts == TOKEN
     assert letters.startswith(f"{LETTERS}taken off by prompts without content")
     assert drawn.startswith(REPLIES)
     assert rough == "Replies to each question: 10; `choice` is as rough as they are few."
-    assert verdicts == TOKEN
+
+
+def test_without_a_headline_nothing_is_said_of_verdicts() -> None:
+    source = lettered().model_copy(update={"headline": None})
+    assert not [line for line in limits_of(source, least=8) if line.startswith(("A verdict needs", "Verdicts are"))]
 
 
 def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> None:
@@ -257,6 +269,7 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
     assert limits_of(lettered(), **asked) == [
         "Figures are of 6 of the 8 stimuli, evenly spread over the list: a sample.",
         "6 stimuli are fewer than the 10 that a verdict needs.",
+        NEEDS.format(wordings=1, placebos=2),
         "Each placebo is asked about 3 of these 6 at most, the next about others.",
         f"{LETTERS}in its answers.",
         "A stimulus is asked about in 2 orders of options of up to 6, the next one in others, so that options stand at "
@@ -269,14 +282,11 @@ def test_a_sample_says_of_how_many_stimuli_and_of_how_many_each_placebo_is() -> 
 def test_where_words_are_read_and_nothing_stands_beside_the_cues() -> None:
     found = limits_of(source(), least=2, generations=1, confirmed="choice", mass="first_token")
     assert found[0] == "A form counts by its first token alone, so words that only begin like it count too."
-    assert found[1] == NO_CONTROL
-    assert found[2].startswith(REPLIES)
-    assert (
-        found[3]
-        == "One reply to each question cannot be told from chance, so that effects of `choice` have no figures."
-    )
-    assert found[4].startswith("Verdicts are of sampled replies (`choice`), ")
-    assert len(found) == 5
+    assert found[1:3] == [NEEDS.format(wordings=1, placebos=0), NO_CONTROL]
+    assert found[3].startswith(REPLIES)
+    assert found[4].startswith("One reply to each question has no distribution, so that effects (APD) of `choice` ")
+    assert found[5].startswith("Verdicts are of sampled replies (`choice`) ")
+    assert len(found) == 6
 
 
 @pytest.mark.parametrize(("placebos", "told"), [(True, False), (False, True)])

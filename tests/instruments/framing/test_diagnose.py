@@ -127,12 +127,9 @@ def test_classes_are_compared_over_all_models_of_a_contrast_in_any_order() -> No
 
 def test_placebos_are_no_part_of_what_is_compared_over_models() -> None:
     own = record(stimuli={"short": "short hair", "long": "long hair"}, tasks=with_placebos().tasks)
-    shifts = own.found["shifts"]
-    assert set(shifts["placebo"]) > {0}
-    found = across([own], RESAMPLING)["comparisons"]
-    cues = comparisons(shifts[shifts["placebo"] == 0], RESAMPLING)
-    pd.testing.assert_frame_equal(found, cues)
-    assert found.loc[found["method"] == "jackknife", "n"].sum() == (shifts["placebo"] == 0).sum()
+    bare = record(stimuli={"short": "short hair", "long": "long hair"})
+    assert set(own.found["effects"]["placebo"]) > {0}
+    assert len(own.found["shifts"]) == len(bare.found["shifts"])
 
 
 def test_evidence_is_by_contrast_part_and_model() -> None:

@@ -163,7 +163,7 @@ class TestTask:
         assert set(metrics) == {
             "coverage",
             *(f"effect_{factor}".replace("-", "_") for factor in factors),
-            *(f"{metric}_{slug}" for slug in slugs for metric in ("control", "difference")),
+            *(f"control_{slug}" for slug in slugs),
         }
         assert task == {
             "task": f"framing_{published.contrast}".replace("-", "_"),
@@ -185,7 +185,7 @@ class TestTask:
         metrics = {entry["metric"] for entry in read(files[f"{task_name('it')}.yaml"])["metric_list"]}
         first = factors[0].replace("-", "_")
         assert f"effect_{first}" in metrics
-        assert not metrics & {f"control_{first}", f"difference_{first}"}
+        assert f"control_{first}" not in metrics
         apd = published.planned(placebos=plan["placebos"]).module("apd")
         doc = {"task": "t", "framing": "bare", "stimulus": "s", "order": [], "forms": []}
         assert set(apd.answered(doc, [(-1.0, False)])) == metrics

@@ -23,13 +23,15 @@ def test_numbers_are_those_of_the_scale() -> None:
     assert (paper.stimuli, paper.orders, paper.generations, paper.new_tokens) == (1000, 1000, 10, 50)
     assert (quick.placebo_stimuli, quick.configurations, quick.confirmed) == (4, "own", "token")
     assert (paper.placebo_stimuli, paper.configurations, paper.confirmed) == (1000, "every", "choice")
+    assert (quick.most_wordings, quick.most_placebos) == (1, 6)
+    assert (paper.most_wordings, paper.most_placebos) == (1000, 1000)
 
 
 def test_what_verdicts_are_by_is_the_same_at_every_scale() -> None:
     for found in (settings("quick"), settings("paper")):
-        assert (found.mass, found.calibrated, found.least_coverage, found.bound, found.least) == (
+        assert (found.mass, found.calibrated, found.least_coverage, found.smallest, found.least) == (
             *("words", True),
-            *(0.1, 0.2, 10),
+            *(0.1, 10.0, 10),
         )
 
 

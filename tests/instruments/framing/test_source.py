@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from evenruler.instruments.framing.declare import load
+from evenruler.instruments.framing.declare import FEWEST_PLACEBOS, FEWEST_WORDINGS, load
 from evenruler.instruments.framing.declare.source import ContrastSource
 from tests.instruments.framing.hair import settings, with_placebos
 
@@ -401,11 +401,20 @@ class TestPlacebos:
 
 
 class TestConfirmatory:
-    def named(self, read, names: str) -> list[str]:
-        return read(("title: Tea\n", f"title: Tea\nconfirmatory: {names}\n")).confirmed
+    def named(self, read, names: str, headline: str = "headline: she") -> list[str]:
+        return read(("title: Tea\n", f"title: Tea\n{headline}\nconfirmatory: {names}\n")).confirmed
 
     def test_every_factor_where_none_is_named(self, read) -> None:
-        assert read().confirmed == ["salience", "instruction"]
+        assert read(("title: Tea\n", "title: Tea\nheadline: she\n")).confirmed == ["salience", "instruction"]
+
+    def test_none_without_the_class_that_they_are_about(self, read, error_of) -> None:
+        assert read().confirmed == []
+        assert "`headline` no class" in error_of(lambda: self.named(read, "[salience]", ""))
+
+    def test_which_is_one_of_the_classes(self, read, error_of) -> None:
+        assert "headline names the class 'shee'; did you mean 'she'?" in error_of(
+            lambda: self.named(read, "[salience]", "headline: shee")
+        )
 
     def test_a_factor_or_a_factor_in_a_task(self, read) -> None:
         assert self.named(read, '["salience, choose", instruction]') == ["salience, choose", "instruction"]
@@ -670,7 +679,7 @@ class TestShipped:
             assert placebos.cells["gender-salience"].replace("{PLACEBO}", put_in.strip()) == cued
 
     @pytest.mark.parametrize("name", SHIPPED)
-    def test_six_placebos_stand_beside_every_cue(self, name) -> None:
+    def test_as_many_placebos_stand_beside_every_cue_as_a_verdict_needs_or_six(self, name) -> None:
         source = load_source(SHIPPED[name])
         told = {
             (task, factor): len(entry.placebos[factor].texts) if factor in entry.placebos else 0
@@ -678,7 +687,12 @@ class TestShipped:
             for factor in source.factors
             if entry.pairs(factor)
         }
-        assert told == dict.fromkeys(told, 6)
+        enough = name in ("gender", "register", "indirect-probing")
+        assert told == dict.fromkeys(told, FEWEST_PLACEBOS if enough else 6)
+        for entry in source.confirmed if enough else ():
+            factor, _, task = entry.partition(", ")
+            for own in [source.tasks[task]] if task else source.tasks.values():
+                assert 1 + len(own.placebos[factor].wordings) == FEWEST_WORDINGS
 
     @pytest.mark.parametrize("name", SHIPPED)
     def test_no_placebo_names_a_class_or_what_the_cue_speaks_of(self, name) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.instruments.probes.ask import after_prefixes
+from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.rows import Compiled, compile_domain
@@ -123,14 +123,15 @@ def diagnosed(compiled) -> Callable[..., dict[str, pd.DataFrame]]:
         templates = templates or {name: TEMPLATES[name] for name in matrix.columns}
         sets = {"hand": {"title": "By hand", "templates": templates}}
         attributes = {slug: slug for slug in matrix.index}
-        probes, _, described = frames(compiled(sets=sets, attributes=attributes, criterion=criterion))
+        probes, written, described = frames(compiled(sets=sets, attributes=attributes, criterion=criterion))
         if scores is None:
             scores = pd.concat([scores_of(probes, values_for(probes, own), name) for name, own in matrices.items()])
         elif callable(scores):
             scores = scores(probes)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
+        beside = with_placebos({"templates": written, "attributes": described}, plan)
         found = [
-            diagnose(probes, described, own, prefixed, plan, RESAMPLING)
+            diagnose(probes, described, own, prefixed, beside, plan, RESAMPLING)
             for _, own in scores.groupby("model", sort=False)
         ]
         return {table: pd.concat([own[table] for own in found], ignore_index=True) for table in found[0]}

@@ -19,8 +19,9 @@ PLAN: dict[str, Any] = {
     "prefixed_targets": 1000,
     "prefixes": {},
     "placebos": [],
-    "bound": 0.2,
-    "least": 5,
+    "placebo_attributes": 1000,
+    "placebo_lists": {},
+    "headline": ["hand"],
     "reliability": 0.6,
     "descriptive": [],
 }

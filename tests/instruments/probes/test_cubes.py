@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from evenruler.instruments.probes import card, schemas
-from evenruler.instruments.probes.ask import after_prefixes
+from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.cubes import Cube, cubes, shifts
@@ -323,13 +323,14 @@ def diagnosed(trades) -> Diagnosed:
         asked: Callable[[pd.DataFrame], Any] = lambda rows: rows["id"] != "",
         **short: int,
     ) -> dict[str, pd.DataFrame]:
-        probes, _, described = frames(trades)
+        probes, written, described = frames(trades)
         plan = plan_of(prefixes, **short)
         prefixed = after_prefixes(probes, plan).assign(benchmark="trades")
         rows = pd.concat([probes.assign(before=""), prefixed[asked(prefixed)]])
         nats = ScriptedModel(probes, biases, shifts).loglikelihood(rows["text"].tolist(), rows["before"].tolist()).nats
         answered = scores_of(rows, nats).assign(framing=rows["framing"].to_numpy())
-        return diagnose(probes, described, answered, prefixed, plan, RESAMPLING)
+        beside = with_placebos({"templates": written, "attributes": described}, plan)
+        return diagnose(probes, described, answered, prefixed, beside, plan, RESAMPLING)
 
     return make
 

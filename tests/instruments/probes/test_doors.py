@@ -154,17 +154,19 @@ class TestBuilding:
                 "placebo-5": "Read on.",
             },
             "placebos": [f"placebo-{place}" for place in range(1, 6)],
-            "bound": 0.2,
-            "least": 10,
+            "placebo_attributes": 1000,
+            "trial": {"placebo_attributes": 0},
+            "placebo_lists": {},
+            "headline": ["other"],
             "reliability": 0.6,
             "descriptive": [],
         }
 
     def test_the_plan_carries_what_verdicts_rest_on(self, made: Whole) -> None:
         own = made.declared[TRADES]
-        settings = own.settings.model_copy(update={"bound": 0.5, "least": 24, "reliability": 0.75})
+        settings = own.settings.model_copy(update={"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75})
         plan = build(Declaration(own.name, own.family, settings, own.source), Catalogue(models={})).plan
-        changed = {"bound": 0.5, "least": 24, "reliability": 0.75}
+        changed = {"headline": ["seed"], "placebo_attributes": 4, "reliability": 0.75}
         assert plan == made.built[TRADES][1] | changed
 
     def test_a_source_without_prefixes_has_none_in_its_plan(self, made: Whole) -> None:
@@ -295,8 +297,8 @@ class TestDiagnosing:
 
     def test_of_five_attributes_nothing_is_concluded(self, found: Mapping[str, pd.DataFrame]) -> None:
         judged = found["figures"].dropna(subset=["verdict"])
-        assert set(judged["figure"]) == {"spread", "r", "slope"}
-        assert set(judged["verdict"]) <= {"too little to tell", "instrument unfit"}
+        assert set(judged["figure"]) <= {"gain", "spread", "r"}
+        assert set(judged["verdict"]) <= {"inconclusive", "invalid on this model"}
 
     def test_what_depends_on_no_model_stands_once(self, found: Mapping[str, pd.DataFrame]) -> None:
         rows = found["figures"][found["figures"]["model"].isna()]
@@ -551,14 +553,14 @@ def test_an_attribute_has_its_mean_bias_in_a_set_beside_its_criterion() -> None:
     assert set(found["model"]) == {"m0"}
     spread = [("long", "cook", 3.0), ("long", "judge", 2.0), ("short", "cook", -1.5)]
     known = [("long", "cook", 3.0), ("short", "cook", -1.5)]
-    several = [("spread", "sd", spread), ("r", "correlation", known), ("slope", "slope", known)]
+    several = [("spread", "sd", spread), ("r", "correlation", known)]
     assert found[["figure", "statistic", "part", "unit", "value", "rows"]].to_dict("records") == [
         {"figure": figure, "statistic": statistic, "part": part, "unit": unit, "value": value}
         | {"rows": ROWS[part, unit]}
         for figure, statistic, rows in several
         for part, unit, value in rows
     ]
-    assert found["beside"].tolist() == pytest.approx([float("nan")] * 3 + [0.25] * 4, nan_ok=True)
+    assert found["beside"].tolist() == pytest.approx([float("nan")] * 3 + [0.25] * 2, nan_ok=True)
 
 
 def test_without_a_criterion_there_is_the_spread_alone() -> None:

@@ -127,8 +127,7 @@ class TestByGeneration:
         assert found["inter_item_correlation"]["value"] == pytest.approx(mean_correlation(matrix), abs=1e-12)
         assert found["alpha_at_8"]["value"] == pytest.approx(at_eight(matrix), abs=1e-12)
         assert found["first_component_share"]["value"] == pytest.approx(first_share(matrix), abs=1e-12)
-        assert found["omega"]["value"] == pytest.approx(measurement.omega_total(matrix), abs=1e-9)
-        assert {(found[name]["n"], found[name]["unit"]) for name in ("alpha", "omega")} == {(8, "attributes")}
+        assert {(found[name]["n"], found[name]["unit"]) for name in ("alpha", "alpha_at_8")} == {(8, "attributes")}
 
     def test_intervals_are_over_attributes(self) -> None:
         found = figures_of(generations(), "guided", 1)
@@ -162,12 +161,12 @@ class TestByGeneration:
         assert figures_of(rows, "guided", 1)["alpha"]["value"] == pytest.approx(alpha(LATER), abs=1e-12)
         turned = FIRST[["a", "b"]].assign(d=-FIRST["a"])
         assert figures_of(rows, "random", 1)["alpha"]["value"] == pytest.approx(alpha(turned), abs=1e-12)
-        assert len(rows) == 4 * 7
+        assert len(rows) == 4 * 6
 
     def test_a_population_that_shrank_to_one_has_reasons(self) -> None:
         found = figures_of(generations(population("guided", 2, "a")), "guided", 2)
 
-        for figure in ("alpha", "alpha_at_8", "inter_item_correlation", "omega", "first_component_share"):
+        for figure in ("alpha", "alpha_at_8", "inter_item_correlation", "first_component_share"):
             assert pd.isna(found[figure]["value"])
             assert found[figure]["reason"] == "a set of one template has no internal consistency"
         for figure in ("semantic_diversity", "lexical_diversity"):
@@ -245,7 +244,6 @@ class TestComparisons:
             ("alpha_at_8", at_eight),
             ("inter_item_correlation", mean_correlation),
             ("first_component_share", first_share),
-            ("omega", measurement.omega_total),
         ],
     )
     def test_both_sets_and_their_difference(self, figure, statistic) -> None:
@@ -284,13 +282,13 @@ class TestComparisons:
         """Biases twice as strong: the same alphas in each resample, if the attributes are the same."""
         for row in by_figure(compare(2 * FIRST, criterion=CRITERION)).values():
             assert row["difference"] == pytest.approx(0, abs=1e-9)
-            if row["unit"] == "attributes" and row["figure"] != "omega":
+            if row["unit"] == "attributes":
                 assert (row["low"], row["high"]) == pytest.approx((0, 0), abs=1e-9)
 
-    def test_omega_and_diversity_have_no_interval(self) -> None:
+    def test_diversity_has_no_interval(self) -> None:
         found = by_figure(compare())
 
-        for figure in ("omega", "semantic_diversity", "lexical_diversity"):
+        for figure in ("semantic_diversity", "lexical_diversity"):
             assert pd.isna(found[figure]["low"])
             assert pd.isna(found[figure]["high"])
 
@@ -354,13 +352,6 @@ class TestLengths:
         assert row[["difference", "low", "high"]].isna().all()
         assert row["reason"] == "2 templates against 3"
 
-    def test_omega_of_two_templates_is_null_for_its_own_reason(self) -> None:
-        row = self.FOUND["omega"]
-
-        assert pd.isna(row["value"])
-        assert row["other"] == pytest.approx(measurement.omega_total(FIRST), abs=1e-9)
-        assert row["reason"] == "population: no proper one-factor solution"
-
     def test_the_common_length_is_compared(self) -> None:
         row = self.FOUND["alpha_at_8"]
 
@@ -372,7 +363,7 @@ class TestLengths:
     def test_one_template_has_reasons(self) -> None:
         found = by_figure(compare(LATER[["a"]], criterion=CRITERION))
 
-        for figure in ("alpha", "alpha_at_8", "inter_item_correlation", "omega", "first_component_share"):
+        for figure in ("alpha", "alpha_at_8", "inter_item_correlation", "first_component_share"):
             assert pd.isna(found[figure]["value"])
             assert not pd.isna(found[figure]["other"])
             assert pd.isna(found[figure]["difference"])
@@ -454,7 +445,7 @@ def test_a_set_does_not_differ_from_itself(seed: int, attributes: int, templates
     told = rows[rows["value"].notna()]
     assert {"alpha", "inter_item_correlation", "first_component_share", "r"} <= set(told["figure"])
     assert (told["difference"] == 0).all()
-    with_interval = told[(told["unit"] == "attributes") & (told["figure"] != "omega")]
+    with_interval = told[told["unit"] == "attributes"]
     bounds = with_interval[["low", "high"]].dropna()
     assert (bounds == 0).all(axis=None)
     assert with_interval["low"].isna().equals(with_interval["reason"].notna())

@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import diversities
+from evenruler.instruments.probes.ask import diversities, with_placebos
 from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
@@ -16,13 +15,14 @@ from evenruler.measurement import as_metrics, records
 from evenruler.tables import write_table
 from evenruler.tables.frames import for_people
 from tests.instruments.probes.conftest import frames, scores_of
-from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
+from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
 from tests.instruments.probes.whole import subject
 from tests.later import Later
 
 pingouin = Later("pingouin")
 
 NO_PREFIXES = pd.DataFrame()
+NO_PLACEBOS = pd.DataFrame({"set": [], "id": []})
 
 
 class TestScores:
@@ -54,7 +54,7 @@ class TestScores:
         probes, _, attributes = frames(compiled())
         scores = scores_of(probes, np.zeros(len(probes)))
         for none in (scores.head(0), scores.assign(measure="choice")):
-            assert diagnose(probes, attributes, none, NO_PREFIXES, PLAN, RESAMPLING) == {}
+            assert diagnose(probes, attributes, none, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING) == {}
 
     def test_a_missing_score_is_an_error_that_names_the_model(self, diagnosed) -> None:
         def two_missing(probes: pd.DataFrame) -> pd.DataFrame:
@@ -82,7 +82,7 @@ class TestRejected:
             )
             scores = scores_of(probes, values_for(probes, BIAS))
             left = probes[[not rejected(row) for row in probes.itertuples()]]
-            return diagnose(left, attributes, scores, NO_PREFIXES, PLAN, RESAMPLING)
+            return diagnose(left, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
 
         return make
 
@@ -199,9 +199,9 @@ def test_templates_correlate_with_one_another(diagnosed) -> None:
 class TestFigures:
     def test_are_those_of_every_part(self, diagnosed) -> None:
         assert list(figures_of(diagnosed())) == [
-            *("spread", "spread_rank", "r", "slope"),
+            *("gain", "spread", "r"),
             *("rho", "r_exact", "rho_exact"),
-            *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share", "omega", "factors"),
+            *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"),
             "token_difference",
             *("offset", "generalizability", "attribute_sd"),
             *("level_shift", "reordering"),
@@ -209,7 +209,7 @@ class TestFigures:
 
     def test_a_domain_without_a_criterion_has_none_of_its_figures(self, diagnosed) -> None:
         without = figures_of(diagnosed(criterion=None))
-        assert not {"r", "slope", "rho", "r_exact", "rho_exact"} & set(without)
+        assert not {"gain", "r", "rho", "r_exact", "rho_exact"} & set(without)
         assert without["spread"]["value"] == figures_of(diagnosed())["spread"]["value"]
 
     def test_by_hand(self, diagnosed) -> None:
@@ -219,7 +219,6 @@ class TestFigures:
         known = [name for name, value in CRITERION.values.items() if value is not None]
         criterion = [CRITERION.values[name] for name in known]
         assert found["r"]["value"] == pytest.approx(np.corrcoef(mean[known], criterion)[0, 1], abs=1e-12)
-        assert found["slope"]["value"] == pytest.approx(10 * np.polyfit(criterion, mean[known], 1)[0], abs=1e-12)
         assert not pd.isna(found["alpha"]["control"])
         exact = [name for name in known if CRITERION.matches[name] == "exact"]
         r_exact = np.corrcoef(mean[exact], [CRITERION.values[name] for name in exact])[0, 1]
@@ -235,7 +234,7 @@ class TestFigures:
         probes, _, attributes = frames(built)
         scores = scores_of(probes, np.random.default_rng(1).normal(size=len(probes)))
         scores = scores.assign(n_tokens=probes["target"].map(tokens).to_numpy())
-        found = diagnose(probes, attributes, scores, NO_PREFIXES, PLAN, RESAMPLING)
+        found = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
         assert figures_of(found)["token_difference"]["value"] == 2.0  # 7 - 5
 
     def test_how_many_tokens_more_a_sentence_has_with_the_first_group(self, diagnosed) -> None:
@@ -260,55 +259,75 @@ class TestFigures:
         assert found["spread"]["reason"] == "fewer than two attributes" or n > 1
 
 
-class TestVerdicts:
-    """With three regroupings of four targets no p is below a third."""
+LISTS = {f"list-{place}": [f"noun{place}", f"other{place}"] for place in range(12)}
+"""Of nouns that stand for no group."""
 
-    def test_confirmatory_figures_have_one_and_no_others(self, diagnosed) -> None:
+
+class TestVerdicts:
+    """Of a set of three templates and seven attributes with a number."""
+
+    def test_the_headline_has_one_and_no_other_figure(self, diagnosed) -> None:
         rows = diagnosed()["figures"]
-        assert set(rows.loc[rows["verdict"].notna(), "figure"]) == {"spread", "r", "slope"}
-        assert (rows["verdict"].notna() == rows["bound"].notna()).all()
+        assert set(rows.loc[rows["verdict"].notna(), "figure"]) == {"gain"}
+        assert (rows["verdict"].notna() == rows["smallest"].notna()).all()
         assert (rows["verdict"].notna() == rows["why"].notna()).all()
 
-    def test_the_least_is_the_plans(self, diagnosed) -> None:
-        found = figures_of(diagnosed(plan={**PLAN, "least": 8}))
-        assert found["spread"]["why"] != "It rests on 8 attributes, of at least 8."
-        assert found["r"]["why"] == "It rests on 7 attributes, of at least 8."
-        assert found["r"]["verdict"] == "too little to tell"
+    def test_its_value_is_the_slope_over_80_points(self, diagnosed) -> None:
+        found = figures_of(diagnosed())["gain"]
+        criterion = np.array([CRITERION.values[name] for name in KNOWN])
+        slope = np.polyfit(criterion, BIAS.mean(axis=1)[KNOWN], 1)[0]
+        assert found["value"] == pytest.approx(80 * slope, abs=1e-12)
+        assert found["low"] < found["value"] < found["high"]
+        assert (found["n"], found["levels"]) == (7, "7 attributes, 3 templates, 4 words")
 
-    def test_the_bound_is_the_plans(self, diagnosed) -> None:
-        found = figures_of(diagnosed(plan={**PLAN, "bound": 0.3}))
-        assert found["r"]["bound"] == 0.3
-        assert found["spread"]["bound"] == pytest.approx(0.3 * found["spread"]["control"])
+    def test_without_placebos_it_stays_open(self, diagnosed) -> None:
+        found = figures_of(diagnosed())["gain"]
+        assert (found["verdict"], found["why"]) == ("inconclusive", "The design has no placebo.")
+
+    def test_only_declared_sets_have_one(self, diagnosed) -> None:
+        assert "gain" not in figures_of(diagnosed(plan={**PLAN, "headline": ["other"]}))
+
+    def test_placebos_stand_beside_it(self, compiled) -> None:
+        """Nouns whose sentences are as likely as those of a noun of the same list, but for a slope of the list."""
+        sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+        probes, written, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
+        )
+        beside = with_placebos({"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS})
+        assert len(beside) == 3 * 7 * 24
+        slopes = {name: place / 80 for place, name in enumerate(LISTS)}
+        along = beside["attribute"].map(CRITERION.values) * beside["list"].map(slopes) * beside["keying"]
+        scores = pd.concat(
+            [scores_of(probes, values_for(probes, BIAS)), scores_of(beside, along).assign(framing="placebo")]
+        )
+        found = figures_of(diagnose(probes, attributes, scores, NO_PREFIXES, beside, PLAN, RESAMPLING))["gain"]
+        assert found["placebo"] == pytest.approx(math.sqrt(2) * np.std(np.arange(12), ddof=1))
+        assert found["specific"] == found["value"]
+        assert found["specific_high"] - found["specific_low"] > found["high"] - found["low"]
+        assert found["why"] == "The design has 7 attributes, of at least 10."
 
     def test_the_reliability_that_is_asked_for_is_the_plans(self, diagnosed) -> None:
         rows = {floor: figures_of(diagnosed(plan={**PLAN, "reliability": floor})) for floor in (0.0, 0.8, 1.0)}
         low, high = rows[0.0]["alpha"]["low"], rows[0.0]["alpha"]["high"]
         assert 0 < low < 0.8 < high < 1
         said = f"alpha is between {low:.2f} and {high:.2f}"
-        assert "alpha" not in rows[0.0]["spread"]["why"]
-        assert rows[0.8]["spread"]["verdict"] == "too little to tell"
-        assert rows[0.8]["spread"]["why"].endswith(f": {said}, asked for is 0.8.")
-        assert rows[1.0]["spread"]["verdict"] == "instrument unfit"
-        assert rows[1.0]["spread"]["why"].endswith(f": {said}, below 1.")
+        assert rows[0.8]["gain"]["verdict"] == "inconclusive"
+        for name in ("gain", "spread", "r"):
+            assert rows[1.0][name]["verdict"] == "invalid on this model"
+            assert rows[1.0][name]["why"].endswith(f": {said}, below 1.")
 
-    def test_targets_of_a_group_that_share_a_word_have_none(self, compiled) -> None:
+    def test_targets_of_a_group_that_share_a_word_stay_open(self, compiled) -> None:
         targets = {"men": ["tall man", "tall uncle"], "women": ["woman", "girl"]}
         sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         probes, _, attributes = frames(
             compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION, targets=targets)
         )
         short = probes.assign(target=probes["target"].str.removeprefix("tall-"))
-        found = diagnose(probes, attributes, scores_of(probes, values_for(short, BIAS)), NO_PREFIXES, PLAN, RESAMPLING)
-        for name in ("spread", "r", "slope"):
-            row = figures_of(found)[name]
-            assert row["verdict"] == "too little to tell"
-            assert row["why"] == (
-                "It cannot be told on this model: targets of one group share a word (tall), so no regrouping is a "
-                "control."
-            )
+        scores = scores_of(probes, values_for(short, BIAS))
+        found = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
+        assert figures_of(found)["gain"]["verdict"] == "inconclusive"
 
-    def test_p_is_adjusted_over_all_sets_and_nothing_else_depends_on_others(self, compiled) -> None:
-        """Another set of the instrument changes p_adjusted, and what is said of it."""
+    def test_no_figure_but_verdicts_depends_on_other_sets(self, compiled) -> None:
         one = {"hand": {"title": "By hand", "templates": TEMPLATES}}
         other = {"title": "Other", "templates": {f"{name}-too": TEMPLATES[name] for name in TEMPLATES}}
         found = {}
@@ -318,17 +337,14 @@ class TestVerdicts:
             )
             biases = BIAS.assign(**{f"{template}-too": BIAS[template] ** 2 for template in BIAS})
             scores = scores_of(probes, values_for(probes, biases))
-            found[name] = diagnose(probes, attributes, scores, NO_PREFIXES, PLAN, RESAMPLING)
+            plan = {**PLAN, "headline": ["hand", "other"]}
+            found[name] = diagnose(probes, attributes, scores, NO_PREFIXES, NO_PLACEBOS, plan, RESAMPLING)
 
         for table, rows in found["alone"].items():
             beside = found["beside"][table]
             own = beside[beside["set"] == "hand"].reset_index(drop=True)
-            told = ["p_adjusted", "verdict", "why"] if table == "figures" else []
+            told = ["verdict", "why"] if table == "figures" else []
             pd.testing.assert_frame_equal(own.drop(columns=told), rows.drop(columns=told))
-        for rows in (found["alone"]["figures"], found["beside"]["figures"]):
-            judged = rows[rows["bound"].notna()]
-            assert judged["p_adjusted"].tolist() == pytest.approx(multipletests(judged["p"], method="holm")[1])
-        assert len(judged) == 6
 
 
 class TestControls:
@@ -365,7 +381,7 @@ class TestControls:
 
     def test_a_reversed_control_makes_no_set_unfit(self, both) -> None:
         for found in both:
-            assert "instrument unfit" not in set(found["figures"]["verdict"])
+            assert "invalid on this model" not in set(found["figures"]["verdict"])
 
     def test_one_that_lost_a_sentence_costs_the_set_nothing(self, compiled, capsys) -> None:
         templates = {**TEMPLATES, "not-so": {"text": "No {ATTRIBUTE} is a {TARGET}.", "control": True}}
@@ -374,7 +390,7 @@ class TestControls:
         scores = scores_of(probes, values_for(probes, BIAS.assign(**{"not-so": BIAS["first"]})))
         lost = (probes["template"] == "not-so") & (probes["attribute"] == "poet") & (probes["target"] == "girl")
 
-        found = diagnose(probes[~lost], attributes, scores, NO_PREFIXES, PLAN, RESAMPLING)
+        found = diagnose(probes[~lost], attributes, scores, NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
 
         assert capsys.readouterr().err == ""
         assert len(found["associations"]) == 8
@@ -416,15 +432,15 @@ class TestTables:
             for row in probes.itertuples()
         ]
 
-        found = diagnose(probes, attributes, scores_of(probes, values), NO_PREFIXES, PLAN, RESAMPLING)
+        found = diagnose(probes, attributes, scores_of(probes, values), NO_PREFIXES, NO_PLACEBOS, PLAN, RESAMPLING)
 
         assert not {"variances", "curve"} & set(found)
         rows = figures_of(found)
-        for name in ("spread", "r", "slope", "generalizability"):
-            assert pd.isna(rows[name]["value"])
-            assert rows[name]["reason"].startswith("the groups are not of equal size, two at least")
-        for name in ("spread", "r", "slope"):
-            assert rows[name]["verdict"] == "too little to tell"
+        assert pd.isna(rows["generalizability"]["value"])
+        assert rows["generalizability"]["reason"].startswith("the groups are not of equal size, two at least")
+        assert pd.isna(rows["spread"]["control"])
+        assert rows["gain"]["verdict"] == "inconclusive"
+        assert rows["gain"]["reason"].startswith("a single level of words")
         assert rows["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(BIAS)[0], abs=1e-12)
         assert pd.isna(rows["alpha"]["control"])
         assert rows["offset"]["value"] == pytest.approx(BIAS.to_numpy().mean(), abs=1e-12)
@@ -552,18 +568,4 @@ class TestMetrics:
         assert metrics["m"]["alpha"]["value"] == pytest.approx(pingouin.cronbach_alpha(BIAS)[0], abs=1e-12)
         assert for_people(metrics)["m"]["alpha"]["value"] == round(pingouin.cronbach_alpha(BIAS)[0], 3)
         assert "reason" not in metrics["m"]["alpha"]
-        assert {"control", "difference_low", "difference_high", "bound", "p_adjusted", "verdict", "why"} <= set(
-            metrics["m"]["spread"]
-        )
-
-
-def test_of_a_set_that_only_stands_beside_nothing_is_said(diagnosed) -> None:
-    plan = {**PLAN, "descriptive": ["hand"]}
-    beside, own = figures_of(diagnosed(plan=plan)), figures_of(diagnosed())
-    assert own["spread"]["verdict"]
-    assert pd.isna(beside["spread"]["verdict"])
-    assert pd.isna(beside["spread"]["p_adjusted"])
-    assert (beside["spread"]["value"], beside["spread"]["control"]) == (
-        own["spread"]["value"],
-        own["spread"]["control"],
-    )
+        assert {"p", "smallest", "levels", "verdict", "why"} <= set(metrics["m"]["gain"])

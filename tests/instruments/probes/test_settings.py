@@ -69,11 +69,14 @@ class TestWhatIsRead:
 
     def test_what_verdicts_rest_on(self, file_with: FileWith) -> None:
         found = settings_of()
-        assert (found.bound, found.least, found.reliability) == (0.2, 10, 0.6)
+        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 1000, 0.6)
+        assert (found.trial, settings_of("paper").trial) == ({"placebo_attributes": 0}, {})
         given = "article: {hand: literal}"
-        path = file_with("params.yaml", PARAMS, (given, f"{given}, bound: 0.5, least: 24, reliability: 0"))
+        path = file_with(
+            "params.yaml", PARAMS, (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0")
+        )
         own = read(path, "jobs")
-        assert (own.bound, own.least, own.reliability) == (0.5, 24, 0)
+        assert (own.headline, own.placebo_attributes, own.reliability) == (["hand"], 24, 0)
 
     def test_the_numbers_of_the_paper_by_default(self) -> None:
         """PMPO, table 5, but for the embedder; section 3.2.1."""
@@ -127,9 +130,25 @@ class TestWhatItMeans:
     def test_targets_of_a_group_that_share_a_word_are_warned_of(self, source: Callable[..., ProbeSource]) -> None:
         shared = {"men": ["young man", "young uncle"], "women": ["woman", "girl"]}
         assert settings_of().warnings(source(targets=shared)) == [
-            "targets of one group share a word, so that nothing can be told: young"
+            "targets of one group share a word, so that nothing can be told: young",
+            "neither a criterion nor keys: it describes, and has no verdict",
         ]
-        assert settings_of().warnings(source()) == []
+
+    def test_a_design_that_no_verdict_can_come_of_is_warned_of(self, source: Callable[..., ProbeSource]) -> None:
+        keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
+        few = "2 lists of placebos, of at least 12: every verdict will be inconclusive"
+        lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
+        assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
+        assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
+        found = settings_of("paper").finds(source(**keyed, placebos=lists))
+        assert found is not None
+        assert found.startswith("80 of 100 studies would find in hand a factor of ")
+        assert settings_of("paper").finds(source(**keyed)) is None
+        unasked = (
+            "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive; "
+            "`evenruler measure` asks them"
+        )
+        assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 
     def test_articles_of_sets(self) -> None:
         assert settings_of(article="literal").article_of("hand") == "literal"
@@ -182,8 +201,7 @@ class TestWhatIsRefused:
     @pytest.mark.parametrize(
         ("said", "key", "held"),
         [
-            ("bound: 0", "bound", "greater than 0"),
-            ("least: 1", "least", "greater than or equal to 2"),
+            ("placebo_attributes: -1", "placebo_attributes", "greater than or equal to 0"),
             ("reliability: 1.1", "reliability", "less than or equal to 1"),
         ],
     )

@@ -20,7 +20,7 @@ PLAN: Plan = {
     "temperature": 1.0,
     "three_way": False,
     "stop_below": False,
-    "bound": 0.2,
+    "smallest": 0.5,
     "least": 2,
     "embedder": "minilm",
     "judge": None,

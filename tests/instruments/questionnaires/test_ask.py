@@ -370,8 +370,8 @@ class TestThroughTheDoors:
         told = figures.loc[("meetings", "m0 (clm)", "moved_by_gloom")]
         changes = together(found[0], RESAMPLING)["changes"].set_index(["questionnaire", "configuration"])
         assert told["value"] == pytest.approx(changes.loc[("meetings", "clm"), "difference"], abs=1e-12)
-        assert (told["verdict"], told["n"]) == ("too little to tell", 1)
-        assert told["why"] == "It rests on 1 fits, of at least 5."
+        assert (told["verdict"], told["n"]) == ("inconclusive", 1)
+        assert told["why"] == "The design has 1 fit, of at least 5."
 
     def test_a_model_that_forgets_how_to_entail_is_unfit(self, monkeypatch) -> None:
         """By the bar that it passes before; what it is asked as a causal model alone is not judged by that."""
@@ -390,7 +390,7 @@ class TestThroughTheDoors:
         records, *_ = through(who, "meetings", accuracy=0.5, fits=5)
         figures = together(records, RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
         told = figures.loc[("meetings", "m0", "moved_by_gloom")]
-        assert told["verdict"] == "instrument unfit"
+        assert told["verdict"] == "invalid on this model"
         assert "adapted to dull, its accuracy on 12 labelled pairs is 0.00 [0.00, 0.18]" in told["why"]
         assert figures.loc[("meetings", "m0", "accuracy"), "value"] == 1.0
 

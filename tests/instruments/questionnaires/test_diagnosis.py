@@ -221,14 +221,11 @@ class TestItems:
     def test_one_item_on_paper(self, diagnosis) -> None:
         row = of_item(diagnosis, "one")
         assert row["score"] == pytest.approx(SCORE_BY_HAND, abs=1e-12)
-        weighted = PSS_BY_HAND[:2] * WEIGHTS
-        assert row["effect"] == pytest.approx(SCORE_BY_HAND / weighted.std(ddof=1), abs=1e-12)
         assert (row["subscale"], row["keying"], row["n"]) == ("body", 1, 8)
 
     def test_keying_turns_the_sign(self, diagnosis) -> None:
         one, two = of_item(diagnosis, "one"), of_item(diagnosis, "two")
         assert two["score"] == pytest.approx(-SCORE_BY_HAND, abs=1e-12)
-        assert two["effect"] == pytest.approx(-one["effect"], abs=1e-12)
         assert two["silhouette"] == pytest.approx(one["silhouette"], abs=1e-12)
 
     def test_every_item_and_model_has_its_own(self, diagnosis) -> None:
@@ -573,6 +570,7 @@ class TestTables:
             "accuracy",
             "answer",
             "beyond_twins",
+            "beyond_twins_over_items",
             "auc",
             "intensifier_order",
             "level_shift",
@@ -580,7 +578,7 @@ class TestTables:
             "reordering",
             "silhouette",
         }
-        assert set(metrics["fear"]["body"]["m0"]) == {"answer"}
+        assert set(metrics["fear"]["body"]["m0"]) == {"answer", "beyond_twins_over_items"}
 
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:
         found = diagnosed({"m0": MODELS["m0"]})

@@ -86,10 +86,13 @@ class TestOfOneModel:
         assert pd.isna(found.loc["answer", "reason"])
         assert found.loc["silhouette", "reason"] == "no interval: fewer than 5 items"
 
-    def test_a_subscale_has_the_answer_of_its_items_alone(self) -> None:
-        found = of_one().set_index("part").loc[["body"]]
+    def test_a_subscale_has_the_answer_of_its_items_alone_also_beside_their_twins(self) -> None:
+        found = (
+            of_one(items=ITEMS.assign(subscale=["body", "body", None, None, "body"])).set_index("part").loc[["body"]]
+        )
         assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
-            ("fear", "m0", "answer", pytest.approx(6.0), 2, "items")
+            ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
+            ("fear", "m0", "beyond_twins_over_items", pytest.approx(3 * -0.375), 2, "items"),
         ]
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
@@ -119,7 +122,8 @@ class TestOfOneModel:
 
     def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
         found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
-        assert found.dropna().index.tolist() == [("all", "answer"), ("body", "answer")]
+        figures = ("answer", "beyond_twins_over_items")
+        assert found.dropna().index.tolist() == [(part, figure) for part in ("all", "body") for figure in figures]
         assert (found.dropna().str.contains("it guesses")).all()
 
     def test_no_item_has_a_value(self) -> None:

@@ -13,17 +13,15 @@ from scipy import stats
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.diagnose.interventions import (
-    FEWEST_FITS,
     Pair,
-    _moved,
+    beside_control,
+    changed,
     changes,
-    figures,
-    of_lineages,
+    moved,
     pairs_of,
     trajectories,
 )
-from evenruler.measurement import Figure
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from evenruler.models.records import LABELS
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires import test_ask
@@ -31,7 +29,7 @@ from tests.instruments.questionnaires.doors import subject, together
 
 LEVEL = 0.95
 PLAN: Plan = {
-    "bound": 0.2,
+    "smallest": 0.5,
     "accuracy": {"bar": 0.7},
     "corpora": {
         "gloom": {"expected": "up", "control_of": None},
@@ -59,10 +57,11 @@ def ends(by_fit: Sequence[tuple[float, float]], before: float = 0.0) -> pd.DataF
     return trajectories(items([before / 2]), pd.concat(states), words=2)
 
 
-def told(way: pd.DataFrame, spread: float = 1.0, course: pd.DataFrame = COURSE, least: int = FEWEST_FITS) -> Any:
+def told(way: pd.DataFrame, course: pd.DataFrame = COURSE) -> Any:
     """Figures with their verdicts, by name."""
-    found = list(figures(way, changes(way, PLAN), course, spread, PLAN, LEVEL))
-    return {figure.figure: figure for figure in judge(found, least)}
+    found: list[Any] = [(figure, Fitness()) for figure in changed(way, LEVEL)]
+    found += moved(changes(way, PLAN), course, PLAN, "head", LEVEL)
+    return {figure.figure: figure for figure in judge(found)}
 
 
 class TestTrajectories:
@@ -115,14 +114,15 @@ SIX = [(1.2, 0.1), (1.0, -0.1), (1.4, 0.2), (0.9, 0.1), (1.1, 0.0), (1.3, 0.3)]
 class TestFigures:
     def test_the_difference_is_paired_over_fits(self) -> None:
         found = told(ends(SIX, before=0.5))["moved_by_gloom"]
-        differences = [1.1, 1.1, 1.2, 0.8, 1.1, 1.0]
-        test = stats.ttest_1samp(differences, 0)
-        interval = test.confidence_interval(LEVEL)
-        assert (found.n, found.unit, found.control, found.bound) == (6, "fits", 0.0, 0.2)
-        assert found.value == pytest.approx(np.mean(differences), abs=1e-12)
+        interval = stats.ttest_1samp([1.1, 1.1, 1.2, 0.8, 1.1, 1.0], 0).confidence_interval(LEVEL)
+        assert (found.n, found.unit, found.levels, found.smallest) == (6, "fits", "6 fits", 0.5)
+        assert found.value == found.specific == pytest.approx(1.05, abs=1e-12)
         assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
-        assert (found.difference_low, found.difference_high) == (found.low, found.high)
-        assert found.p == pytest.approx(test.pvalue, rel=1e-9)
+        assert (found.specific_low, found.specific_high) == (found.low, found.high)
+        # The null is of the change with the corpus itself.
+        own = [after - 0.5 for after, _ in SIX]
+        assert found.p == pytest.approx(stats.ttest_1samp(own, 0).pvalue, rel=1e-9)
+        assert found.placebo == pytest.approx(0.1 - 0.5)
 
     def test_beside_it_stands_what_each_corpus_does(self) -> None:
         found = told(ends(SIX, before=0.5))
@@ -132,21 +132,21 @@ class TestFigures:
 
     def test_an_intervention_without_a_control_is_not_told(self) -> None:
         found = told(ends(SIX))["moved_by_joy"]
-        assert (found.value, found.reason, found.verdict) == (None, "no corpus is its control", "too little to tell")
-        assert (found.n, found.unit) == (0, "fits")
+        assert (found.value, found.verdict) == (None, str(Verdict.INCONCLUSIVE))
+        assert (found.reason, found.n, found.unit) == ("no corpus that is its control", 0, "fits")
 
     def test_fewer_than_five_fits_have_no_interval(self) -> None:
         found = told(ends(SIX[:4]))["moved_by_gloom"]
-        assert (found.low, found.p, found.verdict) == (None, None, "too little to tell")
+        assert (found.low, found.specific, found.verdict) == (None, None, str(Verdict.INCONCLUSIVE))
         assert found.value == pytest.approx(1.05, abs=1e-12)
-        assert found.reason == "no interval: fewer than 5 fits"
+        assert found.why == "The design has 4 fits, of at least 5."
 
     def test_fits_that_are_alike_have_no_interval(self) -> None:
         found = told(ends([(1.0, 0.5)] * 6))["moved_by_gloom"]
-        assert (found.value, found.low, found.reason) == (0.5, None, "no interval: all fits are alike")
-        assert found.verdict == "too little to tell"
+        assert (found.value, found.low, found.verdict) == (0.5, None, str(Verdict.INCONCLUSIVE))
+        assert found.why == "The design has fits that are all alike."
 
-    @pytest.mark.parametrize(("after", "verdict"), [(0.82, "beyond control"), (0.76, "instrument unfit")])
+    @pytest.mark.parametrize(("after", "verdict"), [(0.82, "effect"), (0.76, "invalid on this model")])
     @pytest.mark.parametrize("corpus", ["gloom", "dull"])
     def test_where_entailment_is_forgotten_nothing_is_told(self, after, verdict, corpus) -> None:
         """Wilson's interval of 100 pairs: .82 [.733, .883], .76 [.668, .833]; the first epoch does not count."""
@@ -159,33 +159,26 @@ class TestFigures:
 
 
 class TestVerdicts:
-    """With a bound of 0.2."""
+    """Half a point is worth naming."""
 
     @pytest.mark.parametrize(
-        ("moved", "noise", "verdict"),
+        ("own", "control", "noise", "verdict"),
         [
-            (1.0, 0.1, "beyond control"),
-            (-1.0, 0.1, "beyond control"),
-            (0.0, 0.1, "not beyond control"),
-            (0.1, 0.02, "not beyond control"),  # p is small: it moved, but negligibly
-            (0.0, 0.5, "too little to tell"),
-            (0.3, 0.5, "too little to tell"),
+            (1.0, 0.0, 0.1, "effect"),
+            (-1.0, 0.0, 0.1, "effect"),
+            (1.0, 1.0, 0.1, "not specific"),
+            (0.1, 0.1, 0.02, "no effect"),
+            (0.1, 0.0, 0.02, "no effect"),  # p is small: it moved, but negligibly
+            (3.0, 2.0, 0.1, "not specific"),  # the control does two thirds of it
+            (0.0, 0.0, 0.9, "inconclusive"),
+            (0.6, 0.0, 0.9, "inconclusive"),
         ],
     )
-    def test_by_how_far_it_moves_beyond_the_control(self, moved, noise, verdict) -> None:
-        """Six fits whose differences have this mean and standard deviation; both corpora drift by 3."""
+    def test_by_how_far_it_moves_beyond_the_control(self, own, control, noise, verdict) -> None:
+        """Six fits whose changes have these means and this standard deviation."""
         z = stats.zscore(np.array([-1.3, -0.6, -0.2, 0.2, 0.7, 1.2]), ddof=1)
-        found = told(ends([(3 + moved + noise * own, 3.0) for own in z]))["moved_by_gloom"]
+        found = told(ends([(own + noise * each, control) for each in z]))["moved_by_gloom"]
         assert found.verdict == verdict, found.why
-        if (moved, noise) == (0.1, 0.02):
-            assert found.p is not None
-            assert found.p < 0.001
-
-    def test_the_verdict_of_two_is_corrected(self) -> None:
-        """By itself p = .03 would do."""
-        two = [(Figure(name, 1.0, 6, "fits", p=0.03, control=0.0, bound=0.1), Fitness()) for name in ("a", "b")]
-        assert [figure.verdict for figure in judge(two, FEWEST_FITS)] == ["too little to tell"] * 2
-        assert judge(two[:1], FEWEST_FITS)[0].verdict == "beyond control"
 
 
 @pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy-tails"])
@@ -196,46 +189,13 @@ def test_simulated_with_a_control_that_moves_as_much(heavy) -> None:
     drift = random.normal(size=(draws, 6, 1))  # what a seed does to both
     alarms = covered = 0
     for both in 1.0 + drift + noise:
-        found = told_of(both[:, 0] - both[:, 1])
-        alarms += found.verdict == "beyond control"
+        (found,) = judge([(beside_control("moved_by_gloom", both[:, 0], both[:, 1], 0.5), Fitness())])
+        alarms += found.verdict == str(Verdict.EFFECT)
+        assert found.low is not None
+        assert found.high is not None
         covered += found.low <= 0 <= found.high
     assert alarms / draws <= 0.05 + 2 * (0.05 * 0.95 / draws) ** 0.5
     assert 0.92 <= covered / draws <= 0.98
-
-
-def told_of(differences: Any) -> Any:
-    figure = _moved("moved_by_gloom", differences, LEVEL)
-    return judge([(Figure(**{**figure.__dict__, "bound": 0.2}), Fitness())], FEWEST_FITS)[0]
-
-
-class TestLineages:
-    def rows(self, values: Sequence[float]) -> pd.DataFrame:
-        same = {"benchmark": "fear", "figure": "moved_by_gloom"}
-        own = [{**same, "model": f"m{i}", "value": value, "reason": None} for i, value in enumerate(values)]
-        return pd.DataFrame([*own, {**same, "figure": "answer", "model": "m0", "value": 9.0}])
-
-    def known(self, *lineages: str, **more: Sequence[object]) -> pd.DataFrame:
-        own = {"model": [f"m{i}" for i in range(len(lineages))], "lineage": lineages, "configuration": "head"}
-        return pd.DataFrame({**own, "member": True, **more})
-
-    def test_models_that_share_weights_count_as_one(self) -> None:
-        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4, 4, 7]), self.known(*"abcdeee"), LEVEL)
-        interval = stats.ttest_1samp([1, 2, 3, 4, 5], 0).confidence_interval(LEVEL)
-        assert (found["figure"], found["model"], found["unit"]) == ("moved_by_gloom (head)", None, "lineages")
-        assert (found["value"], found["n"]) == (3.0, 5)
-        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-9)
-
-    def test_null_below_five_and_of_members_alone(self) -> None:
-        known = self.known(*"abcde", member=[True] * 4 + [False])
-        (found,) = of_lineages(self.rows([1, 2, 3, 4, 4]), known, LEVEL)
-        assert (found["value"], found["n"], found["reason"]) == (None, 4, "fewer than 5 lineages of models")
-
-    def test_ways_of_asking_are_not_put_together(self) -> None:
-        """A verbaliser's answers are on no scale with a head's."""
-        known = self.known(*"abcdef", configuration=["head"] * 5 + ["verbaliser"])
-        head, verbaliser = of_lineages(self.rows([1, 2, 3, 4, 5, 60]), known, LEVEL)
-        assert (head["figure"], head["value"], head["n"]) == ("moved_by_gloom (head)", 3.0, 5)
-        assert (verbaliser["figure"], verbaliser["value"], verbaliser["n"]) == ("moved_by_gloom (verbaliser)", None, 1)
 
 
 class Planted:
@@ -272,10 +232,10 @@ class Planted:
 @pytest.mark.parametrize(
     ("moved", "noise", "verdict"),
     [
-        (0.0, 0.005, "not beyond control"),
-        (0.01, 0.001, "not beyond control"),
-        (0.0, 0.4, "too little to tell"),
-        (1.0, 0.05, "beyond control"),
+        (0.0, 0.005, "no effect"),
+        (0.01, 0.001, "no effect"),
+        (0.0, 0.4, "not specific"),  # it drifts as far with the control
+        (1.0, 0.05, "effect"),
     ],
 )
 def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkeypatch) -> None:
@@ -289,7 +249,7 @@ def test_a_planted_move_is_found_through_the_doors(moved, noise, verdict, monkey
 def test_what_could_not_tell_entailment_before_is_not_measured_by_what_it_does_later(monkeypatch) -> None:
     told = through_the_doors(monkeypatch, moved=1.0, noise=0.05, wrong_before=True).loc["moved_by_gloom"]
     assert told["value"] > 0.5
-    assert told["verdict"] == "instrument unfit"
+    assert told["verdict"] == str(Verdict.INVALID)
     assert "adapted to" not in told["why"]
 
 

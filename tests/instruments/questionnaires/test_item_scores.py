@@ -11,7 +11,6 @@ from scipy.special import log_softmax
 
 from evenruler.instruments.questionnaires.ask.item_scores import (
     entailment_share,
-    item_effect,
     item_score,
     two_way,
     two_way_of_logs,
@@ -175,27 +174,11 @@ class TestItemScore:
     def test_weights_stand_for_columns(self) -> None:
         assert item_score([[0.1, 0.2, 0.7]], [True], [-4, 2, 3]) == pytest.approx((-0.4 + 0.4 + 2.1) / 3, abs=1e-15)
 
-    @pytest.mark.parametrize("score", [item_score, item_effect])
-    def test_no_source_term_is_refused(self, score) -> None:
+    def test_no_source_term_is_refused(self) -> None:
         with pytest.raises(ValueError, match=r"^no term is a source term$"):
-            score(PSS, [False, False], [-4, 4])
+            item_score(PSS, [False, False], [-4, 4])
 
     @pytest.mark.parametrize(("is_source", "weights"), [([True], [-4, 4]), ([True, False], [-4, 0, 4])])
     def test_shapes_go_together(self, is_source, weights) -> None:
         with pytest.raises(ValueError, match=rf"^PSS is \(2, 2\), expected \({len(is_source)}, {len(weights)}\)$"):
             item_score(PSS, is_source, weights)
-
-
-class TestItemEffect:
-    def test_mean_over_standard_deviation_of_source_cells(self) -> None:
-        # Cells -64/21 and 20/21: mean -22/21, SD 4 / sqrt(2).
-        assert item_effect(PSS, [True, False], [-4, 4]) == pytest.approx(-22 / 21 / (4 / math.sqrt(2)), abs=1e-15)
-
-    @pytest.mark.parametrize(
-        ("pss", "weights"), [([[0.5, 0.5]], [2, 2]), ([[1.0]], [3]), ([[0.25, 0.75], [0.25, 0.75]], [3, 1])]
-    )
-    def test_nan_where_all_cells_are_equal(self, pss, weights) -> None:
-        assert math.isnan(item_effect(pss, [True] * len(pss), weights))
-
-    def test_nan_where_equal_cells_have_a_mean_that_is_rounded(self) -> None:
-        assert math.isnan(item_effect([[0.1, 0.1, 0.1]], [True], [1, 1, 1]))

@@ -140,7 +140,7 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
                 "accuracy": {"value": 0.8, "low": 0.72},
                 "silhouette": {"value": 0.25},
                 "intensifier_order": {"value": -0.5},
-                "moved_by_x": {"value": 0.57, "n": 1, "unit": "fits", "verdict": "too little to tell"},
+                "moved_by_x": {"value": 0.57, "n": 1, "unit": "fits", "verdict": "inconclusive"},
             },
         }
     }
@@ -152,8 +152,8 @@ def test_validity_is_told_from_the_evidence(declaration) -> None:
     )
     assert told.construct == (
         "rho with phq-9 (head): 0.50. Not done, fewer than 5 lineages of models: alpha (head). Answers after "
-        "adaptation to a corpus about it less those after its control: x, m 0.57 (too little "
-        "to tell). A criterion outside the models: not done."
+        "adaptation to a corpus about it less those after its control: x, m 0.57 "
+        "(inconclusive). A criterion outside the models: not done."
     )
 
 

@@ -102,7 +102,7 @@ def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     figure = Figure("answer", 0.4, 7, "items", 0.1, 0.7)
     assert marked(figure, Fitness()) == figure
     told = marked(figure, Fitness(unfit="it guesses"))
-    assert (told.verdict, told.value) == ("instrument unfit", 0.4)
+    assert (told.verdict, told.value) == ("invalid on this model", 0.4)
     assert told.why == "On this model the instrument fails a bar of its own: it guesses."
 
 

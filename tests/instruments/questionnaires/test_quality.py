@@ -16,8 +16,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import (
     refuse_poor,
     verdict,
 )
-from evenruler.measurement.reliability import icc_agreement, icc_of_mean, mean_spearman
-from evenruler.measurement.validity import shared_changes
+from evenruler.measurement.reliability import icc_agreement
 from evenruler.tables import read_frame, write_table
 from tests.instruments.questionnaires.doors import subject
 
@@ -180,19 +179,11 @@ def matrix(seed: int, name: str) -> np.ndarray:
 
 
 class TestOverFits:
-    def test_are_those_of_the_statistics_and_the_control_is_of_the_twins(self) -> None:
-        rows = found(FITS).set_index(["benchmark", "model", "figure"])
-        x, beside = matrix(1, "fear"), matrix(2, "fear")
-        one, mean = (rows.loc[("fear", "b", figure)] for figure in ("icc_over_fits", "icc_of_mean_fit"))
-        assert (one["value"], one["low"], one["high"]) == pytest.approx(tuple(vars(icc_agreement(x)).values()))
-        assert one["control"] == pytest.approx(icc_agreement(beside).value)
-        assert (mean["value"], mean["control"]) == pytest.approx((icc_of_mean(x).value, icc_of_mean(beside).value))
-        ranks = rows.loc[("fear", "b", "spearman_over_fits")]
-        assert (ranks["value"], ranks["control"]) == pytest.approx((mean_spearman(x), mean_spearman(beside)))
-        assert ranks["low"] is None or np.isnan(ranks["low"])
-        changes = shared_changes((x - beside).T, [(matrix(1, "joy") - matrix(2, "joy")).T])
-        told = rows.loc[("fear", "b", "shared_changes_over_fits")]
-        assert (told["value"], told["control"], told["p"]) == pytest.approx((changes.own, changes.other, changes.p))
+    def test_is_that_of_shrout_and_fleiss_and_the_control_is_of_the_twins(self) -> None:
+        one = found(FITS).set_index(["benchmark", "model", "figure"]).loc[("fear", "b", "icc_over_fits")]
+        expected = icc_agreement(matrix(1, "fear"))
+        assert (one["value"], one["low"], one["high"]) == pytest.approx(tuple(vars(expected).values()))
+        assert one["control"] == pytest.approx(icc_agreement(matrix(2, "fear")).value)
 
     def test_every_fit_has_the_same(self) -> None:
         rows = found(FITS).query("figure == 'icc_over_fits' and benchmark == 'joy'")
@@ -214,33 +205,11 @@ class TestOverFits:
         ]
         assert rows.loc[rows["model"] == "c", "value"].isna().all()
         assert rows.loc[rows["model"] == "c", ["n", "unit"]].to_numpy().tolist() == [[7, "items"], [6, "items"]]
-        assert set(rows.loc[rows["figure"] == "spearman_over_fits", "model"]) == {"a", "b"}
-
-    def test_two_fits_agree_but_have_no_shared_changes(self) -> None:
-        rows = found(FITS[:2]).query("benchmark == 'fear' and model == 'a'").set_index("figure")
-        assert rows.loc["icc_over_fits", "value"] > 0
-        assert rows.loc["shared_changes_over_fits", "reason"] == "2 fits, of at least 3"
+        assert set(rows.loc[rows["value"].notna(), "model"]) == {"a", "b"}
 
     def test_without_twins_there_is_no_control(self) -> None:
         rows = found(FITS, twins=False).query("benchmark == 'fear' and model == 'a'").set_index("figure")
         assert pd.isna(rows.loc["icc_over_fits", "control"])
-        assert rows.loc["shared_changes_over_fits", "reason"] == "its items have no twins"
-
-    def test_without_another_questionnaire_there_are_no_shared_changes(self) -> None:
-        names = ["a", "b", "c"]
-        items, twins = (scores(names, seed).query("questionnaire == 'fear'") for seed in (1, 2))
-        rows = over_fits(FITS, items, twins, names, 0.95).query("model == 'a'").set_index("figure")
-        told = rows.loc["shared_changes_over_fits"]
-        assert (pd.isna(told["value"]), told["n"], told["unit"]) == (True, 7, "items")
-        assert told["reason"] == "no other questionnaire with twins was asked"
-
-    def test_fits_that_do_not_differ_have_none_either(self) -> None:
-        alike = scores(["a"], 1)
-        items = pd.concat([alike.assign(model=name) for name in "abc"])
-        rows = over_fits(FITS, items, items.assign(score=0.0), ["a", "b", "c"], 0.95)
-        told = rows.query("benchmark == 'fear' and model == 'a'").set_index("figure").loc["shared_changes_over_fits"]
-        assert (pd.isna(told["value"]), told["reason"]) == (True, "the fits do not differ")
-        assert found(FITS).query("figure == 'shared_changes_over_fits'")["reason"].isna().all()
 
     def test_one_item_is_no_sample(self) -> None:
         items = scores(["a", "b", "c"], 1).query("item == 'i0'")

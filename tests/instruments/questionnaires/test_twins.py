@@ -1,6 +1,5 @@
 """Impersonal twins: what they may be, their rows, and what is said of items beside them."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,9 @@ from evenruler.instruments.questionnaires.declare.source import (
     refuse_own_intensifiers,
 )
 from evenruler.instruments.questionnaires.diagnose import units
-from evenruler.instruments.questionnaires.diagnose.figures import beyond_twins, controls
+from evenruler.instruments.questionnaires.diagnose.figures import controls, over_items, paired_answers
 from evenruler.instruments.questionnaires.rows import translate
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement import Figure
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS
 from tests.conftest import ROOT
@@ -139,64 +138,28 @@ def scored(own: list[float], subscale: str | None = None) -> pd.DataFrame:
 
 OWN = [1.0, 1.5, 2.0, 1.2, 1.8, 2.2]
 TWINS = [0.1, 0.4, 0.2, -0.1, 0.3, 0.5]
-FITS = {"head": Fitness()}
 
 
-def judged(own: list[float], twins: list[float] | None, fit: Fitness = FITS["head"], least: int = 6) -> Any:
-    """The row of the whole scale."""
+def described(own: list[float], twins: list[float] | None) -> Figure:
     beside = scored(twins) if twins else scored([0.0]).head(0)
-    plan = {"bound": 0.2}
-    found = list(beyond_twins(scored(own), beside, WEIGHED, {"head": fit}, plan, 0.95))
-    assert [here["part"] for here, *_ in found] == ["all"]
-    (figure,) = judge([(figure, fit) for _, figure, fit in found], {"items": least})
-    return asdict(figure)
+    return over_items(paired_answers(scored(own), beside, WEIGHED), 0.95)
 
 
-class TestBeyondTwins:
+class TestOverItems:
+    """What one fit answers beyond twins, if items could have been others."""
+
     def test_is_the_paired_difference_over_items(self) -> None:
-        row = judged(OWN, TWINS)
-        test = stats.ttest_rel(OWN, TWINS)
-        low, high = test.confidence_interval(0.95)
-        assert (row["figure"], row["n"], row["unit"], row["control"]) == ("beyond_twins", 6, "items", 0)
-        assert row["value"] == pytest.approx(np.mean(np.subtract(OWN, TWINS)), abs=1e-12)
-        assert (row["low"], row["high"]) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
-        assert row["p"] == row["p_adjusted"] == pytest.approx(test.pvalue, abs=1e-12)
-        assert row["bound"] == pytest.approx(0.2 * np.std(TWINS, ddof=1), abs=1e-12)
-        assert row["verdict"] == "beyond control"
+        found = described(OWN, TWINS)
+        low, high = stats.ttest_rel(OWN, TWINS).confidence_interval(0.95)
+        assert (found.figure, found.n, found.unit) == ("beyond_twins_over_items", 6, "items")
+        assert found.value == pytest.approx(np.mean(np.subtract(OWN, TWINS)), abs=1e-12)
+        assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+        assert (found.p, found.verdict) == (None, None)
 
-    def test_of_a_model_that_answers_both_alike_there_is_nothing_to_tell(self) -> None:
-        rng = np.random.default_rng(0)
-        row = judged([own + noise for own, noise in zip(OWN, rng.normal(scale=0.3, size=6), strict=True)], OWN)
-        assert row["verdict"] == "too little to tell"
-
-    def test_within_the_bound_it_is_not_beyond_control(self) -> None:
-        row = judged([own + 0.002 * (-1) ** i for i, own in enumerate(OWN)], OWN)
-        assert row["verdict"] == "not beyond control"
-
-    def test_of_a_model_below_its_bar_the_instrument_is_unfit(self) -> None:
-        row = judged(OWN, TWINS, Fitness(unfit="its accuracy is .55"))
-        assert row["verdict"] == "instrument unfit"
-        assert "its accuracy is .55" in row["why"]
-
-    def test_of_a_model_of_unknown_accuracy_it_cannot_be_told(self) -> None:
-        assert judged(OWN, TWINS, Fitness(doubt="its accuracy is not known"))["verdict"] == "too little to tell"
-
-    def test_of_fewer_items_than_the_least(self) -> None:
-        assert judged(OWN, TWINS, least=7)["verdict"] == "too little to tell"
-        assert pd.isna(judged(OWN[:4], TWINS[:4], least=2)["low"])
-
-    def test_without_twins_there_is_no_verdict(self) -> None:
-        row = judged(OWN, None)
-        assert (row["verdict"], row["reason"]) == (None, "its items have no twins to be compared with")
-        assert (row["n"], row["unit"]) == (0, "items")
-
-    def test_subscales_are_descriptive(self) -> None:
-        own, twins = scored(OWN, "body"), scored(TWINS, "body")
-        parts = {
-            here["part"]: figure for here, figure, _ in beyond_twins(own, twins, WEIGHED, FITS, {"bound": 0.2}, 0.95)
-        }
-        assert parts["body"].value == parts["all"].value
-        assert (parts["body"].bound is None, parts["all"].bound is None) == (True, False)
+    def test_of_few_items_there_is_no_interval_and_without_twins_no_value(self) -> None:
+        assert described(OWN[:4], TWINS[:4]).low is None
+        found = described(OWN, None)
+        assert (found.reason, found.n, found.unit) == ("its items have no twins to be compared with", 0, "items")
 
 
 def test_twins_give_figures_the_mean_over_items() -> None:

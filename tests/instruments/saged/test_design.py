@@ -1,15 +1,18 @@
 """What is said of a domain's design, from its declaration alone and from rows that were built."""
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
+from scipy import stats
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
-from evenruler.instruments.saged.design import WANTED, Design, design_of, plan
+from evenruler.instruments.saged.design import WANTED, Design, design_of, plan, roots_for, smallest_difference
 from tests.instruments.saged.domains import SOURCE, settings
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +70,7 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
         of_concepts=3,
         built=False,
         asked=True,
-        features=1,
+        figures=3,
     )
     assert found.replies == 6
 
@@ -135,15 +138,19 @@ def test_what_is_said(tmp_path) -> None:
     assert found[0] == (
         "fruit, scale quick: 20 of 30 root items x 6 of 8 concepts x 1 reply to a prompt (1 role x 1 template x 1"
     )
-    assert " ".join(found[2:4]).startswith("Found in 80% of studies: a difference of 1.02 SD of a reply, where one")
+    assert found[2].startswith("Found in 80% of studies: a concept that lies 0.90 SD of a reply from the mean of all.")
     head = found.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
     table = [[float(word.replace(",", "")) for word in line.split()] for line in found[head + 1 : head + 5]]
     assert [row[0] for row in table] == list(WANTED)
-    assert table[2][1:] == pytest.approx([81, 41, 21, 82, 81], abs=3)
-    assert table[0][1:] == pytest.approx([488, 244, 123, 489, 506], rel=0.02)
+    assert table[2][1:] == pytest.approx([59, 31, 17, 41, 71], abs=3)
+    for row in table:
+        assert row[1:] == [
+            roots_for(row[0], concepts, replies, 0.05 / 4)
+            for concepts, replies in ((6, 1), (6, 2), (6, 4), (3, 1), (12, 1))
+        ]
     told = " ".join(line.strip() for line in found)
     assert "under instruments.fruit in params.yaml. 30 root items are built" in told
-    assert "has p < 0.05 / 3: Holm's correction over the features that get a verdict" in told
+    assert "is named by shuffled names, p < 0.05 / 4: Holm's correction over the figures that get a verdict" in told
     assert max(map(len, found)) <= 110
 
 
@@ -155,7 +162,7 @@ def test_what_is_said_of_a_design_that_is_only_declared_and_too_small(tmp_path) 
     assert "as declared, for it is not built yet: there may be fewer; nobody is asked at this scale" in told
     assert "Its concepts have texts of their own, so that no difference has a verdict" in told
     assert "Below 6 root items nothing is told from chance: no difference can be detected." in told
-    assert "How many items of each concept a difference takes" in told
+    assert "How many items of each concept it takes to find a concept that lies so far from the mean of all" in told
     assert found[found.index("    SD  1 reply  2 replies  4 replies  2 concepts  6 concepts") + 1].split()[0] == "1"
 
 
@@ -193,4 +200,28 @@ def test_a_domain_without_a_source(tmp_path) -> None:
 def test_the_domain_that_ships() -> None:
     found = list(plan(ROOT, "countries", Declared(ROOT / "params.yaml"), [0.5]))
     assert found[0].startswith("countries, scale quick: 20 of 75 root items x 5 of 20 concepts x 2 replies to a prompt")
-    assert "0.72 SD" in found[2]
+    assert "0.63 SD" in found[2]
+
+
+def test_a_smallest_difference_is_a_t_test_of_as_many_concepts() -> None:
+    critical, found = stats.t.isf(0.025 / 6, 19), smallest_difference(20, 6, 2)
+    error = math.sqrt(5 / 6 / 40)
+    assert stats.nct.sf(critical, 19, found / error) == pytest.approx(0.8, abs=0.01)
+    assert smallest_difference(20, 6, 8) == pytest.approx(found / 2)
+    assert smallest_difference(20, 6, 2, 0.01) > found > smallest_difference(40, 6, 2)
+
+
+@pytest.mark.parametrize("difference", [0.2, 0.5, 0.8])
+def test_root_items_are_as_few_as_find_it(difference) -> None:
+    roots = roots_for(difference, 6, 2)
+    assert smallest_difference(roots, 6, 2) <= difference < smallest_difference(roots - 1, 6, 2)
+    assert roots_for(5.0, 6, 1) == 6
+
+
+def test_the_table_of_the_documents_is_what_is_said() -> None:
+    text = (ROOT / "docs/saged.md").read_text()
+    rows = re.findall(r"^\| (\d+) x (\d+) x (\d+)[^|]*\|(.*)\|$", text, flags=re.M)
+    assert len(rows) == 9
+    for roots, concepts, replies, cells in rows:
+        said = [smallest_difference(int(roots), int(concepts), int(replies), alpha) for alpha in (0.05 / 5, 0.05)]
+        assert [float(cell) for cell in cells.split("|")] == pytest.approx(said, abs=0.0051)

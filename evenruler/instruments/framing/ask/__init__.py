@@ -78,7 +78,7 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
     """With the sampling settings that the model came with."""
     if not asked.samples_placebos:
-        prompts = prompts[prompts["framing"].map(placebo_of) == 0]
+        prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, [configuration])
         yield Request(
@@ -139,7 +139,7 @@ PLAIN, CHAT = "plain", "chat"
 
 
 def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders.
+    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders and wordings.
 
     Orders are turned on from stimulus to stimulus, so that over stimuli every option stands at every letter as often as
     their number allows (a Latin square). Each placebo has stimuli of its own, evenly spread over the list; the orders
@@ -161,8 +161,8 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     turns = known["order"].map(lambda order: orders_of(len(order)))  # also those whose prompts were rejected
     in_orders = (known["turn"] - asked.orders * rank) % turns < asked.orders
     placebo = known["framing"].map(placebo_of)
-    in_placebos = (placebo == 0) | (place % step == placebo % step)
-    return known[in_orders & in_placebos]
+    in_placebos = (placebo <= 0) | (place % step == placebo % step)
+    return known[in_orders & in_placebos & placebo.between(-asked.most_wordings, asked.most_placebos)]
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from evenruler.instruments import validity
+from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.framing.card.harness import harness_files, task_name
-from evenruler.instruments.framing.declare import headings, listed
+from evenruler.instruments.framing.declare import FEWEST_PLACEBOS, FEWEST_WORDINGS, headings, listed
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
@@ -126,10 +126,22 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         settings=settings,
         asked=min(settings.stimuli, len(source.stimuli)),
         without=[factor for factor in source.factors if factor not in beside],
+        **_asked_of(source, settings),
         lettered=any(task.options_of(cell, variant) for task in tasks for cell in task.cells),
         n_orders=n_orders,
     )
     return found
+
+
+def _asked_of(source: ContrastSource, settings: Settings) -> dict[str, int]:
+    """How many wordings of a cue and placebos are asked where there are most, and how many a verdict needs."""
+    of_cues = [placebos for task in source.tasks.values() for placebos in task.placebos.values()]
+    return {
+        "wordings": min(settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)),
+        "placebos": min(settings.most_placebos, max((len(own.texts) for own in of_cues), default=0)),
+        "fewest_wordings": FEWEST_WORDINGS,
+        "fewest_placebos": FEWEST_PLACEBOS,
+    }
 
 
 def _cues(cell: str) -> str:

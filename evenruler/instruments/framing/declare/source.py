@@ -46,6 +46,14 @@ class Settings(BaseSettings):
         default={"quick": 4, "paper": 1000}, validate_default=True
     )
     """Each placebo is asked about at most so many of them, other placebos about others."""
+    most_wordings: Scaled[Annotated[int, Field(ge=1)]] = Field(
+        default={"quick": 1, "paper": 1000}, validate_default=True
+    )
+    """At most so many wordings of a cue are asked, the first ones. A verdict needs `declare.FEWEST_WORDINGS`."""
+    most_placebos: Scaled[Annotated[int, Field(ge=0)]] = Field(
+        default={"quick": 6, "paper": 1000}, validate_default=True
+    )
+    """The same of placebos."""
     orders: Scaled[Annotated[int, Field(ge=2, multiple_of=2)]] = Field(
         default={"quick": 2, "paper": 1000}, validate_default=True
     )
@@ -54,16 +62,16 @@ class Settings(BaseSettings):
     """Whether the probabilities of letters are divided by what a prompt without content gives them."""
     configurations: Scaled[Configurations] = Field(default={"quick": "own", "paper": "every"}, validate_default=True)
     generations: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 1, "paper": 10}, validate_default=True)
-    """Sampled replies to a prompt; 0 for none. With one reply placebos are not sampled."""
+    """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not sampled."""
     new_tokens: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 20, "paper": 50}, validate_default=True)
     """At most so many in a reply."""
     choices: Choices = "chat"
     confirmed: Scaled[Metric] = Field(default={"quick": "token", "paper": "choice"}, validate_default=True)
-    """The metric whose effects get a verdict."""
+    """The metric of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
-    """Of the answers that is of any class; effects of a cell with less get no verdict but `instrument unfit`."""
-    bound: float = Field(default=0.2, gt=0)
-    """So many standard deviations over stimuli make no difference to placebos."""
+    """Of the answers that is of any class; what rests on a cell with less is invalid."""
+    smallest: float = Field(default=10.0, gt=0, le=100)
+    """Percentage points of the headline's class that are worth naming."""
     least: int = Field(default=10, ge=2)
     """Stimuli below which nothing is said."""
     seed: Seed = 0
@@ -112,7 +120,9 @@ class ContrastSource(Source):
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
     """The cues, and what each is in words; a prompt has a cue or has it not."""
     confirmatory: list[Text] = Field(default_factory=list, max_length=MOST_CONFIRMATORY)
-    """Effects that get a verdict, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
+    """Headline figures, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
+    headline: Slug | None = None
+    """The class whose share they are about; without one there is no headline."""
     outcomes: dict[
         Slug, Annotated[Outcome, BeforeValidator(lambda value: {"forms": value} if isinstance(value, list) else value)]
     ] = Field(min_length=2)
@@ -177,6 +187,10 @@ class ContrastSource(Source):
             if len(set(numbers.values())) > 1:
                 told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
                 raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
+        if self.headline is None and self.confirmatory:
+            raise ValueError("confirmatory names effects, and `headline` no class whose share they change")
+        if self.headline is not None and self.headline not in self.outcomes:
+            raise ValueError(f"headline names the class {self.headline!r}; {nearest(self.headline, self.outcomes)}")
         for entry in self.confirmatory:
             factor, _, name = entry.partition(", ")
             if factor not in self.factors:
@@ -196,7 +210,7 @@ class ContrastSource(Source):
     @property
     def confirmed(self) -> list[str]:
         """The effects that get a verdict."""
-        return self.confirmatory or list(self.factors)
+        return [] if self.headline is None else self.confirmatory or list(self.factors)
 
 
 def _once(what: str, texts: Iterable[str]) -> None:

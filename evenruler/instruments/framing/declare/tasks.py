@@ -31,18 +31,18 @@ def without(framing: str, factor: str) -> str:
 
 
 def with_placebo(framing: str, factor: str, placebo: int) -> str:
-    """The same framing with a placebo in the place of the cue of a factor."""
+    """The same framing with a placebo in the place of the cue of a factor, or another wording of it (`placebo_of`)."""
     return framing_of([f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)])
 
 
 def placebo_of(framing: str) -> int:
-    """The number of the placebo in a framing; 0 where all its cues are real."""
+    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at the second wording."""
     numbers = [int(number) for cue in cues_of(framing) if (number := cue.partition(NUMBERED)[2])]
     return numbers[0] if numbers else 0
 
 
 def real_framing(framing: str) -> str:
-    """The same framing with the real cue where a placebo stands."""
+    """The same framing with the cue where a placebo or another wording stands."""
     return framing_of([cue.partition(NUMBERED)[0] for cue in cues_of(framing)])
 
 
@@ -91,6 +91,14 @@ class Placebos(Strict):
     """By framing with the cue: its template with {PLACEBO} where the cue is; a variant that is left out has none."""
     texts: list[Text] = Field(min_length=1)
     """What is put there, one after the other; the first of every task go together, and so on."""
+    wordings: list[Text] = Field(default_factory=list)
+    """Other wordings of the cue, put there too: the second, the third and so on."""
+
+    @property
+    def numbered(self) -> dict[int, str]:
+        """What is put there by its number (`placebo_of`): placebos, then wordings."""
+        wordings = {-number: text for number, text in enumerate(self.wordings, start=2)}
+        return dict(enumerate(self.texts, start=1)) | wordings
 
     def template(self, cell: str, variant: str) -> str | None:
         """The template of one framing, with {PLACEBO} in it; None where the variant has none."""
@@ -205,9 +213,9 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             expected = ", ".join(task.pairs(factor)) or "none"
             yield f"{where}: cells {', '.join(placebos.cells)}; those that are there without it, too: {expected}"
             continue
-        if twice := [text for text, count in Counter(placebos.texts).items() if count > 1]:
+        if twice := [text for text, count in Counter(placebos.numbered.values()).items() if count > 1]:
             yield f"{where}: {twice[0]!r} stands there twice"
-        for text in placebos.texts:
+        for text in placebos.numbered.values():
             yield from _faults_of_slots(f"{where}, {text!r}", text, [STIMULUS])
         for cell, templates in placebos.cells.items():
             for variant in templates if isinstance(templates, dict) else ():
@@ -261,7 +269,7 @@ def faults_of_placebos(
                     if found := re.search(any_of, text, re.IGNORECASE):
                         where = _named(name, factor, number, text)
                         yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
-    # Placebos whose prompts are those of a cell, or of a placebo before: their rows would be left out.
+    # What has the prompts of a cell, or of a placebo or wording before: its rows would be left out.
     for variant in variants or ["every"]:
         seen: dict[tuple[str, ...], str] = {}
         for task in tasks.values():
@@ -276,14 +284,14 @@ def faults_of_placebos(
 
 
 def _placebos(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[tuple[str, TaskEntry, str, str, str]]:
-    """Every placebo in every cell: where it stands, task, cell, template with it, and what its prompts are called."""
+    """Every placebo and wording in every cell: where it stands, task, cell, template with it, and what it is called."""
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for cell in placebos.cells:
                 template = placebos.template(cell, variant)
-                for number, text in enumerate(placebos.texts if template else (), start=1):
+                for number, text in placebos.numbered.items() if template else ():
                     filled = (template or "").replace(PLACEBO, text)
-                    told = f"those of placebo {number} of {factor} in task {name}"
+                    told = f"those of {_kind(number)} of {factor} in task {name}"
                     yield _named(name, factor, number, text), task, cell, filled, told
 
 
@@ -294,4 +302,8 @@ def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[st
 
 
 def _named(task: str, factor: str, number: int, text: str) -> str:
-    return f"task {task}, placebo {number} of {factor} ({text!r})"
+    return f"task {task}, {_kind(number)} of {factor} ({text!r})"
+
+
+def _kind(number: int) -> str:
+    return f"placebo {number}" if number > 0 else f"wording {-number}"

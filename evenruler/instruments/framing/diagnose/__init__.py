@@ -1,7 +1,7 @@
 """How cues move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -24,15 +24,15 @@ from evenruler.instruments.framing.diagnose.distributions import (
     unmeasured,
     without_excluded,
 )
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, shift_figures
-from evenruler.instruments.framing.diagnose.replications import AS, MEANS, replications
-from evenruler.instruments.framing.diagnose.sensitivity import apd_of_pairs, effects, shifts, with_chance
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, headlines, shift_figures
+from evenruler.instruments.framing.diagnose.replications import AS, replications
+from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
-from evenruler.measurement.verdicts import Fitness, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
 
@@ -52,14 +52,6 @@ TABLES: Final[Mapping[str, pa.Schema]] = {
 
 COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation check"
 """Names of figures."""
-
-SAME = 1e-9
-"""How far two figures may be apart that are one."""
-
-OF_FEWER = (
-    "no control: placebos were asked about fewer stimuli, of which {measure} is another; `{measure}: beyond placebos` "
-    "compares cue and placebos on theirs"
-)
 
 
 def figures(
@@ -97,14 +89,13 @@ def figures(
     excluded = exclusions(distributions, asked.least_coverage)
     counted = without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
-    metrics = (TOKEN, CHOICE) if asked.samples_placebos else (TOKEN,)
+    metrics = (TOKEN, CHOICE) if asked.generations > 1 else (TOKEN,)
     covered = without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
     found = {
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": with_chance(effects(counted, asked.factors), counted, asked.factors),
-        "pairs": apd_of_pairs(counted, asked.factors),
+        "effects": effects(counted, asked.factors),
         "shifts": shifts(covered, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
@@ -137,7 +128,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
         own = [record.found["shifts"] for record in records if record.instrument == instrument]
-        shifted = stacked(table[table["placebo"] == 0] for table in own)
+        shifted = stacked(own)
         # One order of rows whatever that of the records: sums hang on it in their last bits.
         ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
         found.append(comparisons(ordered, resampling))
@@ -160,44 +151,45 @@ def figures_of(
 
     Args:
         name: Of the contrast.
-        found: Tables by `TABLES`, and `pairs`, by `sensitivity.apd_of_pairs`.
+        found: Tables by `TABLES`.
         asked: What was asked.
         subject: The model.
         level: Of intervals.
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
-    rows: list[tuple[str, Figure, Fitness]] = []
+    rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     bars: dict[str, Fitness] = {}
-    # A model that is not sampled has its verdicts by the probability of words.
-    sampled = (found["distributions"]["metric"] == CHOICE).any()
-    judged_by = asked.confirmed if sampled else TOKEN
+    # A model that is not sampled has its headline by the probability of words, one without these by its replies.
+    metrics = set(found["distributions"]["metric"])
+    judged_by = asked.confirmed if asked.confirmed in metrics else next(iter(metrics), TOKEN)
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
         own = {
             name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
             for name, table in found.items()
-            if name in ("effects", "pairs", "shifts", "exclusions")
+            if name in ("effects", "shifts", "exclusions")
         }
-        # Verdicts are of words as the prompt is, and of replies in the chat template, if a model has both.
-        plain = subject.continues if metric == TOKEN else not subject.chats
-        confirmed = metric == judged_by and configuration == (PLAIN if plain else CHAT)
-        effects = Effects.of({**own, "distributions": measured}, asked, confirmed, level)
+        effects = Effects.of({**own, "distributions": measured}, asked, level)
+        # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
-        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies))
+        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0]))
         shifted = shift_figures(own["shifts"], list(asked.forms), level)
-        rows += [
-            (part, marked(figure, bar), fitness if bar.unfit is None else bar) for figure, fitness in effects.figures()
-        ]
+        # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
+        plain = subject.continues if metric == TOKEN else not subject.chats
+        if metric == judged_by and configuration == (PLAIN if plain else CHAT):
+            judged_here = headlines(measured, own["exclusions"], asked)
+            rows += [(part, figure, fitness if bar.unfit is None else bar) for figure, fitness in judged_here]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
-        rows += [(part, marked(figure, bar), bar) for figure in shifted]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
     rows += [
         (part, marked(figure, bars.get(part, Fitness())), Fitness())
         for part, figure in _replicated(found["replications"])
     ]
-    judged = judge([(figure, fitness) for _, figure, fitness in rows], asked.least)
+    judged = judge([(figure, fitness) for _, figure, fitness in rows])
     told = [
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
         for (part, *_), figure in zip(rows, judged, strict=True)
@@ -232,7 +224,7 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
 
 
 def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """A replicated study's measures before, after, and their change beside placebos (appendix B)."""
+    """A replicated study's measures before, after, and their change beside that with placebos (appendix B)."""
     for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
         metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
         part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]
@@ -240,18 +232,8 @@ def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
             for side in ("before", "after"):
                 low, high = row[f"{side}_low"], row[f"{side}_high"]
                 yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, low, high, reason=reason)
-        change = Figure(f"{row['measure']}: change", row["change"], n, UNIT, row["low"], row["high"], reason=reason)
-        if change.value is not None and row["control"] is not None:
-            if abs(change.value - row["control"] - row["difference"]) > SAME:
-                # The control is of other stimuli, of which the measure would not be the same.
-                change = replace(change, reason=OF_FEWER.format(measure=row["measure"]))
-            else:
-                ends = {"difference_low": row["difference_low"], "difference_high": row["difference_high"]}
-                change = replace(change, control=row["control"], **ends)
-        yield part, change
-        if row["measure"] not in MEANS:
-            why = reason or (None if row["difference"] is not None else "no placebo was asked about in this way")
-            yield part, Figure(f"{row['measure']}: beyond placebos", row["difference"], n, UNIT, reason=why)
+        ends = (row["low"], row["high"])
+        yield part, Figure(f"{row['measure']}: change", row["change"], n, UNIT, *ends, None, reason, row["control"])
 
 
 def units(record: Record) -> pd.DataFrame:

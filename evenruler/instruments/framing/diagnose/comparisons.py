@@ -49,8 +49,7 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     (REML; Wald tests and intervals). Below, models are fixed effects, and errors are clustered by stimulus (t with as
     many degrees of freedom as stimuli less one). `tukey` is the same contrasts with Tukey's correction for all pairs
     of classes: p and simultaneous intervals by the studentised range. The mixed model takes shifts for independent
-    given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p. Placebos
-    are no part of it: they stand beside the shifts of each model.
+    given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
     Args:
         shifts: By `schemas.SHIFTS`.

@@ -1,31 +1,29 @@
-"""Figures of effects: how far each cue moves answers and classes, beside placebos in its place (section 4.3)."""
+"""Figures that describe how far each cue moves answers and classes (section 4.3)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.framing.declare import EFFECT, FramingPlan
+from evenruler.instruments.framing.declare import CHANGE, EFFECT, FEWEST_PLACEBOS, FEWEST_WORDINGS, TOTAL, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
-from evenruler.instruments.framing.diagnose.sensitivity import partners
+from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
+from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
-from evenruler.measurement.resampling import PLAIN
-from evenruler.measurement.shifts import FEWEST_PLACEBOS, Difference, Units, cue_minus_placebos
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.resampling import PLAIN, Interval, sign_flips, squared_shift
+from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, marked
 
 Floats = NDArray[np.float64]
 
 UNIT = "stimuli"
 
 SHIFT = "shift: "
-"""Before the name of a class, or of two with a minus between."""
-
-_SMALLEST = 1e-9
-"""A bound is positive also where nothing differs."""
+"""Before the name of a class."""
 
 
 @dataclass(frozen=True)
@@ -34,32 +32,26 @@ class Effects:
 
     table: pd.DataFrame
     """APD by stimulus, columns factor, placebo, task."""
-    beyond: Mapping[tuple[str, int], pd.DataFrame]
-    """By `beyond_placebos`."""
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
-    excluded: Mapping[tuple[str, str], float]
-    """The coverage of cells, task and framing, that have too little."""
+    exclusions: pd.DataFrame
+    """By `schemas.EXCLUSIONS`."""
     asked: FramingPlan
-    confirmed: bool
-    """Whether its confirmatory effects get a verdict here."""
     level: float
 
     @classmethod
-    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, confirmed: bool, level: float) -> "Effects":
-        """From long tables of one model and part: `effects`, `distributions`, `exclusions` and `pairs`."""
+    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, level: float) -> "Effects":
+        """From long tables of one model and part: `effects`, `distributions` and `exclusions`."""
         table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        out = found["exclusions"][found["exclusions"]["excluded"].astype(bool)]
-        covered = {(row["task"], row["framing"]): row["coverage"] for row in out.to_dict("records")}
-        return cls(table, beyond_placebos(found["pairs"]), found["distributions"], covered, asked, confirmed, level)
+        return cls(table, found["distributions"], found["exclusions"], asked, level)
 
     @property
     def tasks(self) -> list[str]:
         """Of the model, in the alphabet."""
         return sorted(self.measured["task"].unique())
 
-    def figures(self) -> Iterator[tuple[Figure, Fitness]]:
-        """Of every factor in every task and over its tasks, and the mean over factors.
+    def figures(self) -> Iterator[Figure]:
+        """Of every factor in every task and over its tasks, and the mean over factors; they describe.
 
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
@@ -68,69 +60,53 @@ class Effects:
         weights: list[float] = []
         lacking = None
         for factor in self.asked.factors:
-            unfit = {task: self._why_unfit(factor, task) for task in self._known(factor)}
+            known = self._known(factor)
+            unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
             for task in self.tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            covered = [task for task, why in unfit.items() if not why] or list(unfit)
-            with_placebos = {task for (of, _), table in self.beyond.items() if of == factor for task in table}
-            counted = [task for task in covered if task in with_placebos] or covered
-            why = next(iter(unfit.values()), None) if all(unfit.values()) else None
-            figure, fitness = self._figure(factor, counted or self.tasks, factor, why)
+            columns_known: list[Any] = self.table.columns.tolist()
+            with_placebos = {task for of, placebo, task in columns_known if of == factor and placebo > 0}
+            counted = counted_tasks(known, unfit, with_placebos)
+            why = unfit.get(counted[0]) if counted else None
+            figure = self._figure(factor, counted or self.tasks, factor, why)
             if figure.value is not None:
                 # Which of the tasks with the cue the mean is over, and why.
-                low = [task for task in unfit if task not in covered]
-                bare = [task for task in covered if task not in counted]
+                low = [task for task in unfit if task not in counted]
+                bare = [task for task in known if task not in counted and task not in unfit]
                 left_out = [f"too little coverage in {', '.join(low)}"] if low else []
                 left_out += [f"no placebos in {', '.join(bare)}"] if bare else []
                 told = f"over {', '.join(counted)} alone: {'; '.join(left_out)}"
                 figure = replace(figure, reason=told if left_out else None)
-            yield figure, fitness
+            yield figure
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
         # The mean of the factors' effects is the paper's probability of a shift.
         name, lacking = "shift probability", lacking or self._too_few()
         if lacking:
-            yield Figure(name, None, 0, UNIT, reason=lacking), Fitness()
+            yield Figure(name, None, 0, UNIT, reason=lacking)
             return
         x = self.table[columns].dropna(how="all").to_numpy(dtype=np.float64)
-        yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT), Fitness()
+        yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT)
 
-    def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> tuple[Figure, Fitness]:
+    def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
         known = [task for task in self._known(factor) if task in tasks]
-        bare = Figure(EFFECT + name, None, 0, UNIT, bound=self._bound(factor, known, name))
         if not known or (too_few := self._too_few()):
             reason = too_few if known else self._why_none(factor, tasks)
-            unfit = unfit or (reason if self.excluded and not known else None)
-            return replace(bare, reason=reason), Fitness(unfit=unfit)
+            return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = replace(jackknifed(bare.figure, _mean_of_means, cue, PLAIN, self.level, UNIT), bound=bare.bound)
-        # By placebo, [stimuli, tasks]; none that lacks a task.
-        own = [table for (of, _), table in sorted(self.beyond.items()) if of == factor and set(known) <= set(table)]
-        beyond = [table[known].dropna(how="all") for table in own]
-        few = f"{len(beyond)} placebos stand beside the cue, of at least {FEWEST_PLACEBOS}"
-        fitness = Fitness(unfit=unfit, doubt=few if len(beyond) < FEWEST_PLACEBOS else None)
-        if not beyond or found.value is None:
-            return found, fitness
-        difference = mean_difference(beyond, self.level)
-        return replace(with_control(found, difference), p=finite(difference.p)), fitness
+        found = jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT)
+        return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
+
+    def _control(self, factor: str, tasks: list[str]) -> float | None:
+        """Mean APD of placebos, each over the stimuli that it was asked about; of those that have every task."""
+        by_placebo: Any = self.table[factor].mean()
+        means = by_placebo.unstack("task").reindex(columns=tasks).dropna()
+        return finite(float(means[means.index > 0].mean(axis=1).mean()))
 
     def _known(self, factor: str) -> list[str]:
         """The tasks in which the cue of a factor was measured."""
         return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
-
-    def _bound(self, factor: str, tasks: list[str], name: str) -> float | None:
-        """Of a confirmatory figure: so many standard deviations over stimuli of what placebos do, or the cue."""
-        if name not in self.asked.confirmatory or not self.confirmed:
-            return None
-        if not tasks:
-            return _SMALLEST
-        own = self.table[factor]
-        numbers = sorted(set(own.columns.get_level_values("placebo")) - {0})
-        placebos = [own[number].reindex(columns=tasks) for number in numbers]
-        alike = [placebo for placebo in placebos if placebo.notna().any().all()] or [own[0][tasks]]
-        values = pd.concat([table.mean(axis=1) for table in alike], axis=1).mean(axis=1)
-        return max(self.asked.bound * float(np.nan_to_num(values.std(ddof=1))), _SMALLEST)
 
     @property
     def _sampled(self) -> bool:
@@ -142,14 +118,8 @@ class Effects:
         return "one reply to a question cannot be told from chance" if few else None
 
     def _why_unfit(self, factor: str, task: str) -> str | None:
-        """The cell of its pairs that has the least coverage, where that is too little; of choices none is left."""
-        if self._sampled:
-            return None
-        framings = self.measured.loc[self.measured["task"] == task, "framing"].unique()
-        pairs = partners(list(framings), self.asked.factors, factor)
-        cells = {framing for (at, _), other in pairs.items() for framing in (at, other)}
-        low = {self.excluded[task, framing]: framing for framing in sorted(cells) if (task, framing) in self.excluded}
-        return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
+        """Of choices nothing is left of such a cell."""
+        return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         """Why cells have no effect of a factor."""
@@ -162,55 +132,39 @@ class Effects:
         return f"no two cells that differ in {factor} alone are left: excluded, or without valid answers"
 
 
-def beyond_placebos(pairs: pd.DataFrame) -> dict[tuple[str, int], pd.DataFrame]:
-    """APD with the cue less that with a placebo in its place, of the same pairs of cells and the same stimuli.
+def low_coverage(
+    measured: pd.DataFrame, exclusions: pd.DataFrame, factors: Sequence[str], factor: str, task: str
+) -> str | None:
+    """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
+
+    Of replies a placebo may bring few of any class: an invalid one is an answer to it.
 
     Args:
-        pairs: Of one model and part, by `sensitivity.apd_of_pairs`.
-
-    Returns:
-        By factor and number of the placebo: [stimuli, tasks], mean over the pairs that both have; nan where there is
-        none.
+        measured: By `schemas.DISTRIBUTIONS`, of one model and part.
+        exclusions: By `schemas.EXCLUSIONS`, of the same.
+        factors: Of the contrast, in order.
+        factor: The cue.
+        task: The task.
     """
-    if not (pairs["placebo"] == 0).any():
-        return {}
-    found = {}
-    by_placebo = pairs.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="apd")
-    for factor, own in by_placebo.groupby(level="factor", sort=True):
-        for placebo in own.columns[own.columns != 0]:
-            less = (own[0] - own[placebo]).dropna()
-            if len(less):
-                found[str(factor), int(placebo)] = less.groupby(["stimulus", "task"]).mean().unstack("task")
-    return found
+    out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
+    covered = dict(zip(out["framing"], out["coverage"], strict=True))
+    sampled = (measured["metric"] == CHOICE).any()
+    found = partners(list(measured.loc[measured["task"] == task, "framing"].unique()), factors, factor)
+    cells = {cell for (at, number), other in found.items() if number <= 0 or not sampled for cell in (at, other)}
+    low = {covered[cell]: cell for cell in sorted(cells) if cell in covered}
+    return f"only {min(low):.1%} of its answers are of any class ({task}, {low[min(low)]})" if low else None
 
 
-def mean_difference(beyond: Sequence[pd.DataFrame], level: float) -> Difference:
-    """The mean over placebos of how far the cue goes beyond each, on the stimuli that this was asked about.
+def counted_tasks(tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]) -> list[str]:
+    """Of several tasks those with enough coverage, if there are such, and of these those with placebos.
 
     Args:
-        beyond: By placebo, at least one: [stimuli, tasks] a value with the cue less that with the placebo; nan where
-            one of them is not known.
-        level: Of the interval.
-
-    Returns:
-        The mean over tasks of the means over stimuli, with its interval.
+        tasks: All that have the cue.
+        unfit: Those with too little coverage.
+        with_placebos: Those with a placebo in the place of the cue.
     """
-    stimuli = pd.Index(sorted({stimulus for table in beyond for stimulus in table.index}))
-    units = [np.sort(stimuli.get_indexer(table.index)) for table in beyond]
-
-    def mean_of(table: pd.DataFrame) -> Callable[[Units], float]:
-        values = table.reindex(stimuli).to_numpy(dtype=np.float64)
-        return lambda chosen: _mean_of_means(values[chosen])
-
-    return cue_minus_placebos([mean_of(table) for table in beyond], units, level)
-
-
-def with_control(figure: Figure, difference: Difference) -> Figure:
-    """A figure with what placebos give, and the interval of the difference to them."""
-    if figure.value is None:
-        return figure
-    low, high = finite(difference.low), finite(difference.high)
-    return replace(figure, control=figure.value - difference.value, difference_low=low, difference_high=high)
+    covered = [task for task in tasks if task not in unfit] or tasks
+    return [task for task in covered if task in with_placebos] or covered
 
 
 def _means(rows: Floats) -> Floats:
@@ -225,35 +179,118 @@ def _mean_of_means(rows: Floats) -> float:
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class, and the difference of every two, of one model in one part.
-
-    Means are over factors, tasks and pairs of cells, then over stimuli. A placebo is compared with the cue in the pairs
-    that it has, on the stimuli that it was asked about.
+    """The mean shift of every class, of one model in one part: over factors, tasks and pairs of cells, then stimuli.
 
     Args:
         shifts: By `schemas.SHIFTS`, of the pairs whose cells count.
-        outcomes: The classes, in their order; a difference is of a later one less an earlier one.
+        outcomes: The classes, in their order.
         level: Of intervals.
     """
-    if not (shifts["placebo"] == 0).any():  # a cell with the cue may be excluded, and placebos stay
+    if shifts.empty:
         return
-    by_class = {
-        outcome: own.pivot(index=["factor", "task", "at", "stimulus"], columns="placebo", values="shift")
-        for outcome, own in shifts.groupby("outcome")
-    }
+    by_stimulus = shifts.pivot_table(index="stimulus", columns="outcome", values="shift")
     for outcome in outcomes:
-        yield _shift(outcome, by_class[outcome], level)
-    for first, second in combinations(outcomes, 2):
-        yield _shift(f"{second} - {first}", by_class[second] - by_class[first], level)
+        yield jackknifed(SHIFT + outcome, np.mean, by_stimulus[outcome].to_numpy(), PLAIN, level, UNIT)
 
 
-def _shift(name: str, by_placebo: pd.DataFrame, level: float) -> Figure:
-    """Of [pairs and stimuli, placebos], the cue at 0."""
-    by_stimulus = [
-        values.dropna().groupby(level="stimulus").mean().to_frame()
-        for values in (by_placebo[0], *(by_placebo[0] - by_placebo[placebo] for placebo in by_placebo.columns[1:]))
-    ]
-    cue, *beyond = by_stimulus
-    found = jackknifed(f"{SHIFT}{name}", np.mean, cue.to_numpy(dtype=np.float64)[:, 0], PLAIN, level, UNIT)
-    beyond = [table for table in beyond if len(table)]
-    return with_control(found, mean_difference(beyond, level)) if beyond else found
+LEVEL = 0.95
+
+INVALID = "invalid"
+"""A reply of no class: one class more."""
+
+
+def headlines(
+    measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
+) -> Iterator[tuple[Confirmatory | Figure, Fitness]]:
+    """Every headline figure, and after it that of all classes, which describes.
+
+    Args:
+        measured: By `schemas.DISTRIBUTIONS`, of one model in one part, with cells of too little coverage.
+        exclusions: By `schemas.EXCLUSIONS`, of the same.
+        asked: What was asked.
+    """
+    changes = changes_of(measured, asked)
+    for name in asked.confirmatory:
+        factor, _, task = name.partition(", ")
+        own = changes[changes["factor"] == factor]
+        tasks = [task] if task else sorted(own["task"].unique())
+        unfit = {
+            task: why for task in tasks if (why := low_coverage(measured, exclusions, asked.factors, factor, task))
+        }
+        counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
+        by_cue = over_tasks(own[own["task"].isin(counted)])
+        fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)
+        yield _headline(name, by_cue, {} if task else {"tasks": len(counted)}, asked), fitness
+        yield _total(name, by_cue, asked.seed), Fitness()
+
+
+def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
+    """Percentage points by which each wording of a cue and each placebo moves each class, about each stimulus.
+
+    Of words, of the probability of any class; of replies, of all replies, so that an invalid one is a class.
+
+    Returns:
+        `factor, task, at, placebo, stimulus`, and a column a class.
+    """
+    sampled = bool((measured["metric"] == CHOICE).any())
+    found = []
+    for of, less, more in pairs(measured, asked.factors, "mass" if sampled else "share"):
+        change = 100 * (more - less)
+        if sampled:
+            change[INVALID] = -change.sum(axis=1)
+        found.append(of[_KEY].join(change.set_axis(of.index)))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_KEY, *asked.forms])
+
+
+_KEY = ["factor", "task", "at", "placebo", "stimulus"]
+
+
+def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
+    """[placebo x stimulus, classes] mean over pairs of cells, then over tasks, of which none is lacking."""
+    by_task = changes.drop(columns=["factor", "at"]).groupby(["placebo", "stimulus", "task"]).mean()
+    whole: Any = by_task.stack().unstack("task").dropna()
+    return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
+
+
+def _headline(name: str, by_cue: pd.DataFrame, more: dict[str, int], asked: FramingPlan) -> Confirmatory:
+    """One headline figure of `over_tasks`."""
+    points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=asked.headline)
+    numbers: list[Any] = list(points.columns)
+    wordings = points[[number for number in numbers if number <= 0]].dropna()
+    placebos = points[[number for number in numbers if number > 0]]
+    crossed = wordings.join(placebos.dropna(), how="inner")
+    levels = {UNIT: len(wordings), "wordings": wordings.shape[1], "placebos": placebos.shape[1], **more}
+    name, bound = CHANGE + name, asked.smallest
+    if wordings.empty:
+        why = "no answer of any class with the cue and without it"
+        return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, bound, lacking=why)
+    lacking = _lacking(levels, len(crossed), asked.least)
+    if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
+        effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
+        p_null = sign_flips(crossed[wordings.columns].mean(axis=1), asked.seed)
+        return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, bound, lacking)
+    # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
+    found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, LEVEL, UNIT)
+    ends = [math.nan if end is None else end for end in (found.value, found.low, found.high)]
+    placebo = float(placebos.mean().mean()) if placebos.size else None
+    p_null = sign_flips(wordings.mean(axis=1), asked.seed)
+    return Confirmatory(name, UNIT, levels, Interval(*ends), bound, p_null, placebo, lacking=lacking)
+
+
+def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
+    """What a design has too little of, the first."""
+    wordings, placebos = levels["wordings"], levels["placebos"]
+    if wordings < FEWEST_WORDINGS:
+        return f"{wordings} wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"
+    if placebos < FEWEST_PLACEBOS:
+        return f"{placebos} placebo{'s' * (placebos != 1)}, of at least {FEWEST_PLACEBOS}"
+    return f"{crossed} stimuli with every wording and placebo, of at least {least}" if crossed < least else None
+
+
+def _total(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
+    """How far all classes move together: the squared length of the mean change of shares, free of noise's part."""
+    cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
+    shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
+    if len(shares) < 2:
+        return Figure(TOTAL + name, None, len(shares), UNIT, reason="fewer than two stimuli")
+    return Figure(TOTAL + name, squared_shift(shares), len(shares), UNIT, p=sign_flips(shares, seed))

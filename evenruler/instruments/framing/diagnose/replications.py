@@ -15,7 +15,6 @@ from evenruler.instruments.framing.declare.source import Study
 from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife, within
-from evenruler.measurement.shifts import cue_minus_placebos
 from evenruler.tables.schemas import BARE
 
 Floats = NDArray[np.float64]
@@ -35,13 +34,13 @@ BOTH_WAYS = "`configurations: every` asks both in both ways"
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of some stimuli of one model, on several sides: 0 before, 1 after, maybe 2 with a placebo."""
+    """A measure of some stimuli of one model on two sides: 0 before, 1 after."""
 
     name: str
     metric: str
     of: Callable[[Stimuli, int], float]
     stimuli: Stimuli
-    """Those that have a value on every side; `of` leaves others out."""
+    """Those that have a value on both sides; `of` leaves others out."""
     why_none: str | None = None
     lowest: float = 0.0
     """Where its range begins; it ends at 1."""
@@ -56,9 +55,9 @@ class Measure:
         """Why it has no value."""
         return self.why_none or (None if len(self.stimuli) else "no stimulus has a value on both sides")
 
-    def change(self, stimuli: Stimuli, side: int = 1) -> float:
-        """From before to another side."""
-        return self.of(stimuli, side) - self.of(stimuli, 0)
+    def change(self, stimuli: Stimuli) -> float:
+        """From before to after."""
+        return self.of(stimuli, 1) - self.of(stimuli, 0)
 
 
 @dataclass(frozen=True)
@@ -185,12 +184,12 @@ def _known(counts: Floats) -> Stimuli:
 
 
 def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure:
-    """The mean absolute change of measures, each brought to a range of width 1; before it there is none."""
+    """The mean absolute change of measures, each brought to a range of width 1; 0 before."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
     reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
 
     def of(units: Stimuli, side: int) -> float:
-        return float(np.mean([abs(measure.change(units, side)) / measure.width for measure in measures]))
+        return side * float(np.mean([abs(measure.change(units)) / measure.width for measure in measures]))
 
     return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
 
@@ -228,10 +227,8 @@ def replications(
     the jackknife's over stimuli, of means alone (GAS, GLD, S), on a scale that keeps them in the measure's range; there
     is none where the measure is at an end of it, or would be without one stimulus.
 
-    Each placebo is compared with the cue on the prompts that both have: `difference` is the mean over placebos of how
-    much more the cue changes there. Of means the control is the change less this; the others are not the same of few
-    stimuli as of many, so that theirs is the mean of what placebos change, each on its own stimuli, and `difference`
-    alone compares it with the cue. Where a measure has an interval, so has the difference.
+    The control of a change is the mean of what placebos in the place of the cue change, each on the stimuli that it was
+    asked about.
 
     Args:
         distributions: By `schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
@@ -250,14 +247,14 @@ def replications(
 
     Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
     """
-    framings = {*distributions["framing"], *choices["framing"]} - {BARE}
+    framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # of the cue, its first wording alone
     cues = sorted(framing for framing in framings if not placebo_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
         told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
         raise ValueError(f"a replication compares two classes under one cue, found {told}")
     # Where nothing was asked with the cue, the other side is one that no row has.
     sides = [BARE, *(cues or [""])]
-    placebos = sorted(framings - set(cues), key=placebo_of)
+    placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
     asked = pd.concat([distributions[_MODEL], choices[_MODEL]]).drop_duplicates()
     models = asked.groupby(_MODEL[:-1])["configuration"].transform("size")
@@ -267,17 +264,14 @@ def replications(
         here = {**dict(zip(_MODEL, key, strict=True)), "study": study}
 
         answers = partial(Answers, own, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1)
-        beside = [measures(answers(sides=[*sides, placebo]), study, groups) for placebo in placebos]
+        beside = [measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos]
         for name, measure in measures(answers(sides=sides), study, groups).items():
             rows.append({**here, **_row(measure, [other[name] for other in beside if name in other], level)})
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
 
 def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
-    """A measure without and with the cue, and its change beside those of placebos.
-
-    Each of `beside` is of the prompts that were asked with the cue and with one placebo, its side the third.
-    """
+    """A measure without and with the cue, and its change beside the mean of those with placebos."""
     row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
     if measure.reason:
         return row
@@ -285,22 +279,8 @@ def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
         row |= _told(lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level)
         row |= _told(lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level)
     row |= _told(measure.change, measure, "change", "", -measure.width, level)
-    known = [other for other in beside if not other.reason]
-    return row | (_beside(measure, known, level) if known else {})
-
-
-def _beside(measure: Measure, placebos: Sequence[Measure], level: float) -> Row:
-    def less(other: Measure) -> Callable[[Stimuli], float]:
-        return lambda units: other.change(units, 1) - other.change(units, 2)
-
-    with np.errstate(all="ignore"):
-        found = cue_minus_placebos([less(other) for other in placebos], [other.stimuli for other in placebos], level)
-        theirs = float(np.mean([other.change(other.stimuli, 2) for other in placebos]))
-    if measure.name not in MEANS:
-        return {"control": finite(theirs), "difference": finite(found.value)}
-    control = finite(measure.change(measure.stimuli) - found.value)
-    ends = {"difference_low": finite(found.low), "difference_high": finite(found.high)}
-    return {"control": control, "difference": finite(found.value), **ends}
+    known = [other.change(other.stimuli) for other in beside if not other.reason]
+    return row | ({"control": finite(float(np.mean(known)))} if known else {})
 
 
 def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:

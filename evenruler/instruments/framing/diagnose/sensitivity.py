@@ -1,15 +1,13 @@
-"""How far a cue moves the answers: APD, shifts of classes, and what chance does (framing, sections 4.3 and 5.3)."""
+"""How far a cue moves the answers: APD and shifts of classes (framing, sections 4.3 and 5.3)."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import hypergeom
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of, real_framing, with_placebo, without
-from evenruler.instruments.framing.diagnose.distributions import CHOICE
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
@@ -19,7 +17,7 @@ MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
 BY_STIMULUS = [*MEASURED, "factor", "placebo", "stimulus"]
 """What an effect is of."""
 
-_PAIR = [*MEASURED, "factor", "placebo", "at", "stimulus"]
+_PAIR = [*MEASURED, "factor", "at", "stimulus"]
 
 
 def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -68,24 +66,14 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 
     Source: section 4.3, GenEffect and InstrEffect.
     """
-    found = apd_of_pairs(distributions, factors)
-    if found.empty:
-        return pd.DataFrame(columns=schemas.EFFECTS.names)
-    return found.groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
-
-
-def apd_of_pairs(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """APD of every feasible pair of cells for every stimulus: what effects are means of.
-
-    Returns:
-        What a pair is of (`at`: the framing without cue or placebo), and `apd`. Arguments are those of `effects`.
-    """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_PAIR, "apd"])
+    if not found:
+        return pd.DataFrame(columns=schemas.EFFECTS.names)
+    return pd.concat(found).groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Signed relative shift of every class in every feasible pair of cells, (p2 - p1) / (p2 + p1) on shares.
+    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1) on shares.
 
     Returns:
         By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no
@@ -94,10 +82,10 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
     Source: section 5.3; what 0 / 0 is, is a decision of ours.
     """
     found = []
-    for of, less, more in pairs(distributions, factors):
+    for of, less, more in pairs(distributions[distributions["framing"].map(placebo_of) == 0], factors):
         change, total = more - less, more + less
         shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
-        found.append(of.join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
+        found.append(of[_PAIR].join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
     if not found:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
     return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)
@@ -151,51 +139,3 @@ def pairs(
             for (at, placebo), other in partners(list(by_framing), factors, factor).items():
                 less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
                 yield less.index.to_frame(index=False).assign(factor=factor, placebo=placebo, at=at), less, more
-
-
-Floats = NDArray[np.float64]
-
-
-def with_chance(effects: pd.DataFrame, distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Effects with the column `chance`: of choices, the mean APD over all ways to deal the replies to the two cells.
-
-    Args:
-        effects: By `schemas.EFFECTS`, less this column.
-        distributions: By `schemas.DISTRIBUTIONS`, those that effects are of.
-        factors: Of the contrast, in order.
-
-    Returns:
-        `effects` with the column, null for the metric `token`, where nothing is drawn.
-    """
-    sampled = distributions[distributions["metric"] == CHOICE]
-    counted = sampled.assign(count=(sampled["mass"] * sampled["n"]).round().where(sampled["coverage"] > 0))
-    found = [
-        of.assign(chance=apd_by_chance(less.to_numpy(), more.to_numpy()))
-        for of, less, more in pairs(counted, factors, "count")
-    ]
-    if not found:
-        return effects.assign(chance=np.nan)
-    means = pd.concat(found).groupby(BY_STIMULUS, sort=True)["chance"].mean().reset_index()
-    return effects.merge(means, on=BY_STIMULUS, how="left", validate="1:1")
-
-
-def apd_by_chance(first: Floats, second: Floats) -> Floats:
-    """Mean APD over all ways to deal the replies of two cells to them anew, exact.
-
-    Args:
-        first: [n, classes] counts of replies.
-        second: The same of the other cell.
-
-    Returns:
-        [n]; 0 for none to differ, above it for few replies though the cells be alike.
-    """
-    found = []
-    for counts, others in zip(first, second, strict=True):
-        n, m = int(counts.sum()), int(others.sum())
-        total = 0.0
-        for both in (counts + others).astype(int):
-            drawn = np.arange(max(0, both - m), min(both, n) + 1)
-            weights = hypergeom.pmf(drawn, n + m, both, n)
-            total += float((weights * np.abs(drawn / n - (both - drawn) / m)).sum())
-        found.append(total / 2)
-    return np.array(found)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare import EFFECT
+from evenruler.instruments.framing.declare import CHANGE, EFFECT
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.framing.report.tables import (
@@ -17,6 +17,7 @@ from evenruler.instruments.framing.report.tables import (
     continuations,
     coverage,
     effects_with_controls,
+    headlines,
     in_words,
     measures,
     whole,
@@ -54,6 +55,7 @@ def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
     of_words = effects[effects["metric"] == "token"]
     parts: Parts = [
+        *headlines(source, figures),
         *effects_with_controls(source, figures, here["effects"]),
         *_cues_among_placebos(source, here["effects"], figures),
         *(_sensitivity(source, of_words, figures) if len(of_words) and len(source.factors) > 1 else ()),
@@ -123,7 +125,7 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     own = figures[(figures["metric"] == "token") & figures["figure"].str.startswith(EFFECT)]
     named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
     by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
-    means = _declared(by_task[["model", "factor", "task", "value", "low", "high", "verdict"]], source)
+    means = _declared(by_task[["model", "factor", "task", "value", "low", "high"]], source)
     return [
         Picture(
             "Cues and placebos",
@@ -142,12 +144,12 @@ def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.Data
 
 def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 3, of token probability."""
-    shifts = shifts[(shifts["metric"] == "token") & (shifts["placebo"] == 0)]
+    shifts = shifts[shifts["metric"] == "token"]
     if shifts.empty:
         return []
     names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
     own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
-    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high", "control"]]
+    means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high"]]
     return [
         Picture("Which classes shift", CAPTIONS["shifts"], charts.shifts(_declared(shifts, source, "outcome"), means))
     ]
@@ -186,42 +188,42 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
 
 
 FOLLOWS = {
-    Verdict.BEYOND: "moves the answers more than other words in its place do",
-    Verdict.WITHIN: "moves them as other words in its place do",
-    Verdict.UNFIT: "too few of the answers are of any class, or all are alike",
-    Verdict.LITTLE: "",
+    Verdict.EFFECT: "a cue moves the class more than other words in its place do",
+    Verdict.NOT_SPECIFIC: "other words in its place do as much, or at least half",
+    Verdict.NO_EFFECT: "surely less than is worth naming",
+    Verdict.INVALID: "too few of the answers are of any class, or all are alike",
+    Verdict.INCONCLUSIVE: "",
 }
-"""What each verdict says here, in the order in which they are tables."""
+"""What each verdict says here, in the order in which they are told."""
 
 
 def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
     """A sentence a model, and one for those without verdicts."""
-    judged = figures[figures["verdict"].notna()]
+    judged = figures[figures["figure"].str.startswith(CHANGE)]
     if judged.empty:
-        return "No effect has a verdict: what follows describes."
+        return "Nothing has a verdict: what follows describes."
     groups: Any = judged.groupby(["model", "metric"], sort=True)
     sentences = [_of_model(f"{model}, {METRICS[str(metric)]}", own, source) for (model, metric), own in groups]
     if without := sorted(set(figures["name"]) - set(judged["name"])):
         sentences.append(f"{listed(without)}: no verdict.")
-    return " ".join(sentences)
+    about = f"How much likelier a cue makes “{source.headline}”, in percentage points."
+    return " ".join([about, *sentences])
 
 
 def _of_model(called: str, judged: pd.DataFrame, source: ContrastSource) -> str:
     groups = []
     for verdict, follows in FOLLOWS.items():
-        own = [_effect(record, source) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
+        own = [_change(record, source) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
         if own:
             groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
-        elif verdict is Verdict.BEYOND:
-            groups.append(f"nothing is {verdict}")
     return f"{called}: {'; '.join(groups)}."
 
 
-def _effect(record: dict[Any, Any], source: ContrastSource) -> str:
-    """Cue and task, the effect, and that of placebos."""
-    factor, _, task = str(record["figure"]).removeprefix(EFFECT).partition(", ")
+def _change(record: dict[Any, Any], source: ContrastSource) -> str:
+    """Cue and task, the change, and that of placebos."""
+    factor, _, task = str(record["figure"]).removeprefix(CHANGE).partition(", ")
     where = f" in “{source.tasks[task].title}”" if task else ""
     if missing(record["value"]):
         return f"{in_words(factor)}{where}"
-    beside = "" if missing(record["control"]) else f", placebos {number(record['control'])}"
-    return f"{in_words(factor)}{where} ({number(record['value'])}{beside})"
+    beside = "" if missing(record["placebo"]) else f", placebos {number(record['placebo'], 1)}"
+    return f"{in_words(factor)}{where} ({number(record['value'], 1)}{beside})"

@@ -7,7 +7,6 @@ import altair as alt
 import pandas as pd
 
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
-from evenruler.measurement.verdicts import Verdict
 from evenruler.report.style import GROUND, INK, ONE_HUE, PALE_HUE, QUIET
 from evenruler.tables import stacked
 
@@ -24,13 +23,10 @@ SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
 NARROW = 300
 LEVEL = 0.95
-SURE, CUE = f"cue, {Verdict.BEYOND}", "cue"
-STIMULUS, PLACEBO = "cue, one stimulus", "a placebo in its place"
-DOTS: Final = {SURE: (ONE_HUE, 95), CUE: (PALE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
+CUE, STIMULUS, PLACEBO = "cue", "cue, one stimulus", "a placebo in its place"
+DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
 """Hue and area of a dot beside placebos, by what it is of."""
 MOMENTS: Final = ["before", "after"]
-ROUNDED = 5 * 10**-DIGITS
-"""Sums of values that were rounded differ by less."""
 
 
 def in_order(names: "pd.Series[Any]") -> list[str]:
@@ -94,8 +90,8 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
 
     Args:
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`, with cues (`placebo` 0) and placebos.
-        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`, `verdict`.
-            One that too few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
+        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`. One that too
+            few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
     """
     # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
     panel = ["model", "factor", "task"]
@@ -109,7 +105,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     parts = [  # what is drawn later lies on top
         known[[*panel, "value"]].assign(kind=PLACEBO, what=what),
         single.assign(kind=STIMULUS),
-        drawn.assign(kind=[SURE if verdict == str(Verdict.BEYOND) else CUE for verdict in drawn["verdict"]], what=CUE),
+        drawn.assign(kind=CUE, what=CUE),
     ]
     found = stacked(parts)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
@@ -143,14 +139,13 @@ def metrics(effects: pd.DataFrame) -> alt.FacetChart:
 
     Args:
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`, of cues; a dot is the mean over factors. Means are
-            over all dots, and so is `chance`.
+            over all dots.
     """
     by = ["metric", "task", "model", "stimulus"]
-    dots = effects.groupby(by, sort=False)[["apd", "chance"]].mean().reset_index()
-    by_chance = dots.groupby(["metric", "task"], sort=False)["chance"].mean()
-    means = over_stimuli(dots, ["metric", "task"], "apd").join(by_chance, on=["metric", "task"])
+    dots = effects.groupby(by, sort=False)["apd"].mean().reset_index()
+    means = over_stimuli(dots, ["metric", "task"], "apd")
     size = _shared(effects["task"], 820), 84
-    return _violins(dots.drop(columns="chance"), means, row="metric", column="task", size=size)
+    return _violins(dots, means, row="metric", column="task", size=size)
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
@@ -197,7 +192,6 @@ def _violins(
         shape="diamond", filled=True, color=INK, stroke=GROUND, strokeWidth=1, size=75, opacity=1
     )
     rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=2.5, clip=True)
-    chance = _where("isValid(datum.chance)").mark_tick(color=INK, thickness=2, size=26, orient="vertical")
     layers = alt.layer(
         shape,
         each.encode(
@@ -205,7 +199,6 @@ def _violins(
         ),
         rule.encode(x=_apd(title, "low"), x2="high:Q", y=middle),
         mean.encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean()),
-        chance.encode(x=_apd(title, "chance"), y=middle, tooltip=[_number("chance", "by chance")]),
     )
     data, beside = _with_means(dots, means, panel), dots[column] if column else None
     return _panels(layers, data, dots[row], beside, size=size, between={"row": 6, "column": 22})
@@ -219,7 +212,7 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     number = by_panel["apd"].cumcount() + 1
     shaped = enough & (by_panel["apd"].transform("nunique") > 1)
     drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
-    seen = drawn.reindex(columns=[*panel, "value", "low", "high", "chance"]).round(DIGITS)
+    seen = drawn.reindex(columns=[*panel, "value", "low", "high"]).round(DIGITS)
     dots = dots.assign(across=((number * GOLDEN) % 1 - 0.5) * SPREAD, shaped=shaped).round({"across": 2})
     return pd.concat([dots, seen.assign(shaped=False)] if len(seen) else [dots], ignore_index=True)
 
@@ -233,15 +226,14 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
 
     Args:
         shifts: By `evenruler.instruments.framing.schemas.SHIFTS`, of cues; drawn where there are too few stimuli.
-        means: By `model` and `outcome` the mean with its interval, and that of placebos: `value`, `low`, `high`,
-            `control`.
+        means: By `model` and `outcome` the mean with its interval: `value`, `low`, `high`.
     """
     # One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus.
     bar = ["model", "outcome"]
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
-    columns = [*bar, "stimulus", "value", "low", "high", "control"]
+    columns = [*bar, "stimulus", "value", "low", "high"]
     data = stacked([bars, by_stimulus[~enough]]).reindex(columns=columns).round(DIGITS)
 
     outcomes = in_order(shifts["outcome"])
@@ -253,16 +245,10 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     single = _where("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
     mean = _where("!isValid(datum.stimulus)").mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
     interval = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.8)
-    control = _where("isValid(datum.control)").mark_tick(color=INK, thickness=2, size=20)
-    placed = alt.X("control:Q", title=title)
     layers = [
         (data["stimulus"].isna(), mean.encode(y=classes, x=x, tooltip=[*named, *_of_mean()])),
         (data["stimulus"].notna(), single.encode(y=classes, x=x, tooltip=of_stimulus)),
         (data["low"].notna(), interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")),
-        (
-            data["control"].notna(),
-            control.encode(y=classes, x=placed, tooltip=[*named, _number("control", "with placebos")]),
-        ),
     ]
     zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
     # A layer without any row would have no extent to draw it in.
@@ -276,19 +262,15 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     Args:
         replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
     """
-    # One line a measure and moment; `way`: where the value goes; `placebos`: where they bring it.
+    # One line a measure and moment; `way`: where the value goes.
     rows = []
     for record in replications.round(DIGITS).to_dict("records"):
         change = record["after"] - record["before"]
         way = "up" if change > 0 else "down" if change < 0 else "same"
-        # Placebos may be of other stimuli, and the measure of these is another.
-        same = abs(change - record["control"] - record["difference"]) < ROUNDED
-        dots = float(record["before"] + record["control"]) if same else None
         for step, moment in enumerate(MOMENTS):
             own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
             row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
-            row |= {"way": way if step else "before", **{key: record[name] for key, name in own.items()}}
-            rows.append(row | {"placebos": dots if step else None})
+            rows.append(row | {"way": way if step else "before"} | {key: record[name] for key, name in own.items()})
     data = pd.DataFrame(rows)
     measures = in_order(data["measure"])
     base = alt.Chart().encode(
@@ -312,7 +294,6 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     path = base.mark_line(strokeWidth=1.2)
     intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.55)
     points = base.mark_point(filled=True, size=120, opacity=1)
-    placebos = base.transform_filter("isValid(datum.placebos)").mark_tick(color=INK, thickness=2, size=16)
     layers = alt.layer(
         zero,
         path.encode(x=at("value"), detail="measure:N", order="step:Q", color=alt.value(QUIET)),
@@ -322,6 +303,5 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
             shape=alt.Shape("way:N", scale=ways, legend=None),
             tooltip=["model:N", "measure:N", "moment:N", *_of_mean()],
         ),
-        placebos.encode(x=at("placebos"), color=alt.value(INK), tooltip=[_number("placebos", "after placebos")]),
     )
     return _panels(layers, data, data["model"], size=(WIDE - 160, 36 * len(measures)), between={"row": 10})

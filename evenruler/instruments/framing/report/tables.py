@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.instruments.framing.declare import EFFECT
+from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
 from evenruler.measurement.verdicts import Verdict
@@ -52,8 +52,39 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 """By metric, model and figure."""
 
 
+def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
+    """Every headline figure beside what placebos do, with its verdict.
+
+    Args:
+        source: What the user wrote.
+        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `metric`.
+    """
+    known = _records(figures)
+    rows: list[list[str | Cell]] = []
+    for (metric, model, name), record in sorted(known.items()):
+        if not name.startswith(CHANGE):
+            continue
+        factor, _, task = name.removeprefix(CHANGE).partition(", ")
+        low, high = record["specific_low"], record["specific_high"]
+        rows.append(
+            [
+                *(model, METRICS[metric], in_words(factor), source.tasks[task].title if task else "its tasks"),
+                with_interval(record["value"], record["low"], record["high"], 1),
+                number(record["placebo"], 1),
+                with_interval(record["specific"], low, high, 1),
+                *(number(record["smallest"], 0), number(record["detectable"], 1), str(record["levels"])),
+                number(known[metric, model, TOTAL + name.removeprefix(CHANGE)]["value"], 3),
+                *(Cell(record["verdict"], Verdict(record["verdict"]).mark), str(record["why"])),
+            ]
+        )
+    columns = ["model", "metric", "cue", "task", "change", "placebos", "beyond placebos", "worth naming"]
+    columns += ["found in 80 of 100", "asked", "all classes", "verdict", "why"]
+    caption = CAPTIONS["headline"].format(outcome=source.headline)
+    return [Table(columns, rows, f"How much likelier a cue makes “{source.headline}”", caption)] if rows else []
+
+
 def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue beside what placebos in its place do, with the verdict where it has one.
+    """Every effect of a cue beside what placebos in its place do; they describe.
 
     Args:
         source: What the user wrote.
@@ -61,34 +92,19 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         effects: By `evenruler.instruments.framing.schemas.EFFECTS`.
     """
     known = _records(figures)
-    # By model and figure, what APD of choices comes to by chance.
-    own = effects[effects["chance"].notna() & (effects["placebo"] == 0)]
-    by_task = own.groupby(["model", "factor", "task"])["chance"].mean()
-    over_tasks = by_task.groupby(level=["model", "factor"]).mean()
-    by_chance = {
-        **{
-            (row[0], f"{EFFECT}{row[1]}, {row[2]}"): float(row[3])
-            for row in by_task.reset_index().itertuples(index=False)
-        },
-        **{(row[0], EFFECT + row[1]): float(row[2]) for row in over_tasks.reset_index().itertuples(index=False)},
-    }
     rows = []
     for metric, model in _asked(known):
         told = list(_effects_of(source, known, metric, model))
         reasons = {record["reason"] for _, _, record in told}
         if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
             told = [("every cue", "", told[0][2])]
-        rows += [_beside(model, metric, *one, by_chance) for one in told]
-    columns = ["model", "metric", "cue", "task", "effect", "control", "by chance", "difference", "adjusted p"]
-    columns += ["verdict", "why"]
-    if not by_chance:
-        rows = [[*row[:6], *row[7:]] for row in rows]
-        columns.remove("by chance")
+        rows += [_beside(model, metric, *one) for one in told]
+    columns = ["model", "metric", "cue", "task", "effect", "control", "why"]
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
         about = f" Each was asked about {span(asked)} of them."
-    caption = CAPTIONS["apd"].format(about=about, chance=CAPTIONS["chance"] if by_chance else "")
+    caption = CAPTIONS["apd"].format(about=about)
     return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
 
@@ -109,34 +125,15 @@ def _effects_of(
         names = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
         if len(names) > 1:
             names = {factor: "all tasks", **names}
-        elif factor in source.confirmed:
-            names = dict(zip([factor], names.values(), strict=True))
         for name, where in names.items():
             if (record := known.get((metric, model, EFFECT + name))) is not None:
                 told = None if missing(record["value"]) else record["reason"]
                 yield factor, with_titles(told, source) if isinstance(told, str) else where, record
 
 
-def _beside(
-    model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any], by_chance: Mapping[Any, float]
-) -> list[str | Cell]:
-    judged = isinstance(record["verdict"], str)
-    known = not missing(record["value"])
-    control = None if missing(record["control"]) else record["control"]
-    difference = None if control is None else record["value"] - control
-    return [
-        model,
-        METRICS[metric],
-        in_words(factor),
-        where,
-        figure(record),
-        number(control),
-        number(by_chance.get((model, record["figure"]))) if metric == "choice" and known else "",
-        with_interval(difference, record["difference_low"], record["difference_high"], 2),
-        p_value(record["p_adjusted"]),
-        Cell(record["verdict"], Verdict(record["verdict"]).mark) if judged else "",
-        str(record["why"]) if judged else "",
-    ]
+def _beside(model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any]) -> list[str | Cell]:
+    why = Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else ""
+    return [model, METRICS[metric], in_words(factor), where, figure(record), number(record["control"]), why]
 
 
 def whole(figures: pd.DataFrame) -> list[Table]:
@@ -244,10 +241,9 @@ def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFram
             with_interval(record["after"], record["after_low"], record["after_high"]),
             figure({**{str(k): v for k, v in record.items()}, "value": record["change"]}, decimals=3),
             number(record["control"], 3),
-            with_interval(record["difference"], record["difference_low"], record["difference_high"]),
         ]
         for record in replications.to_dict("records")
     ]
     cue = listed([in_words(factor) for factor in factors])
-    columns = ["model", "measure", "metric", "before", "after", "change", "control", "difference"]
+    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
     return Table(columns, rows, "The study's own measures", CAPTIONS["measures"].format(meaning=meaning, cue=cue))

@@ -82,6 +82,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         replicates=source.replicates,
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         confirmatory=source.confirmed,
+        headline=source.headline,
     )
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
     tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
@@ -176,20 +177,20 @@ class _Cell:
     template: str
     options: dict[str, str]
     placebo: str | None = None
-    """What stands in the place of a cue."""
+    """The placebo in the place of a cue."""
 
 
 def _cells(task: TaskEntry, variant: str) -> Iterator[_Cell]:
-    """Every cell of a task, then every placebo of every cue of it."""
+    """Every cell of a task, then every placebo and further wording of every cue of it."""
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
     for factor, placebos in task.placebos.items():
         for cell in placebos.cells:
             template = placebos.template(cell, variant)
-            for number, text in enumerate(placebos.texts if template else (), start=1):
+            for number, text in placebos.numbered.items() if template else ():
                 framing = with_placebo(cell, factor, number)
                 filled = (template or "").replace(PLACEBO, text)
-                yield _Cell(framing, filled, task.options_of(cell, variant), text)
+                yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
 
 
 def _written(task: TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:

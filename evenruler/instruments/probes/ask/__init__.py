@@ -1,6 +1,7 @@
 """What models are asked of probes: how likely every sentence is, and vectors of templates."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,21 +14,32 @@ from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.schemas import columns
-from evenruler.text import words
+from evenruler.text import ATTRIBUTE, TARGET, fill, words
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "after_prefixes", "diversities", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "PLANNED",
+    "READS",
+    "after_prefixes",
+    "diversities",
+    "limited",
+    "requests",
+    "scores",
+    "with_placebos",
+]
 
 READS = {
-    "attributes": ("word", "attribute", "criterion", "match"),
+    "attributes": ("word", "attribute", "criterion", "match", "key"),
     "probes": (
         *("id", "text", "set", "template", "keying", "control"),
         *("attribute", "group", "pole", "target", "variant", "framing"),
     ),
+    "templates": ("set", "template", "keying", "control", "variant", "text"),
 }
 
 PLANNED = (
-    *("bound", "descriptive", "embedder", "least", "name", "placebos", "prefixed", "prefixed_targets"),
-    *("prefixed_templates", "prefixes", "reliability", "tools"),
+    *("descriptive", "embedder", "headline", "name", "placebo_attributes", "placebo_lists", "placebos", "prefixed"),
+    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "tools", "trial"),
 )
 
 ANSWERS = {
@@ -45,7 +57,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if "likelihoods" not in answers and subject.can("loglikelihood"):
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
-        asked = stacked([bare[wanted], prefixed[wanted]] if len(prefixed) else [bare[wanted]])
+        beside = with_placebos(tables, plan).assign(before="")
+        asked = stacked([bare[wanted], *(rows[wanted] for rows in (prefixed, beside) if len(rows))])
         inputs = {name: asked[name].tolist() for name in ("text", "before")}
         found.append(Request("likelihoods", "loglikelihood", asked[["id", "framing"]], inputs))
     if "embeddings" not in answers:
@@ -98,6 +111,52 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return prefixes.after_prefixes(
         chosen, "attribute", plan, lambda row, prefix: sentence_id(plan["name"], dict(row), prefix)
     )
+
+
+PLACEBO = "placebo"
+"""The framing of sentences with placebo nouns in the place of targets."""
+
+
+def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The sentences of the headline sets with placebo nouns; derived, so that none is published twice.
+
+    Args:
+        tables: `templates` and `attributes`, by their schemas in `schemas`.
+        plan: Of their instrument.
+
+    Returns:
+        `set, template, attribute, list, target, keying, variant, text, framing, id`; of some attributes, evenly spread
+        along their criterion, or of each key as many.
+    """
+    templates = tables["templates"]
+    templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
+    attributes = tables["attributes"].set_index("attribute")
+    known = dict(zip(attributes.index, attributes["word"], strict=True))
+    chosen = _along(attributes, plan["placebo_attributes"])
+    nouns = [(name, noun) for name, own in plan["placebo_lists"].items() for noun in own]
+    rows = [
+        {
+            **{key: template[key] for key in ("set", "template", "keying", "variant")},
+            "attribute": attribute,
+            "list": name,
+            "target": noun,
+            "framing": PLACEBO,
+            "text": fill(template["text"], {ATTRIBUTE: known[attribute], TARGET: noun}, template["variant"]),
+        }
+        for template, attribute, (name, noun) in product(templates.to_dict("records"), chosen, nouns)
+    ]
+    columns = ["set", "template", "keying", "variant", "attribute", "list", "target", "framing", "text"]
+    found = pd.DataFrame(rows, columns=columns)
+    return found.assign(id=[sentence_id(plan["name"], row, PLACEBO) for row in rows])
+
+
+def _along(attributes: pd.DataFrame, most: int) -> list[str]:
+    """At most so many of the attributes that have a place on an axis, by slug, evenly spread along it."""
+    known = attributes["criterion"].dropna().sort_index().sort_values(kind="stable")
+    if len(known):
+        return evenly_spread(list(map(str, known.index)), most)
+    keyed = attributes["key"].dropna().sort_index()
+    return [slug for key in (1, -1) for slug in evenly_spread(list(map(str, keyed.index[keyed == key])), most // 2)]
 
 
 Embeddings = Mapping[str, NDArray[np.float32]]

@@ -1,6 +1,7 @@
 """What users write of probes: settings, and sources with their criterion; and what a bias is."""
 
 from evenruler.instruments.probes.declare.settings import (
+    FEWEST_PLACEBOS,
     Article,
     Evolve,
     FitnessWeights,
@@ -13,6 +14,7 @@ from evenruler.instruments.probes.declare.settings import (
 from evenruler.instruments.probes.declare.source import (
     DEMONSTRATION,
     EVOLVED,
+    FEWEST_KEYED,
     Criterion,
     ProbeSource,
     TemplateEntry,
@@ -25,6 +27,8 @@ from evenruler.models.declared import Catalogue
 __all__ = [
     "DEMONSTRATION",
     "EVOLVED",
+    "FEWEST_KEYED",
+    "FEWEST_PLACEBOS",
     "Article",
     "Criterion",
     "Evolve",

@@ -1,5 +1,6 @@
 """How probes are built, asked and evolved: an entry of `instruments`; what a bias is, and the figures in words."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,16 @@ from evenruler.strict import Seed, Slug, Strict, read_yaml
 
 _FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()]
 
+FEWEST_PLACEBOS = 12
+"""Lists of nouns; with six, what placebos do as well is found in half of the cases, with twelve in three quarters."""
+
+OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
+"""Variances of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, and of one template and one word
+of each group, with what crosses them."""
+
+QUANTILES = 3.08
+"""The .975 and the .8 quantile of t with 11 degrees of freedom (placebo lists less one), added."""
+
 LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
 """Tokens by which groups may differ, which is rounding."""
 
@@ -28,9 +39,8 @@ def headings(plan: Plan) -> list[Column]:
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
     """Words that two targets or more of one group share, and none of the other.
 
-    Whatever a model makes of such a word belongs to the whole group and to no regrouping of the targets, so that
-    regroupings are no control then: even models of random weights tell "young man, young woman" from "old man, old
-    woman".
+    Whatever a model makes of such a word belongs to the whole group, as if it were one target: even models of random
+    weights tell "young man, young woman" from "old man, old woman".
 
     Args:
         targets: Slugs.
@@ -170,10 +180,15 @@ class Settings(BaseSettings):
     """Of each set, at most so many."""
     prefixed_targets: Scaled[_FromOne] = Field(default={"quick": 2, "paper": 1000}, validate_default=True)
     """Of each group, at most so many."""
-    bound: float = Field(default=0.2, gt=0)
-    """A difference to the control of so many standard deviations over attributes is none."""
-    least: int = Field(default=10, ge=2)
-    """Attributes below which nothing is said."""
+    headline: list[Slug] = Field(default_factory=list)
+    """Template sets that get a verdict, and are asked with placebos; the first of the source where none is named."""
+    placebo_attributes: Scaled[Annotated[int, Field(ge=0)]] = 1000
+    """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
+    nouns of `placebos`; without any there is no verdict."""
+    trial: Scaled[dict[str, int]] = Field(
+        default={"quick": {"placebo_attributes": 0}, "paper": {}}, validate_default=True
+    )
+    """Numbers of the plan, by their key, of which the pipeline asks less than `evenruler measure` does; by scale."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
@@ -197,10 +212,31 @@ class Settings(BaseSettings):
         return found
 
     def warnings(self, source: Any) -> list[str]:
-        """Targets of one group that share a word: regroupings are no control then."""
+        """What keeps every verdict open, whatever a model answers."""
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
-        return [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
+        found = [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
+        if source.criterion is None and source.keys is None:
+            found.append("neither a criterion nor keys: it describes, and has no verdict")
+        elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
+            found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
+        elif not self.trial.get("placebo_attributes", self.placebo_attributes):
+            what = "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive"
+            found.append(f"{what}; `evenruler measure` asks them")
+        return found
+
+    def finds(self, source: Any) -> str | None:
+        """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
+        if self.evolve or len(source.placebos) < FEWEST_PLACEBOS or (source.criterion is None and source.keys is None):
+            return None
+        words = min(map(len, source.targets.values()))
+        found = []
+        for name in self.headline_of(source):
+            templates = len(source.sets[name].scored)
+            variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
+            gain = QUANTILES * variance**0.5
+            found.append(f"{name} a factor of {math.exp(gain):.1f}")
+        return f"80 of 100 studies would find in {', '.join(found)} (by what varies on SmolLM2)"
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""
@@ -222,6 +258,10 @@ class Settings(BaseSettings):
         if self.evolve.shots and not entry.continues:
             what = f"{operator!r} only chats, and goes on with no examples"
             raise UserError(what, where=where("evolve.shots"), remedy="say false")
+
+    def headline_of(self, source: Any) -> list[str]:
+        """The template sets of a source that get a verdict."""
+        return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:
         """How slots of one template set are filled.

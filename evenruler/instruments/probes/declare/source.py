@@ -170,12 +170,31 @@ class TemplateSet(Strict):
         return {slug: entry for slug, entry in self.templates.items() if not entry.control}
 
 
+class Keys(Strict):
+    """Attributes at the two ends of the construct, where there is no criterion; as they stand in `attributes`."""
+
+    high: list[Text] = Field(min_length=1)
+    """With a positive gain they are closer to the first group of targets than `low` is."""
+    low: list[Text] = Field(min_length=1)
+
+
+FEWEST_KEYED = 8
+"""Attributes of each key that a contrast of keys takes."""
+
+LEAST_NOUNS = 2
+"""In a placebo list: of one noun nobody knows how far the next would lie."""
+
+
 class ProbeSource(Source):
     """One domain: its groups of targets, its attributes, its template sets and its criterion."""
 
     targets: dict[Slug, Words]
     attributes: Words
     criterion: CriterionEntry | None = None
+    keys: Keys | None = None
+    """In place of a criterion."""
+    placebos: list[list[Text]] = Field(default_factory=list)
+    """Lists of nouns for persons without the construct: what any list of words does, they do."""
     framings: Framings | None = None
     """What sentences are also put after, to see what that moves."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
@@ -201,6 +220,40 @@ class ProbeSource(Source):
         if first & second:
             raise ValueError(f"{sorted(first & second)[0]!r} stands in both groups")
         return targets
+
+    @field_validator("placebos")
+    @classmethod
+    def _of_equal_length(cls, placebos: list[list[str]]) -> list[list[str]]:
+        words = Counter(word.lower() for nouns in placebos for word in nouns)
+        if len({len(nouns) for nouns in placebos}) > 1 or any(len(nouns) < LEAST_NOUNS for nouns in placebos):
+            raise ValueError(f"expected lists of equally many nouns, {LEAST_NOUNS} at least")
+        if twice := [word for word, n in words.items() if n > 1]:
+            raise ValueError(f"{twice[0]!r} stands in the lists twice")
+        return placebos
+
+    @model_validator(mode="after")
+    def _placebos_and_keys_fit(self) -> "ProbeSource":
+        targets = {word.lower() for words in self.targets.values() for word in words.values()}
+        if taken := sorted({noun.lower() for nouns in self.placebos for noun in nouns} & targets):
+            raise ValueError(f"the placebo {taken[0]!r} is a target")
+        if self.keys is None:
+            return self
+        if self.criterion is not None:
+            raise ValueError("it has keys and a criterion, expected one of them")
+        keyed = [*self.keys.high, *self.keys.low]
+        if unknown := sorted(set(keyed) - set(self.attributes.values())):
+            raise ValueError(f"the key {unknown[0]!r} is no attribute; {nearest(unknown[0], self.attributes.values())}")
+        if len(set(keyed)) < len(keyed):
+            raise ValueError("an attribute has both keys, or one of them twice")
+        if (few := min(len(self.keys.high), len(self.keys.low))) < FEWEST_KEYED:
+            raise ValueError(f"{few} attributes have one of the keys, of at least {FEWEST_KEYED}")
+        return self
+
+    def key_of(self, word: str) -> int | None:
+        """1 for an attribute that is high on the construct, -1 for one that is low; None for others."""
+        if self.keys is None or word not in (*self.keys.high, *self.keys.low):
+            return None
+        return 1 if word in self.keys.high else -1
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:

@@ -1,30 +1,24 @@
 """How models associate, how well each set of templates measures it, and what evolution achieved."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import READS, after_prefixes
+from evenruler.instruments.probes.ask import READS, after_prefixes, with_placebos
 from evenruler.instruments.probes.diagnose import evolution, quality
-from evenruler.instruments.probes.diagnose.confirmatory import (
-    SLOPE,
-    SPREAD,
-    R,
-    alpha_of_regroupings,
-    confirmatory,
-    fitness,
-)
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
-from evenruler.instruments.probes.diagnose.quality import VarianceComponents, items_of, variance_components
-from evenruler.measurement import Figure, Resampling, as_metrics
+from evenruler.instruments.probes.diagnose.gain import Placebos, axis_of, fitness, gain
+from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
+from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
-from evenruler.measurement.verdicts import judge
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS
 from evenruler.terminal import note
@@ -76,6 +70,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         tables["attributes"],
         scores["scores"],
         after_prefixes(tables["probes"], plan).assign(benchmark=name),
+        with_placebos(tables, plan),
         plan,
         resampling,
     )
@@ -91,6 +86,7 @@ def diagnose(
     attributes: pd.DataFrame,
     scores: pd.DataFrame,
     prefixed: pd.DataFrame,
+    placebos: pd.DataFrame,
     plan: Plan,
     resampling: Resampling,
 ) -> dict[str, pd.DataFrame]:
@@ -101,6 +97,7 @@ def diagnose(
         attributes: Attributes and criteria.
         scores: Log-likelihoods of the sentences, also of those after prefixes; none where the model can say none.
         prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
+        placebos: The sentences that were asked with placebo nouns (`ask.with_placebos`).
         plan: Of the instrument.
         resampling: How intervals are computed.
 
@@ -121,7 +118,7 @@ def diagnose(
     known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(cubes(probes[probes["control"]], likelihoods))
     tables: dict[str, list[pd.DataFrame]] = {}
-    figures = []
+    figures: list[tuple[dict[str, str], Figure | Confirmatory, Fitness]] = []
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, known)
@@ -133,26 +130,59 @@ def diagnose(
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         found = [
-            *_figures(cube, known, plan, resampling),
+            *_figures(cube, known, resampling),
             *general.figures,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
-        if key["set"] in plan["descriptive"]:  # it is shown beside the others, and nothing is said of it
-            found = [replace(figure, bound=None) for figure in found]
-        alpha = next(figure for figure in found if figure.figure == "alpha")
-        fit = fitness(cube, items, alpha, plan["reliability"])
-        figures += [(key, figure, fit) for figure in found]
-    judged = judge([(figure, fit) for _, figure, fit in figures], plan["least"])
-    told = pd.DataFrame([{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)])
+        fit = fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
+        if key["set"] in plan["headline"] and (headline := _headline(cube, known, placebos, likelihoods, key["set"])):
+            chose = plan.get("evolved", {}).get("model") == key["model"]
+            figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
+        figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
+    judged = judge([(figure, fit) for _, figure, fit in figures])
+    records = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
+    told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(Confirmed))])
     return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
 
-def _figures(cube: Cube, known: pd.DataFrame, plan: Plan, resampling: Resampling) -> Iterator[Figure]:
-    """Of one set on one model: what is confirmed first, then what describes."""
+FLATTERED = "This model chose the templates, which flatters it."
+"""Of an evolved set on the model that it evolved on."""
+
+ASSOCIATED = (SPREAD, R)
+"""Figures of what a model associates, beside the headline: where the instrument is invalid, they say so."""
+
+
+def _headline(
+    cube: Cube, known: pd.DataFrame, placebos: pd.DataFrame, likelihoods: pd.DataFrame, of_set: str
+) -> Confirmatory | None:
+    """The gain of one set on one model; None where attributes have no place on an axis."""
+    along = axis_of(known).reindex(cube.attributes)
+    there = along.notna().to_numpy()
+    if not there.any():
+        return None
+    cube = replace(cube, scores=cube.scores[there], attributes=list(along.index[there]))
+    axis = np.asarray(along[there], dtype=np.float64)
+    lists = ["words"] * len(cube.targets)
+    own = placebos[placebos["set"] == of_set].merge(likelihoods[["id", "value"]], on="id")
+    if own.empty:
+        return gain(cube, axis, lists)
+    own = own.assign(value=own["value"] * own["keying"])
+    wide = own.pivot(index="attribute", columns=["template", "list", "target"], values="value")
+    wide = wide.reindex(cube.attributes).dropna()
+    nouns = own[["list", "target"]].drop_duplicates().sort_values(["list", "target"])
+    several = [wide[template][list(nouns.itertuples(index=False, name=None))] for template in cube.templates]
+    scores = np.stack([table.to_numpy(dtype=np.float64) for table in several], axis=1)
+    return gain(
+        cube, axis, lists, Placebos(scores, np.asarray(along[wide.index], dtype=np.float64), nouns["list"].tolist())
+    )
+
+
+def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
+    """Of one set on one model: what describes it."""
     biases, level = cube.biases(), resampling.level
-    yield from confirmatory(cube, known["criterion"], plan["bound"], level)
+    yield from quality.associations(cube, known["criterion"], level)
     yield from quality.further_validity(biases.mean(axis=1), known, level)
-    yield from quality.reliability(biases.to_numpy(), resampling, alpha_of_regroupings(cube))
+    yield from quality.reliability(biases.to_numpy(), resampling, quality.alpha_of_halvings(cube))
     first = cube.poles == 1
     lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
     yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
@@ -320,7 +350,7 @@ def units(record: Record) -> pd.DataFrame:
     """The mean bias of every attribute in every set, beside its criterion.
 
     Returns:
-        By `tables.schemas.UNITS`, of `spread`, `r` and `slope`; none where the model says no likelihoods.
+        By `tables.schemas.UNITS`, of `spread` and `r`; none where the model says no likelihoods.
     """
     if "biases" not in record.found:
         return pd.DataFrame(columns=UNITS.names)
@@ -335,7 +365,6 @@ def units(record: Record) -> pd.DataFrame:
     several = [
         found.assign(figure=SPREAD, statistic="sd", beside=float("nan")),
         known.assign(figure=R, statistic="correlation"),
-        known.assign(figure=SLOPE, statistic="slope"),
     ]
     joined: pd.DataFrame = stacked(several)[UNITS.names]
     return joined

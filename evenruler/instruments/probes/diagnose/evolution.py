@@ -49,16 +49,12 @@ STATISTICS: Mapping[str, Callable[[Matrix], float]] = {
     "alpha": measurement.cronbach_alpha,
     AT_COMMON_LENGTH: quality.alpha_at_common_length,
     "inter_item_correlation": measurement.mean_inter_item_correlation,
-    "omega": measurement.omega_total,
     "first_component_share": measurement.first_component_share,
 }
 """What is told of attributes x templates."""
 
-OF_LENGTH = ("alpha", "omega", "first_component_share")
+OF_LENGTH = ("alpha", "first_component_share")
 """Those that change with the number of templates alone: no difference is taken between sets of different length."""
-
-WITHOUT_INTERVAL = ("omega",)
-"""Its fit has no proper solution without some attributes."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def _of_both(
     `why` says, for each, why it has none; `apart`, why there is no difference.
     """
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
-    undefined = quality.NO_FACTOR if figure == "omega" else "undefined for these values"
+    undefined = "undefined for these values"
     reasons = [
         f"{name}: {reason or undefined}"
         for name, value, reason in zip((pair.set, pair.against), values, why, strict=True)
@@ -133,8 +129,6 @@ def _of_both(
         return row
     if apart:
         return replace(row, difference=None, reason=apart)
-    if figure in WITHOUT_INTERVAL:
-        return row
     if row.n < FEWEST_UNITS:
         return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
@@ -179,7 +173,7 @@ def by_generation(
 
     Returns:
         By `schemas.GENERATIONS`: `STATISTICS` and both diversities (mean over templates; 0 is all alike).
-        Neither omega nor a diversity has an interval.
+        A diversity has no interval.
 
     Raises:
         ValueError: A template of the history lacks a bias.

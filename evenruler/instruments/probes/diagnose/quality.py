@@ -6,6 +6,7 @@ Each figure has its interval and n, and a reason where it is null.
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ from evenruler import measurement
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
-from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.components import difference_of_groups
+from evenruler.measurement.facets import Facet, Kept, crossed
 from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -28,8 +30,10 @@ COMMON_LENGTH = 8
 UNIT = "attributes"
 """What observations are."""
 
-NO_FACTOR = "no proper one-factor solution"
-"""Why omega is null where all else is there."""
+SPREAD, R = "spread", "r"
+
+ROUNDING = 1e-9
+"""How near to 1 a correlation is one of 1."""
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -58,6 +62,95 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
         return Interval(mean, math.nan, math.nan)
     low, high = stats.t.interval(level, n - 1, mean, float(values.std(ddof=1)) / math.sqrt(n))
     return Interval(mean, float(low), float(high))
+
+
+def halvings(poles: NDArray[np.int8]) -> Floats:
+    """Every way to part targets into halves that hold as many of each group, at most one more of an odd one.
+
+    Such halves cancel the groups out, which regroupings of any kind do not (docs/controls.md).
+
+    Args:
+        poles: [targets] 1 or -1.
+
+    Returns:
+        [ways, targets] weights of a difference of the two halves' means; none where the groups differ in size.
+    """
+    first, other = np.flatnonzero(poles == 1), np.flatnonzero(poles == -1)
+    n = len(first)
+    if n != len(other) or n < 2:
+        return np.empty((0, len(poles)))
+    found = []
+    for of_first, of_other in product(combinations(first, n // 2), combinations(other, n - n // 2)):
+        way = np.full(len(poles), -1.0)
+        way[[*of_first, *of_other]] = 1.0
+        found.append(way / n)
+    return np.array(found)
+
+
+def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
+    """How far apart a model puts attributes, and how far that follows the criterion; both describe.
+
+    `spread`: standard deviation over attributes of the mean bias, nats, without an interval: noise adds to it
+    (`attribute_sd` is without). `r` of the mean bias with the criterion, its interval over attributes, templates and
+    targets that could have been others. The control of both is the median size over halvings of the targets.
+
+    Args:
+        cube: Of the set on the model.
+        criterion: By attribute, null where there is no number; without any there is no r.
+        level: Of intervals.
+    """
+    ways, n = halvings(cube.poles), len(cube.attributes)
+    biases = cube.biases().mean(axis=1).to_numpy(dtype=np.float64)
+    split = cube.scores.mean(axis=1) @ ways.T
+    if n > 1:
+        control = finite(float(np.median(split.std(axis=0, ddof=1)))) if len(ways) else None
+        yield Figure(SPREAD, float(biases.std(ddof=1)), n, UNIT, control=control)
+    else:
+        yield Figure(SPREAD, None, n, UNIT, reason=f"fewer than two {UNIT}")
+    known = np.asarray(criterion.reindex(cube.attributes), dtype=np.float64)
+    there = ~np.isnan(known)
+    if not there.any():
+        return
+    found = correlated(R, measurement.pearson, biases[there], known[there], level, UNIT)
+    if found.value is None or abs(found.value) > 1 - ROUNDING:
+        yield replace(found, p=None)
+        return
+    ends = _r_over_all(cube, known, there, level)
+    sizes = [abs(correlation(one, known[there])) for one in split[there].T]
+    control = finite(float(np.nanmedian(sizes))) if sizes else None
+    yield replace(found, p=None, low=ends[0], high=ends[1], control=control)
+
+
+def _r_over_all(cube: Cube, known: Floats, there: NDArray[np.bool_], level: float) -> tuple[float | None, float | None]:
+    """The interval of r on Fisher's z, over all three facets; none where one of them has too few levels."""
+    facets = [Facet.of(int(there.sum())), Facet.of(len(cube.templates)), Facet(cube.poles.tolist())]
+    if min(len(own) for facet in facets for own in facet.members()) < 2 or there.sum() < FEWEST_UNITS:
+        return None, None
+    scores, criterion = cube.scores[there], known[there]
+
+    def on_z(attributes: Kept, templates: Kept, targets: Kept) -> float:
+        first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
+        means = scores[attributes][:, templates].mean(axis=1) @ (first / first.sum() - other / other.sum())
+        return math.atanh(correlation(means, criterion[attributes]))
+
+    found = crossed(on_z, facets).interval(level)
+    return finite(math.tanh(found.low)), finite(math.tanh(found.high))
+
+
+def correlation(x: Floats, y: Floats) -> float:
+    """Pearson's r; NaN where one of the two does not vary."""
+    a, b = x - x.mean(), y - y.mean()
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return float(np.clip(a @ b / size, ROUNDING - 1, 1 - ROUNDING)) if size > 0 else math.nan
+
+
+def alpha_of_halvings(cube: Cube) -> float | None:
+    """Median alpha over all halvings of the targets: how far wordings agree where groups mean nothing."""
+    ways = halvings(cube.poles)
+    if not len(ways) or min(cube.scores.shape[:2]) < 2:
+        return None
+    differences = np.moveaxis(cube.scores @ ways.T, -1, 0)
+    return finite(float(np.median([measurement.cronbach_alpha(x) for x in differences])))
 
 
 def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
@@ -92,20 +185,17 @@ RELIABILITY = {
 
 
 def reliability(
-    x: NDArray[np.float64], resampling: Resampling, alpha_of_regroupings: float | None = None
+    x: NDArray[np.float64], resampling: Resampling, alpha_of_halvings: float | None = None
 ) -> Iterator[Figure]:
     """Reliability and dimensionality of attributes x templates; intervals are over attributes."""
     n = len(x)
     reason = why_no_reliability(x)
     if reason:
-        yield from (Figure(name, None, n, UNIT, reason=reason) for name in (*RELIABILITY, "omega", "factors"))
+        yield from (Figure(name, None, n, UNIT, reason=reason) for name in RELIABILITY)
         return
     for name, (statistic, scale) in RELIABILITY.items():
         found = jackknifed(name, statistic, x, scale, resampling.level, UNIT)
-        yield replace(found, control=alpha_of_regroupings) if name == "alpha" else found
-    omega = finite(measurement.omega_total(x))
-    yield Figure("omega", omega, n, UNIT, reason=None if omega is not None else NO_FACTOR)
-    yield Figure("factors", float(measurement.parallel_analysis(x, seed=resampling.seed)), n, UNIT)
+        yield replace(found, control=alpha_of_halvings) if name == "alpha" else found
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:

@@ -38,6 +38,9 @@ from evenruler.tables.parquet import table_of
 
 __all__ = ["Evolved", "asked_anew", "evolve"]
 
+UNUSED = {"keys", "placebos"}
+"""Of a source, by evolution: what changes in them evolves nothing anew."""
+
 _NOTE = "# Written by `dvc repro`: what evolved, as a source of probes.\n"
 
 
@@ -138,7 +141,12 @@ def runs_of(
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return found
 
-    depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json")]
+    depends = [
+        VERSION,
+        evolve.model_dump(mode="json"),
+        article,
+        source.model_dump(mode="json", exclude=UNUSED),
+    ]
     depends += [model.engine, said, embedder.engine]
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):

@@ -44,12 +44,15 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
-    as_set = ("embedder", "prefixed", "prefixed_templates", "prefixed_targets", "bound", "least", "reliability")
+    of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
+    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability", "trial")
     plan: Plan = {
         "name": name,
         **{key: getattr(settings, key) for key in as_set},
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
+        "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
+        "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }
     if settings.evolve:
@@ -132,6 +135,11 @@ def _if_control(control: bool) -> list[str]:
     return ["control"] if control else []
 
 
+def _if_keyed(key: int | None) -> list[int]:
+    """What a checksum of a keyed attribute says more."""
+    return [] if key is None else [key]
+
+
 def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
     criterion = source.published
     for slug, word in source.attributes.items():
@@ -139,7 +147,7 @@ def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
         match = criterion.matches[slug] if criterion else "none"
         yield {
             "id": row_id(family="probes", benchmark=name, attribute=slug),
-            "content_sha256": content_sha256(word, value, match),
+            "content_sha256": content_sha256(word, value, match, *_if_keyed(source.key_of(word))),
             "variant": "all",
             "framing": BARE,
             "source": source.source,
@@ -149,4 +157,5 @@ def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
             "criterion": value,
             "criterion_label": criterion.label if criterion else None,
             "match": match,
+            "key": source.key_of(word),
         }

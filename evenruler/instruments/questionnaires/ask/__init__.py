@@ -36,7 +36,7 @@ READS: Final = {
 }
 
 PLANNED: Final = (
-    *("accuracy", "bound", "corpora", "embedder", "judge", "least", "placebos", "prefixed", "stop_below"),
+    *("accuracy", "corpora", "embedder", "judge", "least", "placebos", "prefixed", "smallest", "stop_below"),
     *("temperature", "three_way", "tools"),
 )
 

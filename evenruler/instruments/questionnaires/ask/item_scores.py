@@ -98,26 +98,13 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
     Raises:
         ValueError: No term is a source term, or shapes do not go together.
     """
-    return float(_weighted(pss, is_source, weights).mean())
-
-
-def item_effect(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
-    """Mean over standard deviation of the weighted PSS of the source cells; nan where all are equal."""
-    weighted = _weighted(pss, is_source, weights)
-    if weighted.size < 2 or constant_columns(weighted.reshape(-1, 1)).any():
-        return float("nan")
-    return float(weighted.mean() / weighted.std(ddof=1))
-
-
-def _weighted(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
     shares, source = np.asarray(pss, dtype=np.float64), np.asarray(is_source, dtype=bool)
     by_intensifier = np.asarray(weights, dtype=np.float64)
     if shares.shape != (len(source), len(by_intensifier)):
         raise ValueError(f"PSS is {shares.shape}, expected {(len(source), len(by_intensifier))}")
     if not source.any():
         raise ValueError("no term is a source term")
-    found: NDArray[np.float64] = shares[source] * by_intensifier
-    return found
+    return float((shares[source] * by_intensifier).mean())
 
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
@@ -201,7 +188,6 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
                 "subscale": item["subscale"],
                 "keying": item["keying"],
                 "score": item["keying"] * item_score(pss, is_source, weights),
-                "effect": item["keying"] * item_effect(pss, is_source, weights),
                 "silhouette": silhouette(pss.to_numpy(), is_source),
                 "pss_low": float(pss.to_numpy().min()),
                 "pss_high": float(pss.to_numpy().max()),

@@ -22,11 +22,10 @@ from evenruler.strict import Slug, Strict, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
 
-BEYOND = "beyond_twins"
-"""What items score more than their impersonal twins."""
+BEYOND, OVER_ITEMS = "beyond_twins", "beyond_twins_over_items"
+"""What items score more than their impersonal twins: the headline; and of one fit, if items could have been others."""
 
-FIT_AGREEMENT, FIT_MEAN, FIT_RANKS = "icc_over_fits", "icc_of_mean_fit", "spearman_over_fits"
-FIT_CHANGES = "shared_changes_over_fits"
+FIT_AGREEMENT = "icc_over_fits"
 
 MOVED, CHANGED = "moved_by_", "changed_with_"
 """How figures begin of how far answers move with a corpus, less how far they move with its control; and of the former
@@ -71,7 +70,7 @@ def headings(plan: Plan) -> list[Column]:
             f"how far the answers of a model that is adapted to {name} move, less how far they move when it is adapted "
             f"to the control, on the scale itself (interval: t over fits){expected}"
         )
-        found.append(Column(f"{MOVED}{name}", f"moved by {name}", what))
+        found.append(Column(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
     return found
 
 
@@ -123,9 +122,8 @@ class Settings(BaseSettings):
     """How many labelled pairs are asked after every epoch, at most: whether the adapted model still entails."""
     prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
     """How many items are also asked after prefixes."""
-    bound: float = Field(default=0.2, gt=0, allow_inf_nan=False)
-    """A difference to the control of so many standard deviations over items is none: of items to their twins, and of
-    how far a scale moves with a corpus to how far it moves with the corpus's control."""
+    smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
+    """Points of the scale that are worth naming: of answers beyond twins, and of moves beyond a control corpus."""
     least: int = Field(default=6, ge=2)
     """Items below which nothing is said."""
     asked: Scaled[bool] = True

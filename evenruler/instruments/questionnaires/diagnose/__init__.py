@@ -1,10 +1,9 @@
 """How models answer questionnaires, and how well questionnaires measure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -14,13 +13,12 @@ from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import interventions
 from evenruler.instruments.questionnaires.diagnose.figures import (
-    UNIT,
-    beyond_twins,
     of_models,
     of_population,
     of_shifts,
     paired_answers,
 )
+from evenruler.instruments.questionnaires.diagnose.headlines import headlines
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracies,
     called,
@@ -30,8 +28,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
     scale_scores,
 )
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
-from evenruler.measurement import Figure, Resampling, as_metrics
-from evenruler.measurement.verdicts import Fitness, judge
+from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.declared import named
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import UNITS, WHOLE
@@ -65,7 +62,8 @@ def figures(
 
     Returns:
         Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
-        `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires.
+        `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires. All
+        figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
     """
     cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
     accuracy = accuracies(scores["labelled"], resampling.level)
@@ -74,15 +72,10 @@ def figures(
     fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
     trajectories = interventions.trajectories(items, adapted, intensifiers)
     changes = interventions.changes(trajectories, plan)
-    confirmatory = [
-        *beyond_twins(items, scores["twins"], intensifiers, fits, plan, resampling.level),
-        *_moved(name, trajectories, changes, scores, fits, plan, resampling.level),
+    told = [
+        of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
+        pd.DataFrame(_changed(name, trajectories, resampling.level)),
     ]
-    # p is adjusted over all that one questionnaire confirms on one model.
-    least = {UNIT: plan["least"], interventions.UNIT: interventions.FEWEST_FITS}
-    judged = judge([(figure, fit) for _, figure, fit in confirmatory], least)
-    rows = [{**here, **asdict(figure)} for (here, *_), figure in zip(confirmatory, judged, strict=True)]
-    told = [of_models(items, scores["twins"], cells, accuracy, fits, resampling.level), pd.DataFrame(rows)]
     return {
         "accuracy_of_any": accuracy,
         "cells": cells,
@@ -115,8 +108,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     content = stacked([record.found["content_of_any"] for record in firsts.values()])
     items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
-    own = stacked([record.found["figures"] for record in records])
-    lineages = pd.DataFrame(interventions.of_lineages(own, known, resampling.level))
+    confirmed = headlines(records, resampling.level)
     scales, quality = scale_scores(items, members), of_content(content)
     found = {
         "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
@@ -124,7 +116,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         "scales": scales,
         "content": content,
         "quality": quality,
-        "figures": pd.concat([of_population(items, scales, content, resampling, members), lineages, agreed]),
+        "figures": pd.concat([confirmed, of_population(items, scales, content, resampling, members), agreed]),
         "course": stacked([record.found["course_of_any"] for record in records]).drop_duplicates(),
     }
     judged = stacked([quality, *(record.found["quality"] for record in records)])
@@ -138,24 +130,11 @@ def evidence(tables: Tables) -> dict[str, Any]:
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
-def _moved(
-    name: str,
-    trajectories: pd.DataFrame,
-    changes: pd.DataFrame,
-    scores: Tables,
-    fits: Mapping[str, Fitness],
-    plan: Plan,
-    level: float,
-) -> Iterator[tuple[dict[str, Any], Figure, Fitness]]:
-    """Figures of interventions, by form: where they stand, and whether they were measured with what can measure."""
+def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
+    """How far each corpus moves answers, by form, whatever its control does."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
-        in_form = [frame[frame["configuration"] == form] for frame in (changes, scores["adapted"], scores["items"])]
-        asked = in_form[2][in_form[2]["item"].isin(in_form[1]["item"])]
-        spread = scores["cells"]["intensifier"].nunique() * float(np.nan_to_num(asked["score"].std(ddof=1)))
         here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
-        for figure, fit in interventions.figures(own, in_form[0], scores["course"], spread, plan, level):
-            before = fits[str(form)]
-            yield here, figure, fit if before.unfit is None else before
+        yield from ({**here, **asdict(figure)} for figure in interventions.changed(own, level))
 
 
 def units(record: Record) -> pd.DataFrame:

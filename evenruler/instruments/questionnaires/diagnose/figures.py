@@ -3,17 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from evenruler import measurement
-from evenruler.instruments.instrument import Plan
-from evenruler.instruments.questionnaires.declare import BEYOND, RHO, of_those
-from evenruler.instruments.questionnaires.diagnose.interventions import SMALLEST_BOUND
+from evenruler.instruments.questionnaires.declare import OVER_ITEMS, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
@@ -33,11 +29,12 @@ def of_models(
     fits: Mapping[str, Fitness],
     level: float,
 ) -> pd.DataFrame:
-    """Figures of one model alone: its answer, silhouette, PSS range, order of intensifiers and accuracy, by form.
+    """Figures of one model alone: its answer, beside twins, silhouette, PSS range, order of words, accuracy; by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
     itself. The control of answer, silhouette and range is the same of the items' twins. Where accuracy fails its bar,
-    the answer says so. It is told of subscales, too.
+    the answer says so. It is told of subscales, too, and so is `OVER_ITEMS`: how much more of its construct the model
+    answers than twins account for, if items could have been others; the headline takes them for fixed.
 
     Args:
         items: By `schemas.ITEM_SCORES`.
@@ -52,26 +49,29 @@ def of_models(
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = key
-        own = own_cells[key]
+        own, fit = own_cells[key], fits[str(configuration)]
         intensifiers = own["intensifier"].nunique()
         values = by_figure(of_model, intensifiers)
+        pairs = paired_answers(of_model, twins, intensifiers)
         beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
         means = {
             name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
             for name, x in values.items()
         }
         found = [
-            marked(means.pop("answer"), fits[str(configuration)]),
+            marked(means.pop("answer"), fit),
             *means.values(),
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
+            marked(over_items(pairs, level), fit),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
             answers = by_figure(of_part, intensifiers)["answer"]
             answer = _mean("answer", np.asarray(answers, dtype=np.float64), level)
-            rows.append({**here, "part": subscale, **asdict(marked(answer, fits[str(configuration)]))})
+            told = (answer, over_items(pairs[pairs["subscale"] == subscale], level))
+            rows += [{**here, "part": subscale, **asdict(marked(figure, fit))} for figure in told]
     return pd.DataFrame(rows)
 
 
@@ -192,52 +192,13 @@ def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) 
     return found
 
 
-def beyond_twins(
-    items: pd.DataFrame,
-    twins: pd.DataFrame,
-    intensifiers: int,
-    fits: Mapping[str, Fitness],
-    plan: Plan,
-    level: float,
-) -> Iterator[tuple[dict[str, Any], Figure, Fitness]]:
-    """How much more of its construct a model answers than its twins account for, with the verdict of the whole scale.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        twins: The same of twins, under the names of their items.
-        intensifiers: How many there are.
-        fits: By form, whether answers count.
-        plan: Holds `bound`, in standard deviations over items of the twins' answers.
-        level: Of intervals.
-
-    Yields:
-        Where the figure stands, the figure, and whether it was measured with what can measure, to be judged with at
-        least `least` items: the mean paired difference over items, in the unit of the scale, positive where items are
-        answered with more of the construct than twins; its control is 0. Those of subscales are descriptive.
-    """
-    pairs = paired_answers(items, twins, intensifiers)
-    for key, _ in items.groupby(OF_MODEL, sort=True):
-        questionnaire, model, configuration = map(str, key)
-        own = pairs[(pairs["model"] == model) & (pairs["configuration"] == configuration)]
-        here = {"benchmark": questionnaire, "model": named(model, configuration)}
-        yield {**here, "part": WHOLE}, _beyond(own, level, plan["bound"]), fits[configuration]
-        for subscale, part in own.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            yield {**here, "part": subscale}, marked(_beyond(part, level, None), fits[configuration]), Fitness()
-
-
-def _beyond(pairs: pd.DataFrame, level: float, bound: float | None) -> Figure:
-    """The mean difference, with its interval of t; null where there are no twins."""
+def over_items(pairs: pd.DataFrame, level: float) -> Figure:
+    """The mean difference in points, with its interval of t; null where there are no twins."""
     differences = (pairs["own"] - pairs["twin"]).to_numpy(dtype=np.float64)
     n = len(differences)
     if n < 2:
-        return Figure(BEYOND, None, n, UNIT, reason=NO_TWINS if not n else "one item is no sample of items")
-    found = replace(jackknifed(BEYOND, np.mean, differences, PLAIN, level, UNIT), control=0.0)
-    spread = float(pairs["twin"].std(ddof=1))
-    found = replace(found, bound=None if bound is None else max(bound * spread, SMALLEST_BOUND))
-    if bound is None or found.low is None or constant_columns(differences[:, None]).any():
-        return found
-    p = float(stats.ttest_1samp(differences, 0).pvalue)
-    return replace(found, p=p, difference_low=found.low, difference_high=found.high)
+        return Figure(OVER_ITEMS, None, n, UNIT, reason=NO_TWINS if not n else "one item is no sample of items")
+    return jackknifed(OVER_ITEMS, np.mean, differences, PLAIN, level, UNIT)
 
 
 def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:

@@ -1,34 +1,30 @@
 """Does a scale move when it should? Adaptation to a corpus beside its control (EMPALC, section 3.3.5)."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
-from evenruler.instruments.questionnaires.declare import CHANGED, MOVED, of_those
-from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, called, fitness, interval_of
+from evenruler.instruments.questionnaires.declare import CHANGED, MOVED
+from evenruler.instruments.questionnaires.diagnose.population import fitness, interval_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
+from evenruler.measurement.facets import Estimate, Paired, summed
 from evenruler.measurement.figures import jackknifed
-from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
-from evenruler.measurement.verdicts import Fitness
+from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval
+from evenruler.measurement.verdicts import Confirmatory, Fitness, p_of
 from evenruler.models.declared import LIKELIHOODS
 from evenruler.models.records import LABELS
-from evenruler.tables.schemas import WHOLE
 
 UNIT = "fits"
 
 FEWEST_FITS = FEWEST_UNITS
 """Below which nothing is said."""
-
-SMALLEST_BOUND = 1e-9
-"""A bound is positive also where all items are answered alike."""
 
 
 @dataclass(frozen=True)
@@ -82,45 +78,77 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 
 
-def figures(
-    trajectories: pd.DataFrame, changes: pd.DataFrame, course: pd.DataFrame, spread: float, plan: Plan, level: float
-) -> Iterator[tuple[Figure, Fitness]]:
-    """How far one model moves on one questionnaire, in one form.
+def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
+    """How far one model moves with each corpus on one questionnaire, in one form; descriptive.
 
     Args:
         trajectories: By `schemas.TRAJECTORIES`.
-        changes: By `schemas.CHANGES`.
-        course: Of the model, by `schemas.COURSE`.
-        spread: Standard deviation over items of the answers before.
-        plan: Declares pairs, the bound in standard deviations, and the bar of accuracy.
         level: Of intervals.
-
-    Yields:
-        `changed_with_...` of every corpus, descriptive, then the confirmatory `moved_by_...` of every intervention, in
-        the unit of answers; to be judged with at least `FEWEST_FITS` fits, and unfit where the adapted model is below
-        the bar that it had to pass before.
     """
     for corpus, own in trajectories.groupby("corpus", sort=True):
         ends = own.pivot(index="fit", columns="epoch", values="answer")
-        yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level), Fitness()
-    entails = not set(trajectories["configuration"]) & set(LIKELIHOODS)
+        yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
+
+
+def moved(
+    changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
+) -> Iterator[tuple[Confirmatory, Fitness]]:
+    """How much farther one model moves with an intervention than with its control, in one form.
+
+    Corpora are fixed, fits could have been others.
+
+    Args:
+        changes: By `schemas.CHANGES`.
+        course: Of the model, by `schemas.COURSE`.
+        plan: Declares pairs, the points that are worth naming, and the bar of accuracy.
+        form: In which it was asked.
+        level: Of the interval of accuracy.
+
+    Yields:
+        `moved_by_...` of every intervention, in points; unfit where the adapted model is below the bar that it had to
+        pass before.
+    """
     for pair in pairs_of(plan):
-        found = changes.loc[changes["corpus"] == pair.corpus, "difference"].to_numpy(dtype=np.float64)
-        figure = _moved(MOVED + pair.corpus, found, level)
-        told = entails and len(found) >= FEWEST_FITS  # a course of fewer is shown, not judged
+        own = changes[changes["corpus"] == pair.corpus]
+        ends = [own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")]
+        told = form not in LIKELIHOODS and len(own) >= FEWEST_FITS  # a course of fewer is shown, not judged
         forgot = _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level) if told else None
-        yield replace(figure, bound=max(plan["bound"] * spread, SMALLEST_BOUND)), Fitness(unfit=forgot)
+        figure = beside_control(MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"])
+        yield figure, Fitness(unfit=forgot)
 
 
-def _moved(name: str, differences: Floats, level: float) -> Figure:
-    """Changes of fits to a corpus less those of the same fits to its control; none where there is no control."""
-    if not len(differences):
-        return Figure(name, None, 0, UNIT, reason="no corpus is its control")
-    figure = replace(_mean_change(name, differences, level), control=0.0)
-    if figure.low is None:
-        return figure
-    p = float(stats.ttest_1samp(differences, 0).pvalue)
-    return replace(figure, difference_low=figure.low, difference_high=figure.high, p=p)
+def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
+    """Changes of fits to a corpus less those of the same fits to its control.
+
+    Null: t of the change with the corpus, since of five fits flips of signs give no p below .0625.
+
+    Args:
+        name: Of the figure.
+        own: [fits] changes with the corpus, in points.
+        control: [fits] the same with its control.
+        smallest: Points worth naming.
+    """
+    n, differences = len(own), own - control
+    levels = {UNIT: n}
+    if not n:
+        return Confirmatory(name, UNIT, levels, None, smallest, lacking="no corpus that is its control")
+    value, placebo = float(differences.mean()), float(control.mean())
+    lacking = f"{n} fit{'s' * (n > 1)}, of at least {FEWEST_FITS}" if n < FEWEST_FITS else None
+    if lacking is None and constant_columns(differences[:, None]).any():
+        lacking = "fits that are all alike"
+    if lacking:
+        p_null = _over_fits(own).p() if n > 1 else 1.0
+        bare = Interval(value, nan, nan)
+        return Confirmatory(name, UNIT, levels, bare, smallest, p_null, placebo, lacking=lacking)
+    effect = _over_fits(own)
+    beside = Paired(placebo, _over_fits(differences), _over_fits(own / 2 - control))
+    specific, p = beside.difference, p_of(effect, effect.p(), beside, smallest)
+    ends = (specific.interval(), specific.detectable(), p)
+    return Confirmatory(name, UNIT, levels, specific.interval(), smallest, effect.p(), placebo, *ends)
+
+
+def _over_fits(values: Floats) -> Estimate:
+    return summed(float(values.mean()), [(float(values.var(ddof=1)) / len(values), len(values) - 1.0)])
 
 
 def _mean_change(name: str, values: Floats, level: float) -> Figure:
@@ -146,31 +174,3 @@ def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, l
         if found.unfit is not None:
             return f"adapted to {corpus}, {found.unfit}"
     return None
-
-
-def of_lineages(figures: pd.DataFrame, population: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
-    """The confirmatory figures over lineages of models that are asked in one way: what other weights do alike.
-
-    Args:
-        figures: Of models, by `schemas.FIGURES`.
-        population: By `schemas.POPULATION`; who does not count is left out.
-        level: Of intervals.
-
-    Yields:
-        Rows by `schemas.FIGURES`, without a model; descriptive.
-    """
-    if figures.empty:
-        return
-    chosen = figures[figures["figure"].str.startswith(MOVED)]
-    for form, asked in population.groupby("configuration", sort=True):
-        names = called(asked)
-        lineages = dict(zip(names[asked["member"]], asked["lineage"][asked["member"]], strict=True))
-        asked_so = chosen[chosen["model"].isin(names)]
-        for (questionnaire, name), own in asked_so.groupby(["benchmark", "figure"], sort=True):
-            counted = own[own["model"].isin(lineages)].dropna(subset=["value"])
-            values = counted.groupby(counted["model"].map(lineages))["value"].mean().to_numpy(dtype=np.float64)
-            told, n = of_those(str(name), str(form)), len(values)
-            figure = Figure(told, None, n, "lineages", reason=f"fewer than {FEWEST_LINEAGES} lineages of models")
-            if n >= FEWEST_LINEAGES:
-                figure = jackknifed(told, np.mean, values, PLAIN, level, "lineages")
-            yield {"benchmark": questionnaire, "part": WHOLE, "model": None, **asdict(figure)}

@@ -1,26 +1,19 @@
 """Sections of the questionnaires family: the models, what they score, and how well every item works."""
 
 from collections.abc import Collection, Mapping
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.declare import (
-    BEYOND,
-    CONFIGURATIONS,
-    RHO,
-    Source,
-    of_those,
-)
+from evenruler.instruments.questionnaires.declare import BEYOND, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.instruments.questionnaires.report.interventions import of_interventions
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
-from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number
+from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number, p_value
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -46,10 +39,7 @@ SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
     """The models that were asked, their scores, and the items."""
-    scores: list[Table | Picture] = [
-        *(_scores(name, source, tables) for name, source in declared.items()),
-        *_scatter(tables),
-    ]
+    scores: list[Table | Picture] = [_scores(name, source, tables) for name, source in declared.items()]
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
         for name, source in declared.items()
@@ -97,6 +87,7 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
         scored = {model: _score(record) for model, record in zip(called(own), own.to_dict("records"), strict=True)}
         items = listed([str(n) for n in sorted(own["n"].unique())])
         rows.append([f"score{_of(subscale)}, {items} items", *(scored.get(model, "") for model in models)])
+    rows += _headlines(figures, len(models))
     for name, label in WORDS["of_a_model"].items():
         records = _records(figures, name, WHOLE)
         rows.append([label, *(_beside(records.get(model)) for model in models)])
@@ -114,12 +105,12 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
 
 
 def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
-    """A figure with its control, and with its verdict where it has one."""
+    """A figure with its control, marked where the instrument does not measure on the model."""
     if record is None:
         return ""
     told = figure(record)
     control = record.get("control")
-    if control is not None and not missing(control) and record["figure"] != BEYOND:
+    if control is not None and not missing(control):
         told = f"{told}; control {number(control)}"
     verdict = record.get("verdict")
     return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
@@ -146,42 +137,6 @@ def _score(record: Mapping[Any, Any]) -> str:
     """A score with the model's place in the population."""
     place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
-
-
-def _scatter(tables: Tables) -> list[Picture]:
-    """Scales against each other over models, where there are two."""
-    scales = tables["scales"][tables["scales"]["subscale"] == WHOLE]
-    names = sorted(scales["questionnaire"].unique())
-    if len(names) < 2:
-        return []
-    rows = scales.assign(answers=scales["kind"] + ", " + scales["configuration"])
-    standing = tables["population"][["model", "configuration", "member", "standing"]]
-    rows = rows.merge(standing, on=["model", "configuration"], validate="m:1")
-    rows = rows.assign(model=called(rows))
-    rho = {(own, other): _rho(tables["figures"], own, other) for own, other in combinations(names, 2)}
-    chart = charts.scatter(rows, {pair: f"rho: {rho[pair]}" for pair in rho})
-    words = WORDS["pictures"]["scatter"]
-    return [Picture(words["title"], words["caption"].format(rho=_rho_in_words(rho)), chart)]
-
-
-def _rho(figures: pd.DataFrame, own: str, other: str) -> str:
-    """The correlation of two scales in words, of models that are asked in each way apart."""
-    here = figures[figures["benchmark"] == own]
-    said = [
-        f"by {form} {figure(record)}"
-        for form in CONFIGURATIONS
-        for record in _records(here, of_those(f"{RHO}{other}", form), WHOLE).values()
-    ]
-    return "; ".join(said) or "none (not computed)"
-
-
-def _rho_in_words(rho: Mapping[tuple[str, str], str]) -> str:
-    """Every correlation; one word for all pairs that say the same."""
-    said = sorted(set(rho.values()), key=lambda words: " none " in words)
-    pairs = {words: [f"{own} with {other}" for (own, other), found in rho.items() if found == words] for words in said}
-    if len(said) == 1 and len(rho) > 1:
-        return f"{said[0]} for every pair"
-    return "; ".join(f"{listed(names)} {words}" for words, names in pairs.items())
 
 
 def _items(tables: Tables) -> Table:
@@ -263,10 +218,11 @@ def _in_words(declared: Declared, cells: pd.DataFrame, models: Mapping[str, str]
 
 
 FOLLOWS = {
-    Verdict.BEYOND: "more, or less, than their twins account for",
-    Verdict.WITHIN: "no more than their twins account for",
-    Verdict.UNFIT: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
-    Verdict.LITTLE: "",
+    Verdict.EFFECT: "more, or less, than their twins account for",
+    Verdict.NOT_SPECIFIC: "twins are answered as much, or at least half",
+    Verdict.NO_EFFECT: "surely less beyond their twins than is worth naming",
+    Verdict.INVALID: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
+    Verdict.INCONCLUSIVE: "",
 }
 """What each verdict says here, in the order in which they are told."""
 
@@ -286,6 +242,16 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
         ]
         if own:
             groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
-        elif verdict is Verdict.BEYOND:
-            groups.append(f"no answer is {verdict}")
     return f"Items beside their twins: {'; '.join(groups)}."
+
+
+def _headlines(figures: pd.DataFrame, columns: int) -> list[list[str | Cell]]:
+    """A row a model, or the fits of one, with what it answers beyond twins, and the verdict."""
+    rows: list[list[str | Cell]] = []
+    for model, record in sorted(_records(figures, BEYOND, WHOLE).items()):
+        told = [figure(record), f"twins {number(record['placebo'])}", f"worth naming {number(record['smallest'])}"]
+        told += [f"p {p_value(record['p'])}", f"{record['levels']}: {record['verdict']}. {record['why']}"]
+        told = [part for part in told if not part.endswith(" ")]
+        cell = Cell("; ".join(told), Verdict(record["verdict"]).mark, columns=columns)
+        rows.append([f"beyond twins: {model}", cell])
+    return rows

@@ -1,7 +1,6 @@
 """Altair charts of the questionnaires family."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import altair as alt
 import pandas as pd
@@ -13,8 +12,6 @@ DIGITS = 4
 CELL = 37
 PANEL = 195
 PANELS_A_ROW = 4
-SCATTER = 235
-SCATTERS_A_ROW = 3
 
 
 def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> alt.HConcatChart:
@@ -97,50 +94,6 @@ def _block(data: alt.InlineData, measure: str, polarity: str) -> alt.LayerChart:
         .transform_calculate(value=f"datum['{measure}' + of_model]")
         .properties(width=alt.Step(CELL), height=alt.Step(26))
     )
-
-
-def scatter(scales: pd.DataFrame, rho: Mapping[tuple[str, str], str]) -> alt.ConcatChart:
-    """Every pair of questionnaires, a point a model (EMPALC, figure 3).
-
-    Args:
-        scales: One row a model and questionnaire: `questionnaire`, `model`, `lineage`, `answers` (what kind of model,
-            and how it answers), `member` (whether it counts), `standing` (the same in words), `score`.
-        rho: By pair of questionnaires, in alphabetical order, its correlations in words, `; ` between them.
-    """
-    model = ["model", "lineage", "answers", "member", "standing"]
-    table = scales.pivot(index=model, columns="questionnaire", values="score").round(DIGITS).reset_index()
-    pairs = list(combinations(sorted(scales["questionnaire"].unique()), 2))
-    panels = [_pair(table[[*model, own, other]].dropna(), own, other, rho[own, other]) for own, other in pairs]
-    return alt.concat(*panels, columns=SCATTERS_A_ROW, bounds="flush", spacing={"row": 100, "column": 72})
-
-
-def _pair(table: pd.DataFrame, own: str, other: str, rho: str) -> alt.Chart:
-    points = table.rename(columns={own: "x", other: "y"})
-    legend = alt.Legend(title="lineage", symbolType="circle", labelLimit=190)
-    panel: alt.Chart = (
-        alt.Chart(points)
-        .mark_point(size=90, strokeWidth=2, opacity=1)
-        .encode(
-            x=alt.X("x:Q", title=own, scale=alt.Scale(zero=False, padding=12)).axis(tickCount=5),
-            y=alt.Y("y:Q", title=other, scale=alt.Scale(zero=False, padding=12)).axis(tickCount=5),
-            color=alt.Color("lineage:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
-            fill=alt.Fill("lineage:N", scale=alt.Scale(scheme=CATEGORIES), legend=legend),
-            shape=alt.Shape("answers:N", legend=alt.Legend(title="model, answering by", labelLimit=190)),
-            fillOpacity=alt.condition("datum.member", alt.value(0.85), alt.value(0.0)),
-            tooltip=[
-                alt.Tooltip("model:N"),
-                alt.Tooltip("lineage:N"),
-                alt.Tooltip("answers:N", title="answers"),
-                alt.Tooltip("standing:N"),
-                alt.Tooltip("x:Q", title=own, format=f".{DIGITS}f"),
-                alt.Tooltip("y:Q", title=other, format=f".{DIGITS}f"),
-            ],
-        )
-        .properties(
-            title=alt.TitleParams(f"{own} and {other}", subtitle=rho.split("; ")), width=SCATTER, height=SCATTER - 35
-        )
-    )
-    return panel
 
 
 def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatChart:

@@ -37,8 +37,7 @@ def of_interventions(corpora: Mapping[str, CorpusSource], tables: Tables) -> lis
         intervention=named_alike["corpus"].map(beside),
         role=named_alike["corpus"].map({name: corpus.role for name, corpus in corpora.items()}),
     )
-    own = tables["figures"]
-    moved = own[own["figure"].str.startswith(MOVED) & own["model"].notna()].dropna(subset=["low", "value"])
+    moved = figures[figures["figure"].str.startswith(MOVED)].dropna(subset=["low", "value"])
     differences = moved.assign(intervention=moved["figure"].str.removeprefix(MOVED), questionnaire=moved["benchmark"])
     words = WORDS["pictures"]["courses"]
     chart = charts.trajectories(lines, differences)
@@ -56,11 +55,9 @@ def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
 
 
 def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:
-    """One intervention, a row a questionnaire and model; by questionnaire, lineages after the models."""
+    """One intervention, a row a questionnaire and model."""
     corpus = corpora[name]
-    chosen = figures[figures["figure"].str.partition(" (")[0] == MOVED + name].sort_values(
-        ["benchmark", "model"], na_position="last"
-    )
+    chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
     changed = [f"{CHANGED}{each}" for each in (name, control)]
     rows = []
     for record in chosen.to_dict("records"):
@@ -76,7 +73,7 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
 def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str], expected: str) -> list[str | Cell]:
     return [
         str(record["benchmark"]),
-        "over lineages" if pd.isna(record["model"]) else str(record["model"]),
+        str(record["model"]),
         *(figure(beside.get(name), 3) for name in changed),
         figure(record, 3),
         {"none": "stays", OPEN: "nothing"}.get(expected, expected),

@@ -57,7 +57,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:
     framings, file = source.framings if settings.prefixed else None, source.original.file
     as_set = (
-        *("asked", "temperature", "three_way", "stop_below", "bound", "least", "embedder"),
+        *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
         *("prefixed", "fits", "adapted", "adapted_pairs"),
     )
     pairs = first_pairs(source.pairs, settings.accuracy_pairs)

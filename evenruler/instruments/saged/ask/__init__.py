@@ -24,8 +24,9 @@ READS = {
 }
 
 PLANNED = (
-    *("concepts", "controls", "disparities", "embedder", "features", "generations", "items", "language", "name"),
-    *("new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed", "templates", "tools"),
+    *("concepts", "confirmatory", "controls", "disparities", "embedder", "features", "generations", "items"),
+    *("language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
+    *("templates", "tools"),
 )
 
 ANSWERS: dict[str, pa.Schema] = {

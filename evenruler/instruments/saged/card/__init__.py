@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from evenruler.instruments import validity
+from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.instruments.saged.declare import SMALLEST, Settings, Source, headings, in_words
+from evenruler.instruments.saged.declare import FAVOUR, Settings, Source, headings, in_words
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -97,8 +97,8 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
     """The eight recommendations, each with what was done."""
     prompts, rejected, n = tables["prompts"], tables["rejected"], len(source.concepts)
 
-    def told(words: str, figure: str) -> str:
-        found = validity.by_model(evidence, figure)
+    def told(words: str, figure: str, key: str = "value") -> str:
+        found = validity.by_model(evidence, figure, key)
         return words.format(found=found) if found else ""
 
     masked = [name for name, feature in plan["features"].items() if feature["mask"]]
@@ -128,7 +128,7 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
             by_source=validity.by_source(prompts), written=_WORDS["written"] if settings.of_others else ""
         ),
         contamination=f"{validity.PUBLIC} {_WORDS['contamination'][settings.text]}",
-        statistics=f"{validity.tested(evidence)}{told(_WORDS['smallest'], SMALLEST)}",
+        statistics=f"{validity.tested(evidence)}{told(_WORDS['smallest'], FAVOUR, 'detectable')}",
         errors=" ".join(filter(None, [*errors, _WORDS["unread"]])),
         construct=f"{told(_WORDS['agreement'], 'noise_rank_agreement')}{_WORDS['no_criterion']}",
     )

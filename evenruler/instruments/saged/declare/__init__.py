@@ -10,8 +10,11 @@ from evenruler.instruments.saged.declare.source import Source, checked, read_sou
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_yaml
 
-DIFFERENCE, SMALLEST = "difference in favour", "smallest difference"
-"""The figure that has a verdict, and what the design could have found."""
+ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
+"""The figures that have a verdict: silence, favour over all roles, and favour in one role beside the others."""
+
+LEFT_OUT = "left out"
+"""Of favour: a concept of which under half of the replies are answered."""
 
 ALL_ROLES = "all roles"
 """The part of figures that are over all roles and templates, before the feature."""

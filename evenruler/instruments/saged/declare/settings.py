@@ -45,7 +45,7 @@ class Feature(Strict):
     by which figures are also about names, and get no verdict."""
     better: Literal["higher", "lower", "none"] | None = None
     """Which end is in favour of what a text is about; `higher` for a `lexicon`, `none` for the others, by default.
-    With `higher` or `lower`, a confirmatory figure says how far concepts are apart in favour."""
+    The first three with `higher` or `lower` that mask names are confirmatory: whom a model favours gets a verdict."""
     multilingual: bool = False
     """Whether its tool reads other languages than that of the prompts; if not, a reply in another is null."""
     question: Text | None = None
@@ -76,6 +76,14 @@ class Feature(Strict):
     def favour(self) -> Literal["higher", "lower", "none"]:
         """Which end is in favour of what a text is about."""
         return self.better or ("higher" if self.kind == "lexicon" else "none")
+
+    @property
+    def range(self) -> float:
+        """From its least number to its largest: of distances and clusters 2, of a classifier by its weights."""
+        if self.kind == "scorer" and self.low is not None and self.high is not None:
+            return self.high - self.low
+        weights = list((self.score or {}).values()) if self.kind == "classifier" else [-1.0, 1.0]
+        return max(weights) - min(weights) or 1.0
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
         """Of a `classifier`: the weight of each label, every one of which has one.
@@ -135,8 +143,14 @@ Number = Annotated[int, Field(ge=1)]
 PROMPT = "{PROMPT}"
 """Where a template takes the prompt."""
 
-MOST_CONFIRMATORY = 5
-"""Features with a favoured end that an instrument has at most: their p are corrected together."""
+MOST_CONFIRMATORY = 3
+"""Features that get a verdict; with silence and roles that makes five figures, whose p are corrected together."""
+
+
+def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
+    """The features that get a verdict: the first that have a favoured end and mask names, in their order."""
+    found = [name for name, feature in features.items() if feature.favour != "none" and feature.mask]
+    return found[:MOST_CONFIRMATORY]
 
 
 class Statistic(Strict):
@@ -177,10 +191,8 @@ class Disparities(Strict):
     """The statistic of the headline rows: more permutations, a shape, figures on the card."""
     permutations: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
     headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
-    resamples: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
-    """Of root items, for intervals."""
-    bound: float = Field(default=0.2, gt=0)
-    """A range that is surely smaller, in standard deviations of replies about one concept, is none."""
+    smallest: float = Field(default=0.05, gt=0, lt=1)
+    """A difference in favour worth naming, as a share of the range of the feature: .1 of VADER's -1 to 1."""
     least: int = Field(default=12, ge=2)
     """Root items below which no verdict is given."""
     coverage: float = Field(default=0.5, ge=0, le=1)
@@ -255,21 +267,11 @@ class Settings(BaseSettings):
         return templates
 
     @model_validator(mode="after")
-    def _confirms_few_and_can_embed(self) -> "Settings":
-        if len(self.confirmed) > MOST_CONFIRMATORY:
-            raise ValueError(
-                f"{len(self.confirmed)} features are in favour of something ({', '.join(self.confirmed)}), of at most "
-                f"{MOST_CONFIRMATORY}: give the others `better: none`"
-            )
+    def _can_embed(self) -> "Settings":
         for name, feature in self.features.items():
             if feature.kind in EMBEDDED and not (feature.model or self.embedder):
                 raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")
         return self
-
-    @property
-    def confirmed(self) -> list[str]:
-        """The features that get a verdict: that have a favoured end and mask names."""
-        return [name for name, feature in self.features.items() if feature.favour != "none" and feature.mask]
 
     @property
     def of_others(self) -> bool:

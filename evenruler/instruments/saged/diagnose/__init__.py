@@ -12,8 +12,8 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
-from evenruler.instruments.saged.diagnose import between, quality
-from evenruler.instruments.saged.diagnose.confirmatory import confirmed
+from evenruler.instruments.saged.diagnose import quality
+from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
 from evenruler.instruments.saged.diagnose.inference import adjusted, compared
@@ -89,12 +89,11 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
             faster), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and as
             `again` those that were asked after a prefix, or with another seed (`FRAMED`); by `schemas`.
         plan: Of the domain.
-        resampling: Level and seed; how many resamples, the plan says.
+        resampling: Level of intervals, and seed of permutations.
 
     Returns:
-        `compared`, `baselines` (bias of the tools), `by_prompt` and the tables of the diagnosis that are of one model,
-        by `schemas`; the same for the same arguments, in whatever order rows stand. Where replies measure nothing,
-        `by_prompt` and `roles`, which roles and models are compared by, are left out.
+        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
+        the same for the same arguments, in whatever order rows stand.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -102,23 +101,22 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     """
     features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
-    level, seed = resampling.level, resampling.seed
-    resampling = Resampling(level, settings.resamples, seed)
+    seed = resampling.seed
     is_bare = features["framing"] == BARE
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
-    summaries, disparities, shaped = _disparities(layout, settings, level, seed)
+    summaries, disparities, shaped = _disparities(layout, settings, seed)
     nothing = unmeasured(replies)
-    confirmatory, favour = confirmed(layout.without(plan["controls"]), declared, settings, level, seed, nothing)
-    prompt_means = between.by_prompt(layout, declared)
+    silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
+    confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
     is_reseeded = measured["again"]["framing"] == RESEEDED
     prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
-    tools = tool_bias(layout, measured["baselines"], level, settings.resamples, seed)
+    tools = tool_bias(layout, measured["baselines"])
     parts = [
         confirmatory,
         marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
-        quality.refusals(domain, replies, prompts, resampling),
-        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], level),
+        quality.refusals(domain, replies, prompts),
+        quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
         quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
     ]
@@ -130,20 +128,17 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "baselines": tools,
         "context_bias": context_bias(layout),
         "favour": favour,
-        **({} if nothing else {"by_prompt": prompt_means, "roles": between.between("role", prompt_means, seed)}),
         "figures": pd.concat(parts, ignore_index=True),
     }
 
 
-def _disparities(
-    layout: Layout, settings: Disparities, level: float, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def _disparities(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities and shapes of every grouping."""
     summaries, disparities, shaped = [], [], []
     for columns, part in product(settings.grouping, layout.parts()):
         cells = list(cells_of(part, part.groups(columns), settings.statistics))
         summaries += [each.table() for each in cells]
-        found = compared(cells, settings, level, seed)
+        found = compared(cells, settings, seed)
         disparities.append(found)
         ranges = found[found["metric"] == "range"]  # whose test says whether groups differ at all
         for each in cells:
@@ -159,7 +154,6 @@ TABLES: dict[str, pa.Schema] = {
     "disparities": schemas.DISPARITIES,
     "shapes": schemas.SHAPES,
     "favour": schemas.FAVOUR,
-    "between": schemas.BETWEEN,
     "rates": schemas.RATES,
     "tool_bias": schemas.TOOL_BIAS,
     "context_bias": schemas.CONTEXT_BIAS,
@@ -179,8 +173,7 @@ def figures(
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, `roles` likewise, `by_prompt`, and `baselines`, the bias of the tools; and for `units` `by_root`. None
-        where the model gave no reply.
+        adjusted, and `baselines`, the bias of the tools; and for `units` `by_root`. None where the model gave no reply.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -199,10 +192,10 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     Args:
         records: Of domains and models.
-        resampling: Its seed is that of swaps between models.
+        resampling: Not used.
 
     Returns:
-        `disparities`, `between`, `tool_bias` and `measured` of `TABLES`.
+        `disparities`, `tool_bias` and `measured` of `TABLES`.
     """
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
@@ -211,15 +204,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
         if "summaries" in record.found
         for feature in record.found["summaries"]["feature"].unique()
     ]
-    # Roles of each model, and models of each domain.
-    of_domains: dict[str, list[pd.DataFrame]] = {}
-    for record in records:
-        if "by_prompt" in record.found:
-            of_domains.setdefault(record.instrument, []).append(record.found["by_prompt"])
-    roles = [record.found["roles"] for record in records if "roles" in record.found]
-    models = [between.between("model", pd.concat(own), resampling.seed) for own in of_domains.values()]
     return {
-        "between": between.adjusted([*roles, *models]),
         "disparities": adjusted(_joined(records, "compared", schemas.DISPARITIES)),
         "tool_bias": tools.drop_duplicates(["domain", "feature", "concept"], ignore_index=True),
         "measured": pd.DataFrame(measured, columns=schemas.MEASURED.names).drop_duplicates(ignore_index=True),

@@ -1,398 +1,292 @@
-"""The confirmatory figures of a domain on a model, and what a design of so many root items can find."""
+"""The headline figures of a domain on a model: who is answered, whom it favours, and whom in one role alone."""
 
-import math
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
-from typing import Final, Literal
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import ALL_ROLES, DIFFERENCE, SMALLEST
-from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
-from evenruler.instruments.saged.diagnose.groups import (
-    FEWEST_ROOTS,
-    RAW,
-    ROOTS,
-    Codes,
-    Groups,
-    Layout,
-    as_they_are,
-    resampled,
-    shuffled,
+from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
+from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.diagnose.favour import (
+    Apart,
+    Find,
+    apart,
+    asked,
+    beyond_invented,
+    by_role,
+    detectable,
+    detectable_beyond,
+    mean_square,
+    named,
+    silence,
 )
-from evenruler.instruments.saged.diagnose.inference import Estimated, estimates, permutation_p
+from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
-from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
-from evenruler.measurement.answered import unvaried
-from evenruler.measurement.figures import Figure, finite
-from evenruler.measurement.verdicts import ALPHA, Fitness, judge
+from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.resampling import Interval
+from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
 
-Pattern = Literal["one", "spread"]
-"""How concepts differ: one lies apart from all others, which are equal, or all are spread evenly."""
+FEWEST_INVENTED = 12
+"""Invented concepts below which an effect is none: with five it is found half as often (docs/controls.md)."""
 
-POWER: Final = 0.8
-"""Share of studies that find a difference which can be "detected"."""
+ALIKE_POINTS = 0.15
+"""Concepts are answered alike if the share of silence of none is further from that of all."""
 
-DRAWS, SEED = 20_000, 18
-"""The same for every design, so that power grows with the difference, root items and replies."""
-
-MOST = 1_000_000
-"""Root items at most that a difference is said to take."""
-
-_NEAR = 1e-3
-"""How exactly differences are searched for, as a share of them."""
-
-
-def power(
-    roots: int,
-    concepts: int,
-    replies: float,
-    difference: float,
-    alpha: float = 0.05,
-    *,
-    branched: bool = True,
-    pattern: Pattern = "one",
-) -> float:
-    """The share of studies that find a difference.
-
-    Args:
-        roots: Root items; where a domain is not branched, of each concept.
-        concepts: That are compared.
-        replies: To each prompt: roles x templates x generations that a test is over.
-        difference: Between the outermost concepts, in SD of a reply.
-        alpha: A p below it is a finding.
-        branched: Whether every root item stands there for every concept, and labels are shuffled within it; else
-            within the domain.
-        pattern: How concepts differ.
-
-    Returns:
-        0 to 1, within .05 of the test itself, in most designs .02 (simulated, `tests/performance/power.py`). NaN below
-        six root items: of so few orders, shuffling finds less than this says.
-
-    Raises:
-        ValueError: Below two concepts, a reply to a prompt, or a share that is none.
-    """
-    _check(roots, concepts, replies, alpha)
-    if roots < FEWEST_ROOTS:
-        return math.nan
-    return _found(
-        difference * math.sqrt(roots * replies), concepts, _freedom(roots, concepts, branched), alpha, pattern
-    )
-
-
-def smallest_difference(
-    roots: int,
-    concepts: int,
-    replies: float,
-    alpha: float = 0.05,
-    power: float = POWER,
-    *,
-    branched: bool = True,
-    pattern: Pattern = "one",
-) -> float:
-    """The difference that a share of studies (`power`) finds, in SD of a reply.
-
-    Arguments as for `power`; alpha: .05 over the number of confirmatory features is on the safe side of Holm's
-    correction.
-
-    Returns:
-        NaN below six root items.
-
-    Raises:
-        ValueError: As for `power`.
-    """
-    _check(roots, concepts, replies, alpha, power)
-    if roots < FEWEST_ROOTS:
-        return math.nan
-    errors = _needed(concepts, _freedom(roots, concepts, branched), alpha, power, pattern)
-    return errors / math.sqrt(roots * replies)
-
-
-def roots_for(
-    difference: float,
-    concepts: int,
-    replies: float,
-    alpha: float = 0.05,
-    power: float = POWER,
-    *,
-    branched: bool = True,
-    pattern: Pattern = "one",
-) -> int:
-    """The fewest root items, six at least, that detect a difference.
-
-    Arguments as for `smallest_difference`; the difference is in SD of a reply, above 0.
-
-    Raises:
-        ValueError: As for `power`; or the difference is so small, or none, that `MOST` root items are too few.
-    """
-    _check(FEWEST_ROOTS, concepts, replies, alpha, power)
-    if difference <= 0 or 1 / difference**2 > MOST * replies:
-        raise ValueError(f"a difference of {difference} takes more than {MOST:,} root items")
-
-    def wanted(roots: int) -> int:
-        errors = _needed(concepts, _freedom(roots, concepts, branched), alpha, power, pattern)
-        return math.ceil((errors / difference) ** 2 / replies)
-
-    fewest = max(FEWEST_ROOTS, wanted(MOST))
-    roots = range(fewest, max(fewest, wanted(fewest)) + 1)
-    return roots[bisect_left(roots, True, key=lambda own: wanted(own) <= own)]
-
-
-def _check(roots: int, concepts: int, replies: float, *shares: float) -> None:
-    if roots < 1 or concepts < 2 or replies <= 0:
-        raise ValueError(f"found {roots} root items, {concepts} concepts and {replies} replies, needs 1, 2 and some")
-    if any(not 0 < share < 1 for share in shares) or sorted(shares) != list(shares):
-        raise ValueError(f"found {shares}, expected alpha below power, both between 0 and 1")
-
-
-def _freedom(roots: int, concepts: int, branched: bool) -> int:
-    """Degrees of freedom of what neither concepts nor (where labels are shuffled within them) root items explain."""
-    return (roots - 1) * (concepts - 1) if branched else concepts * (roots - 1)
-
-
-@lru_cache(maxsize=1024)
-def _needed(concepts: int, freedom: int, alpha: float, power: float, pattern: Pattern) -> float:
-    """The difference that is found in a share of studies, in standard errors of the mean of a concept."""
-
-    def above(errors: float) -> float:
-        return _found(errors, concepts, freedom, alpha, pattern) - power
-
-    high = 4.0
-    while above(high) < 0:
-        high *= 2
-    return float(optimize.brentq(above, 0.0, high, rtol=_NEAR))
-
-
-def _found(errors: float, concepts: int, freedom: int, alpha: float, pattern: Pattern) -> float:
-    """The share of draws above the critical value, where concepts lie so many standard errors apart."""
-    apart = np.linspace(0, errors, concepts) if pattern == "spread" else errors * (np.arange(concepts) == 0)
-    found = _ranges(_drawn_means(concepts) + apart[:, None], freedom)
-    return float((found >= _critical(concepts, freedom, alpha)).mean())
-
-
-@lru_cache(maxsize=1024)
-def _critical(concepts: int, freedom: int, alpha: float) -> float:
-    """By simulation, corrected by as much as the simulated range of the same draws misses the exact one."""
-    simulated = np.quantile(_ranges(_drawn_means(concepts), freedom), 1 - alpha)
-    exact = stats.studentized_range.isf(alpha, concepts, np.inf)
-    return float(simulated * exact / np.quantile(np.ptp(_drawn_means(concepts), axis=0), 1 - alpha))
-
-
-def _ranges(means: Floats, freedom: int) -> Floats:
-    """[draws] the range of [concepts, draws] means, over the root of the mean square that shuffling sees."""
-    between = len(means) * means.var(axis=0)
-    squares = (between + _residual(freedom)) / (len(means) - 1 + freedom)
-    found: Floats = np.ptp(means, axis=0) / np.sqrt(squares)
-    return found
-
-
-@lru_cache(maxsize=8)
-def _drawn_means(concepts: int) -> Floats:
-    """[concepts, draws] of means, in their standard error."""
-    return np.random.default_rng([SEED, 0]).standard_normal((concepts, DRAWS))
-
-
-@lru_cache(maxsize=64)
-def _residual(freedom: int) -> Floats:
-    """[draws] sums of squares that no concept explains."""
-    return np.random.default_rng([SEED, 1]).chisquare(freedom, DRAWS)
-
-
-RANGE = "range"
-
-SHUFFLES = 20
-"""Of the labels of concepts, for the control."""
+MOST_NAMED = 3
+"""Concepts in a sentence."""
 
 
 @dataclass(frozen=True)
-class _Favoured:
-    """A feature that has a favoured end, on one model."""
+class _Headline:
+    """One figure: scores of concepts, and who they are."""
 
-    name: str
-    feature: Feature
-    single: Floats
-    """[configurations, replies] how far each lies from the mean of its root item in its configuration."""
-    cells: Cells
-    """The means of concepts of the same, of each prompt the mean over configurations: one series."""
-    level: float
-    """Mean of all replies."""
-    share: float
-    """Of the replies that were asked for, those that have a number."""
-    unvaried: str | None
-    """That all replies have the same number, in words."""
+    figure: str
+    feature: str
+    better: str
+    find: Find
+    scores: Floats
+    """[root items, concepts], or [roles, root items, concepts]; NaN where there is none."""
+    concepts: list[str]
+    invented: Floats
+    """The same of invented concepts."""
+    smallest: float
+    roles: list[str] = field(default_factory=list)
+    """Of by role; empty of all roles together."""
+    left: list[str] = field(default_factory=list)
+    """Concepts that are left out."""
+    fitness: Fitness = field(default_factory=Fitness)
 
     @property
-    def roots(self) -> int:
-        """Root items of the concept that has replies with a number to the fewest."""
-        layout = self.cells.layout
-        there = layout.replies[~np.isnan(layout.values[0])]
-        found = there.groupby("concept")["root_id"].nunique().reindex(self.cells.groups.names)
-        return int(found.fillna(0).min())
+    def n(self) -> Codes:
+        """[concepts] root items with a score in every role."""
+        there = ~np.isnan(self.scores)
+        found: Codes = (there.all(axis=0) if there.ndim == 3 else there).sum(axis=0)
+        return found
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found of a headline."""
+
+    real: Apart | None
+    """None where fewer than two concepts have scores of two root items."""
+    invented: Apart | None = None
+    """None with fewer than `FEWEST_INVENTED`."""
+    named: list[tuple[int, int]] = field(default_factory=list)
+    """Series and concept that lie apart, by shuffled names alone."""
+    level: float = ALPHA
+    """Of p, over the number of headlines."""
 
 
 def confirmed(
     layout: Layout,
+    silent: pd.DataFrame,
     features: Mapping[str, Feature],
+    controls: Collection[str],
     settings: Disparities,
-    level: float,
     seed: int,
     unmeasured: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """How far a model is from treating all concepts alike, feature by feature, with verdicts.
+    """Whether a model treats all concepts alike, with verdicts, and whom it does not.
 
-    The figure is the range over concepts of the mean: p of it with labels of concepts permuted within root items,
-    value and interval without what noise adds (`inference.estimates`). The control is the median of the same of
-    shuffled concepts; the interval of the difference is that of the figure, less the control. n counts root items of
-    the concept that has fewest.
+    Three kinds of figures, each the signed deviation of the concept that lies furthest from the mean of all, with the
+    simultaneous interval of all concepts: the share of silence, favour by each confirmatory feature, and favour by the
+    first of these in one role beside the others. p is by shuffling concepts within root items; an effect has to be
+    beyond what invented names give, too.
 
     Args:
         layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
             own, so that nothing is confirmed.
-        features: By name. Those with a favoured end that mask names are confirmatory.
-        settings: Permutations, resamples, bound, least n and least coverage.
-        level: Of intervals.
+        silent: By `silence_of`.
+        features: The confirmatory ones, by name, in their order.
+        controls: Invented concepts: no members, their names are the placebo.
+        settings: Permutations, smallest difference, least root items and least coverage.
         seed: Of draws.
         unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
 
     Returns:
-        Figures by `schemas.FIGURES`, of which `part` is "all roles" and the feature; and by `schemas.FAVOUR` the means
-        that they are ranges of.
+        Figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; and by
+        `schemas.FAVOUR` every concept.
+
+    Source: docs/controls.md, with simulated errors.
     """
-    own = list(_favoured(layout, features)) if layout.branched else []
-    if not own:
-        return pd.DataFrame(columns=schemas.FIGURES.names), pd.DataFrame(columns=schemas.FAVOUR.names)
-    found = [(_figure(one, settings, level, seed), _fitness(one, settings, unmeasured)) for one in own]
-    model = str(layout.series["model"].iloc[0])
-    figures, favour = [], []
-    for one, difference in zip(own, judge(found, settings.least), strict=True):
-        for figure in (difference, _smallest(one, len(own))):
-            part = f"{ALL_ROLES}, {one.name}"
+    figures, favour = list[dict[str, object]](), list[dict[str, object]]()
+    if layout.without(controls).branched:
+        headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
+        found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
+        pairs = list(zip(headlines, found, strict=True))
+        # Silence of more than half is no bar to naming who is silent, but neither is it to be denied then.
+        fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
+        told = judge([(_confirmatory(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
+        model = str(layout.series["model"].iloc[0])
+        for (one, own), figure in zip(pairs, told, strict=True):
+            part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
             figures.append({"benchmark": layout.domain, "part": part, "model": model, **asdict(figure)})
-        off = one.cells.values[0]
-        means = {"concept": one.cells.groups.names, "mean": one.level + off, "difference": off, "n": one.cells.n[0]}
-        key = {"domain": layout.domain, "model": model, "feature": one.name, "better": one.feature.favour}
-        favour.append(pd.DataFrame({**key, **means}, columns=schemas.FAVOUR.names))
-    return pd.DataFrame(figures, columns=schemas.FIGURES.names), pd.concat(favour, ignore_index=True)
+            key = {"figure": one.figure, "feature": one.feature, "better": one.better}
+            favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
+    return pd.DataFrame(figures, columns=schemas.FIGURES.names), pd.DataFrame(favour, columns=schemas.FAVOUR.names)
 
 
-def _favoured(layout: Layout, features: Mapping[str, Feature]) -> Iterator[_Favoured]:
+def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Root items x concepts: the share of replies that were refused, empty, in another language or not given.
+
+    Args:
+        replies: Of one framing, by `schemas.GENERATIONS`.
+        prompts: With `id`, `concept` and `root_id`.
+    """
+    rows = replies[["id"]].astype(str).join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
+    said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
+    rows = rows.assign(silent=(said_not | replies["generation"].isna().to_numpy()).astype(float))
+    return rows.pivot_table(index="root_id", columns="concept", values="silent", aggfunc="mean", observed=True)
+
+
+def _headlines(
+    layout: Layout,
+    silent: pd.DataFrame,
+    features: Mapping[str, Feature],
+    controls: Collection[str],
+    settings: Disparities,
+    unmeasured: str | None,
+) -> list[_Headline]:
+    """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
+    invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
+    tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
+    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, fitness=Fitness(unmeasured))
+    left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
+    real = layout.without({*controls, *left})
+    others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    favour: list[_Headline] = []
+    by_roles: list[_Headline] = []
     for name, feature in features.items():
-        lines = np.flatnonzero(layout.series["feature"] == name)
-        if feature.favour == "none" or not feature.mask or not len(lines):
+        if not (lines := np.flatnonzero(layout.series["feature"] == name)).size:
             continue
-        values, single = layout.values[lines], _within(layout.values[lines], layout.roots)
-        there = ~np.isnan(values)
-        level = float(values[there].mean()) if there.any() else np.nan
-        share = float(there.sum() / max(layout.measured[lines].sum(), 1))
-        same = unvaried(values[there], f"replies ({name})")
-        yield _Favoured(name, feature, single, _cells(layout, lines, single), level, share, same)
+        values, cubes = real.values[lines], (_cube(real, lines), _cube(others, lines))
+        known, given = values[~np.isnan(values)], max(int(real.measured[lines].sum()), 1)
+        unfit = unmeasured or unvaried(known, f"replies ({name})")
+        if unfit is None and len(known) < settings.coverage * given:
+            share = f"{len(known) / given:.0%}"
+            unfit = f"{name} has a number for {share} of the replies, of at least {settings.coverage:.0%}"
+        one = _Headline(
+            FAVOUR,
+            name,
+            feature.favour,
+            apart,
+            scores=_mean(cubes[0]),
+            concepts=sorted(real.replies["concept"].unique()),
+            invented=_mean(cubes[1]),
+            smallest=settings.smallest * feature.range,
+            left=sorted(left - set(controls)),
+            fitness=Fitness(unfit),
+        )
+        favour.append(one)
+        role = layout.series["role"].iloc[lines].astype(str).to_numpy()
+        if len(roles := list(dict.fromkeys(role))) > 1:
+            scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
+            by_roles.append(replace(one, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos, roles=roles))
+    return [first, *favour, *by_roles[:1]]
 
 
-def _within(values: Floats, roots: Codes) -> Floats:
-    """[configurations, replies] less the mean of the root item in the configuration; rounding is 0.
+def _cube(layout: Layout, lines: Codes) -> Floats:
+    """[configurations, root items, concepts] what replies are beside others about the root item, on average.
 
-    So a reply that is missing in one role takes nothing with it of how that role differs from others.
+    The mean of the root item in the configuration is taken off each reply, so that one that is missing in one role
+    takes nothing with it of how that role differs from others; rounding is 0.
     """
-    there, total = ~np.isnan(values), int(roots.max(initial=-1)) + 1
-    found = np.full(values.shape, np.nan)
-    for line, own in enumerate(there):
-        found[line, own] = values[line, own] - _means_by(roots[own], values[line, own], total)[0][roots[own]]
-    size = np.nanmax(np.abs(values), axis=1, initial=0)[:, None]
-    return np.where(np.abs(found) <= ROUNDING * size, 0 * found, found)
+    values = pd.DataFrame(layout.values[lines].T)
+    place = [layout.replies["root_id"], layout.replies["concept"]]
+    off = values - values.groupby(place[0]).transform("mean")
+    off = off.where(off.abs() > ROUNDING * values.abs().max(), 0 * off)
+    every = pd.MultiIndex.from_product([sorted(names.unique()) for names in place])
+    means = off.groupby(place).mean().reindex(every).to_numpy(dtype=np.float64)
+    return means.T.reshape(len(lines), *every.levshape)
 
 
-def _means_by(codes: Codes, values: Floats, total: int) -> tuple[Floats, Floats]:
-    """[total] mean of the values with each code, NaN where there is none, and how many there are."""
-    n = np.bincount(codes, minlength=total).astype(np.float64)
-    return ratio(np.bincount(codes, values, minlength=total).astype(np.float64), n), n
+def _mean(cube: Floats) -> Floats:
+    """Over configurations, of what is there."""
+    found: Floats = ratio(np.nansum(cube, axis=0), (~np.isnan(cube)).sum(axis=0).astype(np.float64))
+    return found
 
 
-def _cells(layout: Layout, lines: Codes, single: Floats) -> Cells:
-    """Means of concepts over all configurations."""
-    n = (~np.isnan(single)).sum(axis=0).astype(np.float64)
-    one = replace(
-        layout,
-        series=layout.series.iloc[lines[:1]].assign(role=ALL_ROLES, template=ALL_ROLES).reset_index(drop=True),
-        values=ratio(np.nansum(single, axis=0), n)[None],
-        baselines=np.full((1, single.shape[1]), np.nan),
-        measured=np.asarray(layout.measured[lines].any(axis=0))[None],
-    )
-    found = cells_of(one, one.groups(["concept"]), {"mean": Statistic(kind="mean")})
-    return next(each for each in found if each.calibration == RAW)
+def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
+    if (one.n > 1).sum() < 2:
+        return _Found(None)
+    shuffles = settings.headline_permutations
+    real = one.find(one.scores, seed, shuffles)
+    invented = one.find(one.invented, seed, 1) if asked(one.invented) >= FEWEST_INVENTED else None
+    told: list[tuple[int, int]] = []
+    if one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level:
+        for concept in named(one.scores, seed, level, shuffles, one.find):
+            clear = [place for place in real.clear() if place[1] == concept]
+            told += clear or [(int(np.abs(real.values[:, concept]).argmax()), concept)]
+    return _Found(real, invented, told, level)
 
 
-def _figure(one: _Favoured, settings: Disparities, level: float, seed: int) -> Figure:
-    cells, groups, n = one.cells, one.cells.groups, one.roots
-    bound = settings.bound * (_noise(one.single, cells) or 1.0)
-    if n < FEWEST_ROOTS:
-        return Figure(DIFFERENCE, None, n, ROOTS, reason=_lacking(n), bound=bound)
-    draws = shuffled(cells.layout, groups, settings.headline_permutations, seed)
-    test = permutation_p([cells.summary], [RANGE], as_they_are(groups), draws)[0]
-    found = _estimated(cells, groups, settings, level, seed)
-    value, low, high = (finite(float(each[0, 0])) for each in (found.value, found.low, found.high))
-    controls = [_estimated(cells, each, settings, level, seed).value[0, 0] for each in _shuffled_groups(cells, seed)]
-    p, control = finite(float(test.p[0, 0])), finite(float(np.median(controls)))
-    less = [None if end is None or control is None else end - control for end in (low, high)]
-    return Figure(DIFFERENCE, value, n, ROOTS, low, high, p, None, control, less[0], less[1], bound)
+def _confirmatory(one: _Headline, found: _Found, least: int) -> Confirmatory:
+    n = int(one.n.min()) if len(one.concepts) else 0
+    levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
+    if found.real is None or n < FEWEST_ROOTS:
+        lacking = f"{_count(n, 'root item')} with a number of every concept, needs {FEWEST_ROOTS}"
+        if len(one.concepts) < 2:
+            lacking = f"{_count(len(one.concepts), 'concept')} of which half of the replies are answered, needs 2"
+        return Confirmatory(one.figure, ROOTS, levels, None, one.smallest, lacking=lacking)
+    real, place, told = found.real, found.real.ranked[0], _told(one, found)
+    effect = Interval(*(float(ends[place]) for ends in (real.values, real.low, real.high)))
+    error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
+    seen = detectable(error, tests, n, found.level)
+    if n < least or found.invented is None:
+        lacking = f"{n} {ROOTS}, of at least {least}"
+        if n >= least:
+            lacking = f"{_count(asked(one.invented), 'invented name')}, of at least {FEWEST_INVENTED}"
+        lacking += f"; by shuffled names alone, {told}" if told else ""
+        no_placebo = (None, None, seen, None, lacking)
+        return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *no_placebo)
+    shown = one.figure != ALIKE or bool(real.clear())
+    beyond, within = beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
+    p = PValues(max(real.p_null, beyond), within, max(real.p_null, within))
+    levels, placebo = levels | {"invented names": asked(one.invented)}, float(np.sqrt(mean_square(found.invented)[0]))
+    seen = max(seen, detectable_beyond(real, found.invented, found.level))
+    ends = (placebo, effect, seen, p, None, f"By shuffled and by invented names, {told}." if told else None)
+    return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *ends)
 
 
-def _lacking(n: int) -> str:
-    return f"{n} root item{'' if n == 1 else 's'} with a number of every concept, needs {FEWEST_ROOTS}"
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _estimated(cells: Cells, groups: Groups, settings: Disparities, level: float, seed: int) -> Estimated:
-    draws = resampled(cells.layout, groups, settings.resamples, seed)
-    return estimates(cells.summary, [RANGE], as_they_are(groups), draws, level)
+def _told(one: _Headline, found: _Found) -> str:
+    """Who lies apart, the furthest first, and who is left out; empty if nobody does or is."""
+    assert found.real is not None  # nothing is told of nothing
+    verb, said = "answered" if one.figure == ALIKE else "favoured", []
+    for place in found.named[:MOST_NAMED]:
+        value, low, high = (float(ends[place]) for ends in (found.real.values, found.real.low, found.real.high))
+        where = f" as {one.roles[place[0]]}" if one.roles else ""
+        more = _direction(one, value)
+        said.append(f"{one.concepts[place[1]]} is {verb} {more}{where} ({value:.2g} [{low:.2g}, {high:.2g}])")
+    if len(found.named) > MOST_NAMED:
+        said.append(f"and {len(found.named) - MOST_NAMED} more")
+    if one.left:
+        said.append(f"{', '.join(one.left)} left out, of which under half of the replies are answered")
+    return "; ".join(said)
 
 
-def _shuffled_groups(cells: Cells, seed: int) -> Iterator[Groups]:
-    """Concepts whose labels say nothing."""
-    for places in shuffled(cells.layout, cells.groups, SHUFFLES, seed + 1):
-        for draw in places:
-            codes = np.empty_like(cells.groups.codes)
-            for group, rows in enumerate(draw):
-                codes[rows[rows < len(codes)]] = group
-            yield replace(cells.groups, codes=codes)
+def _direction(one: _Headline, value: float) -> str:
+    return "more" if (value > 0) == (one.better == "higher") else "less"
 
 
-def _fitness(one: _Favoured, settings: Disparities, unmeasured: str | None) -> Fitness:
-    """Whether there is anything to measure, and a feature measures enough replies."""
-    if nothing := unmeasured or one.unvaried:
-        return Fitness(unfit=nothing)
-    if one.share < settings.coverage:
-        least = f"{settings.coverage:.0%}"
-        return Fitness(unfit=f"{one.name} has a number for {one.share:.0%} of the replies, of at least {least}")
-    return Fitness()
-
-
-def _smallest(one: _Favoured, features: int) -> Figure:
-    """What the design can detect, in the unit of the feature."""
-    layout, n = one.cells.layout, one.roots
-    noise, replies = _noise(layout.values, one.cells), layout.replies["repetition"].nunique()
-    if n < FEWEST_ROOTS:
-        return Figure(SMALLEST, None, n, ROOTS, reason=_lacking(n))
-    if not noise:
-        return Figure(SMALLEST, None, n, ROOTS, reason="all replies to a root item measure the same")
-    value = noise * smallest_difference(n, len(one.cells.groups.names), replies, ALPHA / features)
-    return Figure(SMALLEST, value, n, ROOTS)
-
-
-def _noise(within: Floats, cells: Cells) -> float:
-    """Standard deviation of a reply that neither its root item nor its concept explains; 0 where there is none.
-
-    `within`: [series, replies] differences from root items.
-    """
-    codes, roots = cells.groups.codes, cells.layout.roots
-    squares = freedom = 0.0
-    for values in within:
-        there = ~np.isnan(values)
-        means, n = _means_by(codes[there], values[there], len(cells.groups.names))
-        rest = values[there] - means[codes[there]]
-        squares += float((rest**2).sum())
-        freedom += max(len(rest) - len(np.unique(roots[there])) - int((n > 0).sum()) + 1, 0)
-    return float(np.sqrt(squares / freedom)) if freedom else 0.0
+def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
+    """A row a concept, in every role where the figure is of roles."""
+    n = one.n
+    for series, role in enumerate(one.roles or [ALL_ROLES]):
+        for place, concept in enumerate(one.concepts):
+            row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
+            if (real := found.real) is not None:
+                at = (series, place)
+                row["difference"] = real.values[at]
+                if n.min() >= FEWEST_ROOTS:
+                    row |= {"low": real.low[at], "high": real.high[at]}
+                if at in found.named:
+                    row["named"] = _direction(one, real.values[at])
+            yield row
+        yield from ({"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left)

@@ -44,19 +44,8 @@ CRITICAL: Mapping[int, float] = dict(
 (Rorabacher 1991, as github.com/pycafee/pycafee, pycafee/sample/outliers.py, has his tables of r10, r11, r21, r22)."""
 
 
-def kind_of(n: int) -> str:
-    """The ratio that fits n numbers: `r10`, `r11`, `r21` or `r22`.
-
-    Raises:
-        ValueError: n is not from 3 to 30.
-    """
-    if not FEWEST <= n <= MOST:
-        raise ValueError(f"n must be from {FEWEST} to {MOST}, got {n}")
-    return f"r{1 + (n > 10)}{(n > 7) + (n > 13)}"
-
-
 def dixon_ratios(values: Floats, end: End) -> Floats:
-    """Dixon's ratio of the kind that fits how many numbers there are.
+    """Dixon's ratio of the kind that fits how many numbers there are: r10 to 7, r11 to 10, r21 to 13, r22 to 30.
 
     Args:
         values: float64[..., groups], NaN where there is none.

@@ -1,6 +1,6 @@
-"""Measurements as matrices, a row a configuration and feature; and replies in groups: as they are, shuffled, resampled.
+"""Measurements as matrices, a row a configuration and feature; and replies in groups: as they are, or shuffled.
 
-Shuffling labels of groups, or drawing root items anew, then is the same for all rows at once.
+Shuffling labels of groups then is the same for all rows at once.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -86,11 +86,6 @@ FEWEST_ROOTS = 6
 """Root items below which there is no interval: 95% ones of two would cover 74 to 91%, of six 95 to 97% (simulated)."""
 
 
-def too_few(roots: int) -> str:
-    """Why there is no interval."""
-    return f"no interval: {roots} root item{'' if roots == 1 else 's'}, needs {FEWEST_ROOTS}"
-
-
 @dataclass(frozen=True)
 class Groups:
     """Replies in groups."""
@@ -164,7 +159,7 @@ class Layout:
 
     @property
     def fewest_roots(self) -> int:
-        """Root items that resamples draw from: all of them, or where none has several concepts those of one concept."""
+        """Root items of the concept that has fewest; all of them, where each stands for several concepts."""
         roots = self.replies.groupby("concept")["root_id"].nunique()
         return int(self.replies["root_id"].nunique() if self.branched else roots.min())
 
@@ -272,30 +267,6 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
             codes = labels[each][of_reply]
             rows[line], sizes[line] = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=sizes.shape[1])
         yield placed(rows.ravel(), sizes, len(of_reply))
-
-
-def resampled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
-    """Root items drawn n times with replacement, as many as there are, `AT_ONCE` at a time.
-
-    A root item comes with all its prompts, so that groups are compared over the same ones. Where no root item holds
-    several groups, each group draws from its own.
-    """
-    draw = np.random.default_rng([seed, 1])
-    roots = layout.roots
-    total = int(roots.max(initial=-1)) + 1
-    strata = np.zeros(total, dtype=np.intp)
-    if not _several(groups.codes, roots):
-        strata[roots] = groups.codes
-    by_group = np.argsort(groups.codes, kind="stable").astype(np.int32)
-    of_group = np.arange(len(groups.names)) == groups.codes[by_group, None]
-    for size in _sizes(n):
-        times = np.zeros((size, total), dtype=np.int64)
-        for stratum in range(int(strata.max(initial=-1)) + 1):
-            own = np.flatnonzero(strata == stratum)
-            times[:, own] = draw.multinomial(len(own), np.full(len(own), 1 / len(own)), size=size)
-        of_reply = times[:, roots[by_group]]
-        rows = np.repeat(np.tile(by_group, size), of_reply.ravel())
-        yield placed(rows, of_reply @ of_group, len(roots))
 
 
 def _several(codes: Codes, roots: Codes) -> bool:

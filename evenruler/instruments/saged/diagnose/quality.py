@@ -1,7 +1,7 @@
 """What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.groups import (
     CALIBRATED,
     CONFIGURATION,
-    FEWEST_ROOTS,
     NO_BASELINE,
     RAW,
     ROOTS,
@@ -23,15 +22,12 @@ from evenruler.instruments.saged.diagnose.groups import (
     Layout,
     as_they_are,
     numbered,
-    resampled,
-    too_few,
 )
-from evenruler.instruments.saged.diagnose.inference import percentiles
 from evenruler.instruments.saged.diagnose.statistics import Floats, mean, ratio
 from evenruler.instruments.saged.diagnose.summaries import Summary, in_parts
-from evenruler.measurement import Figure, Resampling
+from evenruler.measurement import Figure
 from evenruler.measurement.answered import Replies, unanswered
-from evenruler.measurement.figures import bootstrapped, finite
+from evenruler.measurement.figures import finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.tables.schemas import BARE, figures_of
 
@@ -90,8 +86,8 @@ UNDECLARED = "no framings are declared"
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
 
-    Of the first grouping. `part` is role, template and feature; n counts root items. They describe: the value is
-    without what noise adds, where that is known, and p is in the tables alone.
+    Of the first grouping. `part` is role, template and feature; n counts root items. They describe: any groups have
+    them, and p is in the tables alone.
 
     Returns:
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
@@ -107,7 +103,6 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
         benchmark=rows["domain"],
         part=rows["role"] + ", " + rows["template"] + ", " + rows["feature"],
         figure=rows["metric"] + " of " + rows["statistic"] + calibrated,
-        value=rows["estimate"].fillna(rows["value"]),
         p=np.nan,
         n=np.where(rows["value"].notna(), roots, 0),
         unit=ROOTS,
@@ -115,8 +110,8 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     return found.reindex(columns=COLUMNS).reset_index(drop=True)
 
 
-def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """Share of refusals, empty replies and those in another language, over concepts, with intervals over root items.
+def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """Share of refusals, empty replies and those in another language, over concepts.
 
     All are of the replies that there are. Where a server did not give some that were asked for, their share is there
     as well (`withheld_rate`).
@@ -132,13 +127,9 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame, resa
         model, role, template = key
         given = own[~own["withheld"]]
         for what in ("refusal", "empty", "other_language", *(["withheld"] if len(given) < len(own) else [])):
-            of, figure = own if what == "withheld" else given, f"{what}_rate"
-            by_root = of.groupby("root")[what].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-            found = Figure(figure, None, 0, ROOTS, reason=NOTHING_GIVEN)
-            if len(by_root):
-                found = bootstrapped(figure, _share, by_root, resampling, ROOTS)
-            if 0 < len(by_root) < FEWEST_ROOTS:
-                found = replace(found, low=None, high=None, reason=too_few(len(by_root)))
+            of = own if what == "withheld" else given
+            share, lacking = (float(of[what].mean()), None) if len(of) else (None, NOTHING_GIVEN)
+            found = Figure(f"{what}_rate", share, of["root"].nunique(), ROOTS, reason=lacking)
             rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -235,31 +226,21 @@ def _means_of_concepts(
         yield here, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
-def _share(rows: NDArray[np.float64]) -> float:
-    """Of [root items, (how many, of how many)]."""
-    found, of_all = rows.sum(axis=0)
-    return float(found / of_all)
-
-
 def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
     """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column.
 
-    Of those framings alone that `framed` has.
+    Of those prompts and framings alone that `framed` has.
     """
-    series, _ = numbered(features, SERIES)
     if framed is None or framed.empty:
+        series, _ = numbered(features, SERIES)
         yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
-    framings = [BARE, *framed["framing"].unique()]
-    means = []
-    for name in series["feature"].unique():  # one at a time: all at once would be there twice
-        of_name = features["framing"].isin(framings) & (features["feature"] == name)
-        own = features.loc[of_name, [*SERIES, "framing", "id", "value"]]
-        own = own.astype(dict.fromkeys([*SERIES, "framing", "id"], str))
-        own["prompt"] = own["id"].map(lambda key: bare_id.get(key, key))
-        means.append(own.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index())
-    for key, own in pd.concat(means).groupby(SERIES, observed=True, sort=True):
+    asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
+    asked = asked[[*SERIES, "framing", "id", "value"]].astype(dict.fromkeys([*SERIES, "framing", "id"], str))
+    asked["prompt"] = asked["id"].map(lambda key: bare_id.get(key, key))
+    means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
+    for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
         yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
 
@@ -268,7 +249,7 @@ CONTEXTS = ["bad", "neutral", "good"]
 """Thirds of the baselines, from the lowest scores to the highest."""
 
 
-def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, seed: int) -> pd.DataFrame:
+def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     """What each tool says of baselines that differ only in the concept; without bias, the same of all (C.3).
 
     Names stand in them, also where the feature masks them.
@@ -277,10 +258,6 @@ def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, 
         layout: Measurements of a domain. Where it is not branched, baselines differ in more than the concept, and there
             is no row.
         said: By `schemas.BASELINES`.
-        level: Of the intervals: percentile bootstrap over root items, the same for all concepts; none below
-            `FEWEST_ROOTS`.
-        resamples: How many.
-        seed: Of the draws.
 
     Returns:
         By `schemas.TOOL_BIAS`, in the unit of the feature. Baselines that were not asked about do not
@@ -295,10 +272,6 @@ def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, 
     groups = once.groups(["concept"])
     of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
     found = of_concepts(observed)[:, 0]
-    low = high = np.full(found.shape, np.nan)
-    if once.fewest_roots >= FEWEST_ROOTS:
-        drawn = [of_concepts(places) for places in resampled(once, groups, resamples, seed)]
-        low, high = percentiles(np.concatenate(drawn, axis=1).swapaxes(1, 2), level)
     n = of_concepts.n(observed).ravel()
     return pd.DataFrame(
         {
@@ -306,8 +279,6 @@ def tool_bias(layout: Layout, said: pd.DataFrame, level: float, resamples: int, 
             "feature": np.repeat(features, len(groups.names)),
             "concept": np.tile(groups.names, len(features)),
             "mean": found.ravel(),
-            "low": low.ravel(),
-            "high": high.ravel(),
             "difference": (found - mean(found)[:, None]).ravel(),
             "n": n,
             "reason": [None if count else NO_BASELINE for count in n],

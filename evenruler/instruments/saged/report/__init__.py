@@ -1,123 +1,53 @@
-"""Sections of the saged family: what lies out in each domain, then the pictures with their drop-downs."""
+"""Sections of the saged family: what each domain has found, then the pictures with their drop-downs."""
 
 from collections.abc import Mapping
 
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.saged.declare import SMALLEST
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import tables as saged_tables
 from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import between_table, confirmed, confirmed_table, findings
-from evenruler.measurement.verdicts import ALPHA, Verdict
+from evenruler.instruments.saged.report.tables import confirmed, confirmed_table
+from evenruler.measurement.verdicts import ORDER
 from evenruler.report.page import Section, Table
-from evenruler.report.words import listed, number
-from evenruler.text.english import with_capital
+from evenruler.report.words import listed
 
 __all__ = ["sections"]
 
-FEW = 10
-"""Replies a concept below which intervals say little, however narrow."""
 
-
-def lead(found: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in five or six sentences."""
+def lead(tables: Mapping[str, pd.DataFrame]) -> str:
+    """What a reader should know first, in a few sentences."""
     if tables["rates"].empty:
         return "No model was asked."
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
     concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
-    # How many comparisons of roles and of models differ.
-    between = tables["between"]
-    told = []
-    for compared, own in between[between["p_adjusted"].notna()].groupby("compared", sort=False):
-        differ = own[own["p_adjusted"] < ALPHA]
-        kinds = [f"{n} in {figure}" for figure, n in differ["figure"].value_counts(sort=False).items()]
-        counted = listed(kinds) if kinds else "none"
-        told.append(f"of {len(own)} comparisons between {compared}s, {counted} differ{'' if kinds else 's'}")
-    words = "; ".join(told)
     sentences = [
         f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
-        _smallest(tables["figures"]),
-        (f"{with_capital(words)} (adjusted p below {ALPHA})." if told else ""),
     ]
-    if found["value"].notna().any():
-        sentences.append(_width(found))
-    elif len(found):
-        reasons = pd.concat([found.loc[found["shape"].isna(), "reason"].dropna(), found["spread_reason"].dropna()])
-        most = str(reasons.mode().iloc[0]) if len(reasons) else "no reason is given"
-        sentences.append(f"Nothing could be compared: {most}.")
-    return " ".join(filter(None, [*sentences, _refusals(rates)]))
+    disparities = tables["disparities"]
+    if len(disparities) and disparities["value"].isna().all():
+        sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
+    return " ".join(sentences)
 
 
 def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What is beyond its control, in full; the others counted."""
+    """Who stands out, in full; verdicts counted."""
     found = confirmed(tables)
     if found.empty:
         return "No figure has a verdict: what follows describes."
-    sure = found[found["verdict"] == str(Verdict.BEYOND)]
     counts = found["verdict"].value_counts()
-    rest = [f"{counts[verdict]} {verdict}" for verdict in map(str, Verdict) if verdict in counts]
-    if sure.empty:
-        return f"No difference in favour is beyond its control ({listed(rest)})."
-    told = [
-        f"{one['feature']} on {one['model']} ({number(one['value'], 3)}, control {number(one['control'], 3)}; most in "
-        f"favour {one['most']}, least {one['least']})"
-        for one in sure.to_dict("records")
-    ]
-    return f"Beyond control: {listed(told)}. Of all differences in favour: {listed(rest)}."
-
-
-def _smallest(figures: pd.DataFrame) -> str:
-    """What the design could have found at all."""
-    own = figures[(figures["figure"] == SMALLEST) & figures["value"].notna()]
-    if own.empty:
-        return ""
-    by = own.assign(feature=own["part"].str.split(", ").str[-1]).groupby("feature", sort=False)["value"].max()
-    told = listed([f"{number(value, 2)} ({feature})" for feature, value in by.items()])
-    return (
-        f"Such a study finds a concept that lies {told} from all others in four of five cases, and smaller differences "
-        "less often."
-    )
+    verdicts = f"Verdicts: {listed([f'{counts[each]} {each}' for each in map(str, ORDER) if each in counts])}."
+    told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in found.to_dict("records")]
+    told = [words for words, who in zip(told, found["who"], strict=True) if who]
+    return f"Who stands out: {'; '.join(told)}. {verdicts}" if told else f"No concept stands out. {verdicts}"
 
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
-def _width(found: pd.DataFrame) -> str:
-    """Whether intervals say anything, and on how many replies they rest."""
-    known = found.dropna(subset=["value", "low", "high"])
-    replies = f"{found['n'].median():,.0f} replies a concept"
-    if known.empty:
-        return f"There are no intervals; the numbers rest on {replies}."
-    wide = int((known["high"] - known["low"] > known["value"].abs()).sum())
-    if 2 * wide > len(known):
-        return f"In {wide} of {len(known)} cells the interval is wider than the disparity itself: {replies} are few."
-    return f"The intervals rest on {replies}{', which are few' if found['n'].median() < FEW else ''}."
-
-
-def _refusals(rates: pd.DataFrame) -> str:
-    """Shares over all configurations, and where the most are."""
-    n, refusals, empty = (int(rates[name].sum()) for name in ("n", "refusals", "empty"))
-    withheld = int(rates["withheld"].sum())
-    lacking = f" A server did not give {withheld:,} more." if withheld else ""
-    if not n:
-        return f"There is no reply.{lacking}"
-    words = f"Of {_count(n, 'reply').replace('replys', 'replies')}, {_share(refusals, n)} are refusals"
-    by = rates.groupby(["model", "role"])[["n", "refusals"]].sum()
-    if refusals and len(by) > 1:
-        shares = (by["refusals"] / by["n"]).sort_values(ascending=False, kind="stable")
-        model, role = shares.index[0]
-        words += f" (most: {model}, {role}, {100 * shares.iloc[0]:.1f}%)"
-    return f"{words} and {_share(empty, n)} empty.{lacking}"
-
-
-def _share(part: int, n: int) -> str:
-    return f"{100 * part / n:.1f}%" if part else "none"
 
 
 Tables = Mapping[str, pd.DataFrame]
@@ -128,7 +58,7 @@ def sections(shown: Shown) -> list[Section]:
 
     Args:
         shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics`, `favour`, `between` and `figures` of `evenruler.instruments.saged.schemas`.
+            `context_bias`, `topics`, `favour` and `figures` of `evenruler.instruments.saged.schemas`.
     """
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     of_page, found = dict(readable), []
@@ -167,11 +97,8 @@ def _name(source: Source, group: object) -> object:
 
 def _domain(name: str, source: Source, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
-    found = findings(here, settings)
     parts: list[Table] = [
         *confirmed_table(confirmed(here)),
-        *between_table(here["between"]),
-        *saged_tables.findings_table(found, settings),
         *saged_tables.rates(here["rates"]),
         *saged_tables.topics(here["topics"], settings),
         *saged_tables.figures(here["figures"], here["disparities"]),
@@ -180,7 +107,7 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
     sentences = [
-        lead(found, here),
+        lead(here),
         f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]

@@ -47,28 +47,24 @@ def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Bars of a disparity, raw above calibrated, with intervals, and the line of four fifths for ratios (figure 9).
+    """Bars of a disparity, raw above calibrated, and the line of four fifths for ratios (figure 9).
 
     Args:
-        disparities: `domain`, `feature`, `calibration`, `disparity`, `model`, `role`, `value`, `low`, `high`,
-            `p_adjusted`, `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `shape`, `reason`.
+        disparities: `domain`, `feature`, `calibration`, `disparity`, `model`, `role`, `value`, `p_adjusted`,
+            `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `shape`, `reason`.
         choices: Of the words among these.
     """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
     offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
-    known = _told(
-        "model role calibration value low high p_adjusted n_groups group excess shape reason", group="points at"
-    )
+    known = _told("model role calibration value p_adjusted n_groups group excess shape reason", group="points at")
     base = alt.Chart().encode(
         y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
     )
     bars = base.mark_bar(height={"band": 0.8}).encode(
-        x=alt.X("value:Q", title="value of the disparity; lines are 95% intervals"),
+        x=alt.X("value:Q", title="value of the disparity"),
         color=calibrated(),
         tooltip=known,
     )
-    intervals = base.transform_filter("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5)
-    intervals = intervals.encode(x="low:Q", x2="high:Q")
     # A text of no letters keeps four fifths on the axis of ratios; a line without rows would have no extent on it.
     kept = alt.Chart().transform_calculate(at=f"datum.ratio == 1 ? {FOUR_FIFTHS} : 0").mark_text(text="")
     kept = kept.encode(x="max(at):Q")
@@ -80,7 +76,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     )
     reasons = base.transform_filter("!isValid(datum.value)").mark_text(align="left", fontSize=10, color=QUIET)
     reasons = reasons.encode(x=alt.value(4), text="reason:N")
-    panels = alt.layer(bars, intervals, kept, line, said, reasons).properties(width=WIDTH - 300, height=alt.Step(13))
+    panels = alt.layer(bars, kept, line, said, reasons).properties(width=WIDTH - 300, height=alt.Step(13))
     names = ["group", "calibration", "shape", "reason"]
     chart = facets(panels, choices, disparities, filters, row="model", names=names)
     p = "(datum.p_adjusted < 0.001 ? 'p < 0.001' : 'p = ' + format(datum.p_adjusted, '.3f'))"
@@ -149,23 +145,21 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     """What a tool says of baselines that differ only in the concept (figure 22).
 
     Args:
-        table: `domain`, `feature`, `group`, `mean` with its interval `low` and `high`, `difference`, `n`, `reason`.
+        table: `domain`, `feature`, `group`, `mean`, `difference`, `n`, `reason`.
         choices: Of the words among these.
     """
     filters = ["domain", "feature"]
-    title = "mean of the baselines; lines are 95% intervals"
+    title = "mean of the baselines"
     base = alt.Chart().encode(y=_groups("mean"))
     axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
-    intervals = base.transform_filter("isValid(datum.low)").mark_rule(color=ONE_HUE, strokeWidth=1.5)
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
         x=axis,
-        tooltip=_told("group mean low high difference n", n="baselines"),
+        tooltip=_told("group mean difference n", n="baselines"),
     )
     said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
     reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
     layers = [
         alt.Chart().mark_rule(color=QUIET, strokeDash=[5, 3]).encode(x=alt.X("min(of_all):Q", title=title)),
-        intervals.encode(x=alt.X("low:Q", title=title), x2="high:Q"),
         points,
         said.encode(x=alt.value(WIDTH - 190), text=alt.Text("difference:Q", format="+.3f")),
         reasons.encode(x=alt.value(4), text="reason:N"),
@@ -293,7 +287,7 @@ def shaped() -> alt.Shape:
 
 
 _NUMBERS: Mapping[str, str] = {
-    **dict.fromkeys(["value", "mean", "low", "high", "p_adjusted", "lowest", "highest"], ".4f"),
+    **dict.fromkeys(["value", "mean", "p_adjusted", "lowest", "highest"], ".4f"),
     **dict.fromkeys(["deviation", "difference"], "+.4f"),
     **dict.fromkeys(["n", "n_groups"], ""),
     "z": "+.2f",
@@ -303,8 +297,6 @@ _NUMBERS: Mapping[str, str] = {
 
 _TITLES: Mapping[str, str] = {
     "group": "concept",
-    "low": "interval from",
-    "high": "to",
     "lowest": "lowest concept",
     "highest": "highest concept",
     "p_adjusted": "adjusted p",

@@ -7,7 +7,7 @@ import pandas as pd
 
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.report import charts
-from evenruler.instruments.saged.report.tables import CELL, IMPACT, WORDS, kind_of, metric_in_words
+from evenruler.instruments.saged.report.tables import WORDS, kind_of, metric_in_words
 from evenruler.report.page import Picture, Section
 from evenruler.report.style import EVERY, Choices
 
@@ -19,7 +19,7 @@ MOST_TOPICS = 12
 """Of a domain, in the picture."""
 MOST_PANELS = 8
 """Configurations that stand side by side before anybody chooses."""
-RATIOS = ("min_max_ratio", IMPACT)
+RATIOS = ("min_max_ratio", "min_impact_ratio")
 """Disparities that four fifths is a bar for."""
 CONTEXTS = ["bad", "neutral", "good"]
 OF_ROLE = ["domain", "feature", "model", "role", "value", "lowest", "highest", "n_groups"]
@@ -118,12 +118,11 @@ def _any_of(headlines: Mapping[str, str]) -> str:
 
 def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
-    shapes = tables["shapes"].set_index(CELL)["shape"]
-    rows = tables["disparities"].join(shapes, on=CELL)
-    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
+    cell = [*WORDS_OF_A_CELL, "template", "grouping"]
+    rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
     named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
     rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
-    numbers = ["value", "low", "high", "p_adjusted", "n_groups", "excess", "ratio"]
+    numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
     return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
@@ -152,7 +151,7 @@ def _biases(tables: Tables, choices: Choices) -> list[Picture]:
     tools, contexts = tables["tool_bias"], tables["context_bias"].dropna(subset=["mean"])
     found = []
     if len(tools):
-        columns = ["domain", "feature", "group", "difference", "low", "high", "mean", "n", "reason"]
+        columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
         found.append(
             _picture("tool_bias", charts.tool_bias(tools.rename(columns={"concept": "group"})[columns], choices))
         )

@@ -1,4 +1,4 @@
-"""Tables of a domain: what has a verdict, what lies out, and all figures."""
+"""Tables of a domain: what has a verdict, refusals, topics, all figures, and what could not be computed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.saged.declare import DIFFERENCE, SMALLEST
+from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Table
-from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+from evenruler.report.words import figure, listed, number, with_interval
 from evenruler.strict import read_yaml
 
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
@@ -19,132 +19,62 @@ WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 _CAPTIONS = WORDS["tables"]
 
 
+HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
+"""In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
+
+
 def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row a figure with a verdict, the surest first.
+    """One row a headline figure: silence, then favour, then favour in one role.
 
     Returns:
-        The columns of `figures`; `feature`, and `most` and `least`, the concepts at the two ends in favour.
+        The columns of `figures`; `what`, the figure and its feature, and `who`, the concepts that are named.
     """
     figures = tables["figures"]
-    found = figures[figures["verdict"].notna()]
-    found = found.assign(feature=found["part"].str.split(", ").str[-1])
-    favour = tables["favour"].dropna(subset=["mean"])
-    ends = []
-    for model, feature in zip(found["model"], found["feature"], strict=True):
-        own = favour[(favour["model"] == model) & (favour["feature"] == feature)]
-        lower = bool((own["better"] == "lower").all())
-        concepts = own.sort_values("mean", ascending=lower, kind="stable")["concept"].tolist() or [""]
-        ends.append((concepts[0], concepts[-1]))
-    found = found.assign(most=[most for most, _ in ends], least=[least for _, least in ends])
-    return found.sort_values(["p_adjusted", "model", "feature"], na_position="last", kind="stable", ignore_index=True)
+    found = figures[figures["figure"].isin(HEADLINES)]
+    feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
+    what = [name if name == ALIKE else f"{name}, {own}" for name, own in zip(found["figure"], feature, strict=True)]
+    favour = tables["favour"].dropna(subset=["named"])
+    named = {key: _named(own) for key, own in favour.groupby(["figure", "feature", "model"], sort=False)}
+    who = [named.get(key, "") for key in zip(found["figure"], feature, found["model"], strict=True)]
+    found = found.assign(what=what, who=who, order=found["figure"].map(HEADLINES.index).astype(int))
+    return found.sort_values(["order", "model", "what"], kind="stable", ignore_index=True).drop(columns="order")
+
+
+def _named(favour: pd.DataFrame) -> str:
+    """Concepts of one figure, and whether more or less; once, also where a figure has a row for every role."""
+    several = favour["role"].nunique() > 1
+    told = [
+        f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
+        for one in favour.to_dict("records")
+    ]
+    return ", ".join(dict.fromkeys(told))
 
 
 def confirmed_table(found: pd.DataFrame) -> list[Table]:
-    """Every figure with a verdict, beside its control."""
+    """Every headline figure, beside what invented names do."""
     if found.empty:
         return []
     rows: list[list[str | Cell]] = []
     for one in found.to_dict("records"):
         verdict = Verdict(one["verdict"])
-        value = with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})"
         rows.append(
             [
-                str(one["feature"]),
+                str(one["what"]),
                 str(one["model"]),
                 Cell(str(verdict), verdict.mark),
-                f"{value}, n\u00a0=\u00a0{one['n']}",
-                "none" if missing(one["control"]) else number(one["control"], 3),
-                p_value(one["p_adjusted"]) or "none",
-                f"{one['most']}, {one['least']}" if one["most"] else "",
+                str(one["who"]) or "nobody",
+                with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})",
+                *(number(one[name], 3) or "none" for name in ("placebo", "smallest", "detectable")),
+                str(one["levels"]),
             ]
         )
-    columns = ["feature", "model", "verdict", "difference in favour", "control", "adjusted p", "most, least in favour"]
-    return [Table(columns, rows, "Differences in favour", _CAPTIONS["confirmed"])]
-
-
-def between_table(between: pd.DataFrame) -> list[Table]:
-    """What differs between roles and between models, the surest first."""
-    found = between[between["p_adjusted"].notna()]
-    if found.empty:
-        return []
-    found = found.sort_values(["p_adjusted", "feature"], kind="stable")
-    rows: list[list[str | Cell]] = [
-        [
-            f"{one['first']} minus {one['second']}",
-            f"{one['within']}, {one['template']}" if found["template"].nunique() > 1 else str(one["within"]),
-            str(one["feature"]),
-            str(one["figure"]),
-            with_interval(one["value"], one["low"], one["high"]),
-            p_value(one["p_adjusted"]),
-        ]
-        for one in found.head(MOST).to_dict("records")
-    ]
-    more = f" {len(found) - MOST:,} more in between.parquet of the diagnosis." if len(found) > MOST else ""
-    columns = ["compared", "within", "feature", "figure", "difference", "adjusted p"]
-    return [Table(columns, rows, "Between roles, between models", f"{_CAPTIONS['between']}{more}")]
-
-
-SERIES = ["domain", "model", "role", "template", "feature", "calibration", "grouping"]
-CELL = [*SERIES, "statistic"]
-"""What one shape is about."""
-SURE = 0.05
-"""An adjusted p below it is beyond chance."""
-IMPACT = "min_impact_ratio"
+    columns = ["figure", "model", "verdict", "named", "largest difference", "invented names"]
+    return [Table([*columns, "worth naming", "found", "of"], rows, "Who is treated otherwise", _CAPTIONS["confirmed"])]
 
 
 def metric_in_words(metric: str) -> str:
     """The name of a disparity as people say it."""
     return str(WORDS["metrics"].get(metric, metric.replace("_", " ")))
-
-
-def spread_of(settings: Settings) -> str:
-    """The disparity that findings are about: the range, or else the first that is declared."""
-    metrics = settings.disparities.metrics
-    return "range" if "range" in metrics else metrics[0]
-
-
-def findings(tables: Mapping[str, pd.DataFrame], settings: Settings) -> pd.DataFrame:
-    """Shapes of the headline statistic with the range behind them.
-
-    A feature of a configuration counts once: calibrated where there is a number, raw where there is none. Clusters
-    count never: that replies about a concept are near those that say its name is no favour.
-
-    Returns:
-        The columns of `SHAPES`; `value` (without noise, where that is known), `low`, `high`, `p_adjusted` and
-        `spread_reason` of the range; `raw`, its value before calibration; `impact`, the min impact ratio, and
-        `impact_low`, `impact_high`, `impact_flag`, `impact_group` and `impact_reason`; `n`, replies (median over
-        concepts). The smallest adjusted p first.
-    """
-    headline = settings.disparities.headline
-    shapes = tables["shapes"]
-    in_favour = [kind_of(str(feature), settings) != "clusters" for feature in shapes["feature"]]
-    shapes = shapes[(shapes["statistic"] == headline) & pd.Series(in_favour, shapes.index, dtype=bool)]
-    disparities = tables["disparities"]
-    spread = disparities[(disparities["metric"] == spread_of(settings)) & (disparities["statistic"] == headline)]
-    spread = spread.rename(columns={"reason": "spread_reason"})
-    spread = spread.assign(value=spread["estimate"].fillna(spread["value"]))
-    kept = ["value", "low", "high", "p_adjusted", "spread_reason"]
-    # The min impact ratio of the first statistic that is a selection rate.
-    rates = [name for name, one in settings.disparities.statistics.items() if one.kind == "selection_rate"]
-    rows = disparities[(disparities["metric"] == IMPACT) & disparities["statistic"].isin(rates[:1])]
-    rows = rows.assign(value=rows["estimate"].fillna(rows["value"]))
-    names = {column: f"impact_{column}" for column in ("low", "high", "flag", "group", "reason")} | {"value": "impact"}
-    impact = rows.rename(columns=names)[[*SERIES, *names.values()]]
-    if shapes.empty:
-        return shapes.reindex(columns=[*shapes.columns, *kept, *impact.columns.difference(SERIES), "raw", "n"])
-    found = shapes.merge(spread[[*CELL, *kept]], on=CELL, how="left", validate="1:1")
-    found = found.merge(impact, on=SERIES, how="left", validate="1:1")
-    summaries = tables["summaries"]
-    n = summaries[summaries["statistic"] == headline].groupby(SERIES)["n"].median()
-    cell = [name for name in SERIES if name != "calibration"]
-    raw = spread[spread["calibration"] == "raw"].set_index(cell)["value"].rename("raw")
-    found = found.join(n, on=SERIES).join(raw, on=cell)
-    # Calibrated where there is a range, raw where there is none.
-    rank = (found["calibration"] != "calibrated").astype(int) + 2 * found["value"].isna()
-    found = found.assign(rank=rank, far=-found["z"].abs())
-    found = found[found["rank"] == found.groupby(cell)["rank"].transform("min")]
-    found = found.sort_values(["p_adjusted", "far"], na_position="last", kind="stable").drop_duplicates(cell)
-    return found.drop(columns=["rank", "far"]).reset_index(drop=True)
 
 
 def kind_of(feature: str, settings: Settings) -> str | None:
@@ -153,9 +83,8 @@ def kind_of(feature: str, settings: Settings) -> str | None:
     return None if declared is None else settings.features[declared].kind
 
 
-MOST, MOST_FINDINGS, MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 30, 15, 24, 40, 25
+MOST_TOPICS, MOST_FIGURES, MOST_REASONS = 24, 40, 25
 """Rows of a table on the page; the caption counts the others."""
-FOUR_FIFTHS = 0.8
 MOST_WORDS, MOST_NAMES = 6, 5
 """Of a topic, and in a list."""
 
@@ -163,50 +92,6 @@ MOST_WORDS, MOST_NAMES = 6, 5
 def _cut(rows: list[list[str | Cell]], most: int, where: str) -> tuple[list[list[str | Cell]], str]:
     """The first rows, and a sentence about the others."""
     return rows[:most], f" {len(rows) - most:,} more: {where}." if len(rows) > most else ""
-
-
-def findings_table(found: pd.DataFrame, settings: Settings) -> list[Table]:
-    """Which concept lies out where, the surest first."""
-    if found.empty:
-        return []
-    rows: list[list[str | Cell]] = []
-    for record in found.to_dict("records"):
-        value = with_interval(record["value"], record["low"], record["high"])
-        beyond = not missing(record["p_adjusted"]) and record["p_adjusted"] < SURE
-        shape = f"none ({record['reason']})"
-        if isinstance(record["shape"], str):
-            shape = f"{record['shape']}: {record['group']}, {record['end']}, z\u00a0{record['z']:+.2f}"
-        rows.append(
-            [
-                f"{record['feature']}, {record['calibration']}",
-                f"{record['model']}, {record['role']}",
-                Cell(shape, "poor" if beyond else "told"),
-                f"{value}, n\u00a0=\u00a0{record['n_groups']}" if value else f"none ({record['spread_reason']})",
-                number(record["raw"], 3),
-                p_value(record["p_adjusted"]) or "none",
-                _impact(record),
-            ]
-        )
-    rows, more = _cut(rows, MOST_FINDINGS, "in the pictures below")
-    headline, spread = settings.disparities.headline, metric_in_words(spread_of(settings))
-    counts = [f"{name} {(found['shape'] == name).sum()}" for name in ("concentrated", "mixed", "dispersed")]
-    without = int(found["shape"].isna().sum())
-    told = f"{', '.join(counts)}{f', none {without}' if without else ''}"
-    caption = _CAPTIONS["findings"].format(spread=spread, headline=headline, counts=told, sure=SURE) + more
-    own = ["who lies out", f"{spread} of {headline}", "raw", "adjusted p", "impact ratio"]
-    return [Table(["feature", "configuration", *own], rows, "What lies out, described", caption)]
-
-
-def _impact(record: Mapping[Any, Any]) -> str | Cell:
-    if missing(record["impact"]):
-        return f"none ({record['impact_reason']})" if isinstance(record["impact_reason"], str) else ""
-    who = f", {record['impact_group']}" if isinstance(record["impact_group"], str) else ""
-    low, high = record["impact_low"], record["impact_high"]
-    interval = "" if missing(low) else f" [{number(low)},\u00a0{number(high)}]"
-    words = f"{number(record['impact'])}{interval}{who}"
-    if record["impact_flag"] is not True:
-        return words
-    return Cell(f"{words}: below 0.8", "weak" if not missing(high) and high < FOUR_FIFTHS else None)
 
 
 def rates(rates: pd.DataFrame) -> list[Table]:
@@ -261,7 +146,7 @@ def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
     """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
     keys = disparities[["metric", "statistic"]].drop_duplicates().itertuples(index=False)
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), DIFFERENCE, SMALLEST]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
     figures = figures[~figures["figure"].isin(elsewhere)]
     if figures.empty:
         return []

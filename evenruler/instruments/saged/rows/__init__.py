@@ -6,6 +6,7 @@ from typing import Any
 from evenruler.instruments.instrument import Built, Declaration, Plan
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
+from evenruler.instruments.saged.declare.settings import confirmatory_of
 from evenruler.instruments.saged.rows.prompts import Questions, counted, rows_of
 from evenruler.instruments.saged.rows.questions import Question, ask
 from evenruler.models.declared import Catalogue
@@ -81,6 +82,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
         "templates": [{"template": template, "text": text} for template, text in settings.templates.items()],
         "embedder": settings.embedder,
+        "confirmatory": confirmatory_of(settings.features),
         "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
         "disparities": settings.disparities.model_dump(),
     }

@@ -28,6 +28,7 @@ def source(**changes: Any) -> ContrastSource:
         "source": "the test",
         "licence": "cc0-1.0",
         "factors": WORDS,
+        "headline": "they",
         "outcomes": {"they": ["they"], "he": ["he"]},
         "stimuli": TEXTS,
         "continuation": {"outcome": "they", "keywords": ["man", "woman"]},
@@ -62,7 +63,7 @@ def effects() -> list[dict[str, Any]]:
         ]
         if configuration == "chat" and number < 5:
             choice = {**here, "metric": "choice", "factor": "gender-salience", "task": "choosing"}
-            rows.append({**choice, "apd": number / 4, "chance": 0.2 if number else 0.7})
+            rows.append({**choice, "apd": number / 4})
     return rows
 
 
@@ -87,30 +88,36 @@ def figures() -> list[dict[str, Any]]:
 
 
 def _judge(rows: list[dict[str, Any]]) -> None:
-    """Verdicts where the prompt is plain, of gender salience going on and of instruction; controls beside them."""
+    """Headlines where the prompt is plain, of gender salience going on and of instruction; controls elsewhere."""
     known = {row["figure"]: row for row in rows if row["part"] == "plain, token"}
-    sure = {"control": 0.1, "difference_low": 0.15, "difference_high": 0.35, "p_adjusted": 0.0004}
-    known["effect: gender-salience, going-on"].update(sure, verdict="beyond control", why="It is large.")
+    known["effect: gender-salience, going-on"]["control"] = 0.1
+    known["effect: gender-salience, choosing"].update(verdict="invalid on this model", why="Hardly any answer.")
     known["effect: gender-salience"]["control"] = 0.3
-    known["effect: instruction"].update(verdict="too little to tell", why="It rests on 6 stimuli, of at least 10.")
-    known["shift: they"]["control"] = 0.05
+    same: dict[str, Any] = {**known["coverage"], "value": 20.0, "low": 10.0, "high": 30.0, "smallest": 10.0, "p": 0.001}
+    same |= {"levels": "6 stimuli, 3 wordings, 12 placebos"}
+    going = {"placebo": 5.0, "specific": 15.0, "specific_low": 11.0, "specific_high": 19.0, "detectable": 8.0}
+    told = {
+        "gender-salience, going-on": going | {"verdict": "effect", "why": "It is large."},
+        "instruction": {"low": None, "high": None, "verdict": "inconclusive", "why": "The design has 1 wording."},
+    }
+    for name, own in told.items():
+        rows += [{**same, **own, "figure": f"change: {name}"}, {**known["coverage"], "figure": f"total shift: {name}"}]
 
 
 def shifts() -> list[dict[str, Any]]:
-    """`they` moves by .1 to .6, `he` by -.2; with a placebo, each by .9."""
+    """`they` moves by .1 to .6, `he` by -.2."""
     return [
         {
             **KEY,
             "metric": "token",
             "task": "choosing",
             "factor": "gender-salience",
-            "placebo": placebo,
             "at": "instruction",
             "stimulus": stimulus,
             "outcome": outcome,
-            "shift": 0.9 if placebo else -0.2 if outcome == "he" else (number + 1) / 10,
+            "shift": -0.2 if outcome == "he" else (number + 1) / 10,
         }
-        for (number, stimulus), outcome, placebo in product(enumerate(STIMULI), ("he", "they"), (0, 1))
+        for (number, stimulus), outcome in product(enumerate(STIMULI), ("he", "they"))
     ]
 
 
@@ -167,21 +174,12 @@ def replications() -> list[dict[str, Any]]:
     for measure, (before, after) in values.items():
         row = {**here, "measure": measure, "reason": None, "before": before, "after": after, "change": after - before}
         if measure == "GAS":
-            row |= {
-                "low": -0.5,
-                "high": 0.5,
-                "control": 0.05,
-                "difference": 0.15,
-                "difference_low": -0.25,
-                "difference_high": 0.55,
-            }
+            row |= {"low": -0.5, "high": 0.5, "control": 0.05}
             for name, value in (("before", before), ("after", after)):
                 row |= {f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
         rows.append(row)
     rows.append({**here, "measure": "S", "reason": "no reply was valid"})
-    rows.append(
-        {**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "difference": 0.08, "reason": None}
-    )
+    rows.append({**here, "measure": "AS", "metric": "all", "change": 0.15, "control": 0.1, "reason": None})
     return rows
 
 

@@ -75,7 +75,7 @@ def test_a_cue_is_drawn_with_its_figure_among_its_placebos(pronouns: Section) ->
     data = [row for row in data_of(pronouns, "Cues and placebos") if row["model"] == "m"]
     found = {(row["factor"], row["task"], row["what"]): row for row in data}
     cue = found["gender salience", "Going on", "cue"]
-    assert (cue["value"], cue["low"], cue["high"], cue["kind"]) == (0.35, 0.3, 0.4, "cue, beyond control")
+    assert (cue["value"], cue["low"], cue["high"], cue["kind"]) == (0.35, 0.3, 0.4, "cue")
     assert found["gender salience", "Choosing", "cue"]["kind"] == "cue"
     placebos = {what: row["value"] for (*_, what), row in found.items() if what not in ("cue", None)}
     of = "placebo {}, of {} stimuli"
@@ -131,10 +131,10 @@ def test_a_mean_without_interval_is_drawn_alone_and_one_of_four_stimuli_not_at_a
     assert (marks(chart, "point"), marks(chart, "rule mark")) == drawn
 
 
-def test_bars_are_the_figures_beside_those_of_placebos(pronouns: Section) -> None:
+def test_bars_are_the_figures(pronouns: Section) -> None:
     they, he = data_of(pronouns, "Which classes shift")
-    assert [they[name] for name in ("outcome", "value", "low", "high", "control")] == ["they", 0.35, 0.3, 0.4, 0.05]
-    assert [he[name] for name in ("outcome", "value", "control")] == ["he", -0.2, None]
+    assert [they[name] for name in ("outcome", "value", "low", "high")] == ["they", 0.35, 0.3, 0.4]
+    assert [he[name] for name in ("outcome", "value")] == ["he", -0.2]
 
 
 def test_shifts_of_few_stimuli_are_dots(framings: Any) -> None:
@@ -155,15 +155,15 @@ def test_a_stimulus_with_more_rows_counts_more_and_four_stimuli_have_no_interval
     assert pd.isna([y["low"], y["high"]]).all()
 
 
-def test_metrics_are_compared_on_what_both_have_beside_chance(pronouns: Section) -> None:
+def test_metrics_are_compared_on_what_both_have(pronouns: Section) -> None:
     data = data_of(pronouns, "Metric by metric")
     dots = {(row["metric"], row["stimulus"]): row["apd"] for row in data if row["stimulus"]}
     assert len(dots) == 10
     assert dots["token probability", "hair of length s3"] == 0.7
     assert dots["proportion of choices", "hair of length s3"] == 0.75
     assert {(row["task"], row["model"]) for row in data if row["stimulus"]} == {("Choosing", "m (chat)")}
-    means = {row["metric"]: (row["value"], row["chance"]) for row in data if not row["stimulus"]}
-    assert means == {"token probability": (0.6, None), "proportion of choices": (0.5, 0.3)}
+    means = {row["metric"]: row["value"] for row in data if not row["stimulus"]}
+    assert means == {"token probability": 0.6, "proportion of choices": 0.5}
 
 
 def test_choices_without_a_figure_are_in_no_picture(framings: Any) -> None:
@@ -178,8 +178,8 @@ def test_arrows_point_where_a_measure_went(probing: Section) -> None:
     data = data_of(probing, "Before and after")
     after = {row["measure"].split(",")[0]: row for row in data if row["moment"] == "after"}
     assert {name: row["way"] for name, row in after.items()} == {"GAS": "up", "GLD": "down", "ADD": "same"}
-    assert [after["GAS"][name] for name in ("value", "low", "high", "placebos")] == [0.6, 0.5, 0.7, 0.45]
-    assert [after["GLD"][name] for name in ("value", "low", "high", "placebos")] == [0.25, None, None, None]
+    assert [after["GAS"][name] for name in ("value", "low", "high")] == [0.6, 0.5, 0.7]
+    assert [after["GLD"][name] for name in ("value", "low", "high")] == [0.25, None, None]
     assert [row["value"] for row in data if row["moment"] == "before"] == [0.4, 0.5, 0.3]
 
 
@@ -197,8 +197,9 @@ def test_every_picture_is_drawn_without_a_complaint(
 def test_verdicts_go_first_and_what_is_measured_follows(pronouns: Section) -> None:
     assert pronouns.title == "Cues"
     assert pronouns.text == (
-        "m, token probability: beyond control (moves the answers more than other words in its place do): gender "
-        "salience in “Going on” (0.35, placebos 0.10); too little to tell: instruction (0.50). "
+        "How much likelier a cue makes “they”, in percentage points. "
+        "m, token probability: effect (a cue moves the class more than other words in its place do): gender "
+        "salience in “Going on” (20.0, placebos 5.0); inconclusive: instruction (20.0). "
         "Cues: gender salience (the prompt names "
         "gender) and instruction (the prompt asks). Only 6 of the 8 stimuli were asked, evenly spread: a sample. "
         "Replies were sampled from m (chat)."
@@ -210,26 +211,31 @@ def test_verdicts_go_first_and_what_is_measured_follows(pronouns: Section) -> No
 @pytest.mark.parametrize(
     ("verdict", "told"),
     [
-        ("not beyond control", "nothing is beyond control; not beyond control (moves them as other words in its place"),
-        (
-            "instrument unfit",
-            "nothing is beyond control; instrument unfit (too few of the answers are of any class, or",
-        ),
-        (None, "No effect has a verdict: what follows describes."),
+        ("not specific", "not specific (other words in its place do as much, or at least half): gender salience"),
+        ("no effect", "no effect (surely less than is worth naming): gender salience"),
+        ("invalid on this model", "invalid on this model (too few of the answers are of any class, or all are alike)"),
     ],
 )
-def test_every_verdict_says_what_follows(framings: Any, verdict: str | None, told: str) -> None:
-    figures = framings["figures"].assign(verdict=None)
-    figures.loc[figures["figure"] == "effect: gender-salience, choosing", "verdict"] = verdict
+def test_every_verdict_says_what_follows(framings: Any, verdict: str, told: str) -> None:
+    figures = framings["figures"].copy()
+    figures.loc[figures["figure"].str.startswith("change: "), "verdict"] = verdict
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     assert told in found.text
 
 
-def test_a_model_without_a_verdict_is_named(framings: Any) -> None:
-    other = framings["figures"].assign(model="n", verdict=None)
-    figures = pd.concat([framings["figures"], other])
+def test_without_a_headline_nothing_has_a_verdict(framings: Any) -> None:
+    figures = framings["figures"]
+    figures = figures[~figures["figure"].str.startswith(("change: ", "total shift: "))]
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
-    assert "instruction (0.50). n: no verdict. Cues" in found.text
+    assert found.text.startswith("Nothing has a verdict: what follows describes.")
+
+
+def test_a_model_without_a_verdict_is_named(framings: Any) -> None:
+    figures = framings["figures"]
+    other = figures[figures["figure"].str.startswith("effect: ")].assign(model="n")
+    figures = pd.concat([figures, other])
+    (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
+    assert "instruction (20.0). n: no verdict. Cues" in found.text
 
 
 def test_where_all_stimuli_were_asked_nothing_is_called_a_sample(framings: Any) -> None:
@@ -237,29 +243,38 @@ def test_where_all_stimuli_were_asked_nothing_is_called_a_sample(framings: Any) 
     assert "sample." not in found.text + "".join(part.caption for part in found.parts)
 
 
-def test_a_cue_stands_beside_its_placebos_with_difference_and_verdict(pronouns: Section) -> None:
+def test_headlines_stand_before_all_else(pronouns: Section) -> None:
+    title = "How much likelier a cue makes “they”"
+    heading, going, instruction = rows_of(pronouns, title)
+    assert heading[4:] == [
+        *("change", "placebos", "beyond placebos", "worth naming", "found in 80 of 100", "asked"),
+        *("all classes", "verdict", "why"),
+    ]
+    assert going == [
+        *("m", "token probability", "gender salience", "Going on", "20.0 [10.0, 30.0]", "5.0", "15.0 [11.0, 19.0]"),
+        *("10", "8.0", "6 stimuli, 3 wordings, 12 placebos", "0.250", "effect", "It is large."),
+    ]
+    assert instruction[3:9] == ["its tasks", "20.0", "", "", "10", ""]
+    part = next(part for part in pronouns.parts if isinstance(part, Table))
+    assert part.title == title
+    assert isinstance(part.rows[0][-2], Cell)
+    assert part.rows[0][-2].mark == "good"
+
+
+def test_a_cue_stands_beside_its_placebos(pronouns: Section) -> None:
     heading, *rows = rows_of(pronouns, "The cue beside its placebos")
-    assert heading[4:] == ["effect", "control", "by chance", "difference", "adjusted p", "verdict", "why"]
+    assert heading[4:] == ["effect", "control", "why"]
     m, salience = ["m", "token probability"], "gender salience"
     assert rows[:5] == [
-        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", "", "0.20", "", "", ""],
-        [
-            *[*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", ""],
-            *["0.25 [0.15, 0.35]", "< 0.001", "beyond control", "It is large."],
-        ],
-        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", *[""] * 6],
-        [
-            *[*m, "instruction", "Going on", "0.50, n = 6", *[""] * 4],
-            *["too little to tell", "It rests on 6 stimuli, of at least 10."],
-        ],
-        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 6],
+        [*m, salience, "all tasks", "0.50 [0.45, 0.55], n = 6", "0.30", ""],
+        [*m, salience, "Going on", "0.35 [0.30, 0.40], n = 6", "0.10", ""],
+        [*m, salience, "Choosing", "0.65 [0.60, 0.70], n = 6", "", "Hardly any answer."],
+        [*m, "instruction", "Going on", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
+        ["m (chat)", "token probability", salience, "all tasks", "0.50 [0.45, 0.55], n = 6", *[""] * 2],
     ]
     choosing = [row for row in rows if row[1] == "proportion of choices"]
-    assert choosing[0][2:7] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", "0.30"]
-    part = next(part for part in pronouns.parts if isinstance(part, Table))
-    assert part.title == "The cue beside its placebos"  # before all else
-    assert isinstance(part.rows[1][-2], Cell)
-    assert part.rows[1][-2].mark == "good"
+    assert choosing[0][2:] == [salience, "Choosing", "0.50 [0.45, 0.55], n = 6", "", ""]
+    part = next(part for part in pronouns.parts if part.title == "The cue beside its placebos")
     assert "Each was asked about 4 to 5 of them." in part.caption
 
 
@@ -269,7 +284,7 @@ def test_what_no_reply_tells_is_one_row(framings: Any) -> None:
     figures.loc[figures["part"] == "chat, choice", "reason"] = "one reply to a question"
     (found,) = of_framing({"pronouns": source()}, framings | {"figures": figures})
     (row,) = [row for row in rows_of(found, "The cue beside its placebos") if row[1] == "proportion of choices"]
-    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 6]]
+    assert row == [*["m (chat)", "proportion of choices", "every cue", "", "none (one reply to a question)", *[""] * 2]]
 
 
 def test_over_all_cues_stand_shift_probability_and_coverage(pronouns: Section) -> None:
@@ -333,15 +348,15 @@ def test_continuations_are_shares_with_their_counts(pronouns: Section) -> None:
 def test_measures_of_a_study_stand_before_and_after_beside_placebos(probing: Section) -> None:
     token = "token probability"
     assert rows_of(probing, "The study's own measures") == [
-        ["model", "measure", "metric", "before", "after", "change", "control", "difference"],
+        ["model", "measure", "metric", "before", "after", "change", "control"],
         [
             *["m", "GAS", token, "0.400 [0.300, 0.500]", "0.600 [0.500, 0.700]", "0.200 [-0.500, 0.500], n = 6"],
-            *["0.050", "0.150 [-0.250, 0.550]"],
+            "0.050",
         ],
-        ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", "", ""],
-        ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", "", ""],
-        ["m", "S", token, "", "", "none (no reply was valid)", "", ""],
-        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100", "0.080"],
+        ["m", "GLD", token, "0.500", "0.250", "-0.250, n = 6", ""],
+        ["m", "ADD", token, "0.300", "0.300", "0.000, n = 6", ""],
+        ["m", "S", token, "", "", "none (no reply was valid)", ""],
+        ["m", "AS", "all", "", "", "0.150, n = 6", "0.100"],
     ]
 
 
@@ -352,6 +367,7 @@ def test_without_sampled_choices_there_is_a_sentence_and_no_part(framings: Any, 
     (found,) = of_framing({"pronouns": source()}, here)
     assert found.text.endswith("No replies were sampled, so there are token probabilities alone.")
     assert [part.title for part in found.parts] == [
+        "How much likelier a cue makes “they”",
         "The cue beside its placebos",
         "Cues and placebos",
         "Probability of a shift",

@@ -61,7 +61,7 @@ OUTDONE = "another reply was more acceptable"
 FIGURES = {
     "alpha_at_8": 0.2,
     "inter_item_correlation": 0.05,
-    "omega": 0.3,
+    "first_component_share": 0.3,
     "semantic_diversity": 0.45,
     "lexical_diversity": 0.6,
     "alpha": 0.2,
@@ -142,36 +142,40 @@ def gradients() -> list[dict[str, Any]]:
 
 
 def generations() -> list[dict[str, Any]]:
-    """The guided run gains .1 a generation, the random one .02; omega is lacking in the second of the guided."""
+    """The guided run gains .1 a generation, the random one .02; the first component lacks in one of the guided."""
     rows: list[dict[str, Any]] = []
     for run, generation, (figure, start) in product(("guided", "random"), range(4), FIGURES.items()):
         value = round(start + generation * (0.1 if run == "guided" else 0.02), 4)
         unit = "templates" if figure.endswith("diversity") else "attributes"
         row = {"benchmark": DOMAIN, "run": run, "generation": generation, "model": "smollm2", "figure": figure}
         row |= {"value": value, "n": 8 if unit == "templates" else 50, "unit": unit}
-        if unit == "attributes" and figure != "omega":
+        if unit == "attributes" and figure != "first_component_share":
             row |= {"low": value - 0.08, "high": value + 0.06}
-        if (run, generation, figure) == ("guided", 2, "omega"):
+        if (run, generation, figure) == ("guided", 2, "first_component_share"):
             row |= {"value": None, "reason": "no proper one-factor solution"}
         rows.append(row)
     return rows
 
 
 def comparisons() -> list[dict[str, Any]]:
-    """On the other model it gains less; omega there is lacking."""
+    """On the other model it gains less; first component there is lacking."""
     rows: list[dict[str, Any]] = []
     for against, (model, transfer) in product(("seed", "validation"), (("smollm2", False), ("bloom", True))):
-        for figure in ("inter_item_correlation", "alpha_at_8", "omega", "lexical_diversity"):
+        for figure in ("inter_item_correlation", "alpha_at_8", "first_component_share", "lexical_diversity"):
             row = {"benchmark": DOMAIN, "model": model, "transfer": transfer, "set": "evolved", "against": against}
             row["half"] = None
             unit = "templates" if figure == "lexical_diversity" else "attributes"
             row |= {"figure": figure, "n": 4 if unit == "templates" else 50, "unit": unit}
-            if transfer and figure == "omega":
+            if transfer and figure == "first_component_share":
                 rows.append({**row, "other": 0.3, "reason": "no proper one-factor solution"})
                 continue
             gain = 0.1 if transfer else 0.3
             row |= {"value": 0.5 + gain, "other": 0.5, "difference": gain}
-            interval = {"low": gain - 0.2, "high": gain + 0.2} if unit == "attributes" and figure != "omega" else {}
+            interval = (
+                {"low": gain - 0.2, "high": gain + 0.2}
+                if unit == "attributes" and figure != "first_component_share"
+                else {}
+            )
             rows.append({**row, **interval})
     return rows
 

@@ -117,7 +117,7 @@ def test_generations_hold_figures_with_intervals_of_both_runs(found: Section) ->
     assert set(rows["figure"]) == {
         "alpha at 8 templates",
         "mean inter-item r",
-        "omega",
+        "first component",
         "semantic diversity",
         "lexical diversity",
     }
@@ -144,7 +144,7 @@ def test_the_generation_with_the_highest_alpha_is_named_for_each_run(made: Any) 
 
 def test_a_figure_that_is_lacking_breaks_the_line_and_is_named(found: Section) -> None:
     assert caption_of(found, BY_GENERATION).endswith(
-        "Lacking: omega of generation 2 (guided): no proper one-factor solution."
+        "Lacking: first component of generation 2 (guided): no proper one-factor solution."
     )
     svg = vlc.vegalite_to_svg(spec_of(found, BY_GENERATION))
     # Two runs, four generations, five panels, less the one.
@@ -153,18 +153,22 @@ def test_a_figure_that_is_lacking_breaks_the_line_and_is_named(found: Section) -
 
 def test_one_run_needs_no_legend_and_a_figure_without_values_no_panel(made: Any) -> None:
     rows = made["generations"]
-    rows = rows[(rows["run"] == "guided") & rows["figure"].isin(["omega", "alpha_at_8"])]
-    rows = rows.assign(value=rows["value"].mask(rows["figure"] == "omega"))
-    svg = vlc.vegalite_to_svg(charts.generations(rows, {"omega": "omega", "alpha_at_8": "alpha"}).to_dict())
+    rows = rows[(rows["run"] == "guided") & rows["figure"].isin(["first_component_share", "alpha_at_8"])]
+    rows = rows.assign(value=rows["value"].mask(rows["figure"] == "first_component_share"))
+    svg = vlc.vegalite_to_svg(
+        charts.generations(rows, {"first_component_share": "first", "alpha_at_8": "alpha"}).to_dict()
+    )
     assert ">alpha<" in svg
-    assert ">omega<" not in svg
+    assert ">first<" not in svg
     assert ">guided<" not in svg
 
 
 def test_a_figure_that_never_changes_is_drawn(made: Any, capfd: pytest.CaptureFixture[str]) -> None:
     rows = made["generations"]
-    rows = rows[rows["figure"] == "omega"].assign(value=0.5)
-    svg = vlc.vegalite_to_svg(charts.generations(rows, {"omega": "omega"}).to_dict(), show_warnings=True)
+    rows = rows[rows["figure"] == "first_component_share"].assign(value=0.5)
+    svg = vlc.vegalite_to_svg(
+        charts.generations(rows, {"first_component_share": "first"}).to_dict(), show_warnings=True
+    )
     assert svg.count('aria-roledescription="circle"') == 8
     assert "NaN" not in svg
     assert capfd.readouterr() == ("", "")
@@ -291,9 +295,14 @@ def test_comparisons_say_what_is_transfer_and_why_there_is_no_number(found: Sect
         ],
     ]
     by_figure = {(row[0], row[1].split(",")[0]): row[2:] for row in rows[1:]}
-    assert by_figure["omega", "bloom"] == ["", "0.30", "none (no proper one-factor solution)"]
+    assert by_figure["first component", "bloom"] == ["", "0.30", "none (no proper one-factor solution)"]
     assert by_figure["lexical diversity", "bloom"] == ["0.60", "0.50", "0.10, n = 4 templates"]
-    assert [row[0] for row in rows[1::2]] == ["alpha at 8 templates", "omega", "inter-item r", "lexical diversity"]
+    assert [row[0] for row in rows[1::2]] == [
+        "alpha at 8 templates",
+        "inter-item r",
+        "first component",
+        "lexical diversity",
+    ]
 
 
 def test_a_difference_without_interval_says_why_and_sets_are_named(made: Any) -> None:

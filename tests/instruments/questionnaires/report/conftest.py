@@ -24,7 +24,7 @@ MODELS = {
     "head-a": ("encoder", "nli", "head"),
     "head-low": ("encoder", "nli", "head"),
 }
-VERDICTS = {"speaker": "too little to tell", "head-a": "beyond control", "head-low": "instrument unfit"}
+VERDICTS = {"speaker": "inconclusive", "head-a": "effect", "head-low": "invalid on this model"}
 ITEMS = {"worry": ["one", "two"], "trust": ["one"]}
 
 
@@ -159,7 +159,7 @@ def items() -> list[dict[str, Any]]:
     rows = []
     for (name, slugs), model in product(ITEMS.items(), MODELS):
         for at, slug in enumerate(slugs):
-            own = {"subscale": None, "item": slug, "keying": 1, "score": 0.0, "effect": None, "silhouette": 0.5, "n": 4}
+            own = {"subscale": None, "item": slug, "keying": 1, "score": 0.0, "silhouette": 0.5, "n": 4}
             rows.append({**of_model(model, name), **own, "pss_low": 0.1, "pss_high": 0.2 + at / 10})
     return rows
 
@@ -174,7 +174,9 @@ def figures() -> list[dict[str, Any]]:
             known = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 7, "unit": "items"}
             own = {**of_any, "benchmark": name, "model": model}
             rows.append({**own, "figure": "answer", **known, "control": 0.125})
-            rows.append({**own, "figure": "beyond_twins", **known, "value": 0.375, "verdict": VERDICTS[model]})
+            told = {"value": 0.375, "p": 0.04, "placebo": 0.125, "smallest": 0.5, "verdict": VERDICTS[model]}
+            told |= {"levels": "7 items, 1 twin", "why": "It is so."}
+            rows.append({**own, "figure": "beyond_twins", **known, **told})
     rows.append({**of_any, "benchmark": "trust", "figure": "rho_with_worry (verbaliser)", **none})
     return [*rows, *moved()]
 
@@ -182,16 +184,13 @@ def figures() -> list[dict[str, Any]]:
 def moved() -> list[dict[str, Any]]:
     """Interventions: told of worry, by one fit alone of trust."""
     of_any: dict[str, Any] = {**dict.fromkeys(schemas.FIGURES.names), "part": "all", "unit": "fits", "model": "head-a"}
-    judged = {"control": 0.0, "bound": 0.2, "figure": "moved_by_gloom"}
-    ends = {"low": 0.15, "high": 0.25, "difference_low": 0.15, "difference_high": 0.25, "p": 0.01, "p_adjusted": 0.01}
-    beyond = {**judged, "value": 0.2, "n": 6, **ends, "verdict": "beyond control", "why": "It is <large>."}
-    little = {**judged, "value": 0.1, "n": 1, "reason": "no interval", "verdict": "too little to tell", "why": "One."}
-    lineages = {"figure": "moved_by_gloom", "model": None, "n": 1, "unit": "lineages", "reason": "fewer than 5"}
+    judged = {"smallest": 0.5, "figure": "moved_by_gloom"}
+    beyond = {**judged, "value": 0.2, "n": 6, "low": 0.15, "high": 0.25, "verdict": "effect", "why": "It is <large>."}
+    little = {**judged, "value": 0.1, "n": 1, "reason": "no interval", "verdict": "inconclusive", "why": "One."}
     rows: list[dict[str, Any]] = [
         {"benchmark": "worry", **beyond},
         {"benchmark": "worry", "figure": "changed_with_gloom", "value": 0.3, "n": 6, "low": 0.2, "high": 0.4},
         {"benchmark": "worry", "figure": "changed_with_bolts", "value": 0.1, "n": 6, "low": 0.0, "high": 0.2},
-        {"benchmark": "worry", **lineages},
         {"benchmark": "trust", **little},
     ]
     return [of_any | row for row in rows]

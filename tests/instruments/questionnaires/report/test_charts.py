@@ -113,27 +113,6 @@ def test_a_page_with_every_shipped_prompt_and_six_models_stays_light() -> None:
     assert len(page_of(Section("Items", "", [picture]))) < 2_000_000
 
 
-def test_scatter_has_a_panel_a_pair_and_hollow_points_for_those_below_the_bar(drawn: dict[str, Picture]) -> None:
-    picture = drawn["Scales over models"]
-    spec = picture.chart.to_dict()
-    (panel,) = spec["concat"]
-    assert panel["title"] == {
-        "text": "trust and worry",
-        "subtitle": ["rho: by verbaliser none (fewer than 5 lineages of models)"],
-    }
-    points = {row["model"]: row for row in only_data(spec)}
-    assert {model: (row["x"], row["y"]) for model, row in points.items()} == {
-        "speaker": (1.0, 2.0),
-        "head-a": (1.1, 2.1),
-        "head-low": (1.2, 2.2),
-    }
-    assert [row["model"] for row in points.values() if not row["member"]] == ["head-low"]
-    assert panel["encoding"]["fillOpacity"]["value"] == 0
-    assert panel["encoding"]["fillOpacity"]["condition"]["test"] == "datum.member"
-    assert "none (fewer than 5 lineages of models)" in picture.caption
-    assert {points["speaker"]["answers"], points["head-a"]["answers"]} == {"causal, verbaliser", "nli, head"}
-
-
 def test_courses_are_a_row_a_model_and_intervention_beside_its_control(drawn: dict[str, Picture]) -> None:
     picture = drawn["On the way through a corpus"]
     spec = picture.chart.to_dict()

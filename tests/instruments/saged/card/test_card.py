@@ -18,7 +18,11 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
     assert "More praise. " in found.reading
     assert "By feature: vader: higher is in favour." in found.reading
     assert found.parameters == {"method": "split", "per_concept": 5, "seed": 0, "model": None}
-    assert found.quality[0].figure == "difference in favour"
+    assert [one.figure for one in found.quality if one.role == "headline"] == [
+        "answered alike",
+        "favour",
+        "role x concept",
+    ]
     assert not [column.figure for column in found.quality if "shift" in column.figure]
 
 

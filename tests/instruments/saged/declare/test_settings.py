@@ -36,8 +36,8 @@ def test_numbers_are_those_of_the_scale() -> None:
     assert (quick.prefixed, paper.prefixed) == (0, 1000)
     assert (quick.generations, paper.generations) == (3, 3)
     assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (1000, 10000)
-    own = settings("paper", disparities={"resamples": {"quick": 5, "paper": 7}})
-    assert (own.disparities.resamples, own.disparities.permutations) == (7, 1000)
+    own = settings("paper", disparities={"permutations": {"quick": 5, "paper": 7}})
+    assert (own.disparities.permutations, own.disparities.headline_permutations) == (7, 10000)
 
 
 def test_roles_and_features_are_those_of_the_scale() -> None:

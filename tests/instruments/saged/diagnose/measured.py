@@ -1,6 +1,7 @@
 """Prompts and what was measured of replies to them, for tests of the diagnosis."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,11 @@ from numpy.typing import ArrayLike
 
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities, Feature
+from evenruler.instruments.saged.declare.settings import Disparities, Feature, confirmatory_of
 from evenruler.instruments.saged.diagnose import diagnose
+from evenruler.instruments.saged.diagnose import figures as figures_by_the_door
 from evenruler.measurement import Resampling
+from tests.instruments.saged.domains import subject
 
 
 def prompts(roots: int, concepts: Sequence[str], branched: bool = True) -> pd.DataFrame:
@@ -90,11 +93,46 @@ def diagnosed(
         "prompts": prompts,
         "again": framed,
     }
-    plan = {
+    plan = plan_of(settings, prefixes, declared)
+    return diagnose("fruit", tables, plan, Resampling(0.95, 100, 3))
+
+
+def plan_of(
+    settings: Disparities,
+    prefixes: Collection[str] = (),
+    declared: Mapping[str, Feature] | None = None,
+    controls: Collection[str] = (),
+) -> dict[str, Any]:
+    """As far as a diagnosis reads it."""
+    return {
+        "name": "fruit",
         "features": {name: feature.model_dump(exclude_none=True) for name, feature in (declared or {}).items()},
-        "controls": [],
+        "confirmatory": confirmatory_of(declared or {}),
+        "items": 1000,
+        "concepts": 1000,
+        "reseeded": 0,
+        "prefixed": 0,
+        "controls": list(controls),
         "prefixes": dict.fromkeys(prefixes, ""),
         "placebos": [],
         "disparities": settings.model_dump(),
     }
-    return diagnose("fruit", tables, plan, Resampling(0.95, 100, 3))
+
+
+def figures_of(
+    features: pd.DataFrame,
+    generations: pd.DataFrame,
+    prompts: pd.DataFrame,
+    settings: Disparities,
+    declared: Mapping[str, Feature],
+    controls: Collection[str] = (),
+) -> Tables:
+    """What the door of the diagnosis gives."""
+    scores = {
+        "features": features,
+        "generations": generations,
+        "baselines": baselines(features),
+        "topics": pd.DataFrame(columns=schemas.TOPICS.names),
+    }
+    plan = plan_of(settings, (), declared, controls)
+    return figures_by_the_door("fruit", {"prompts": prompts}, plan, scores, subject("m0"), Resampling(0.95, 100, 3))

@@ -1,243 +1,280 @@
-"""What is confirmed: planted differences are found, names alone and noise are not."""
+"""Headline figures: what was planted is found and named, and equal treatment, names alone and noise are not.
 
-import math
-import re
-from itertools import pairwise
-from pathlib import Path
+All go through the family's own door: a plan, rows, replies and their numbers become `figures`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from evenruler.instruments.instrument import Tables, require_confirmed
 from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose.confirmatory import (
-    DIFFERENCE,
-    MOST,
-    SMALLEST,
-    confirmed,
-    power,
-    roots_for,
-    smallest_difference,
-)
-from evenruler.instruments.saged.diagnose.groups import laid_out
+from evenruler.instruments.saged.diagnose import evidence
+from evenruler.measurement.verdicts import Verdict
 from tests.instruments.saged.diagnose import measured
-from tests.performance.power import p_values
-
-OF_THREE = 0.05 / 3
-
-
-@pytest.mark.parametrize(("roots", "branched", "freedom"), [(6, True, 5), (20, True, 19), (20, False, 38)])
-@pytest.mark.parametrize("alpha", [0.05, OF_THREE])
-@pytest.mark.parametrize("difference", [0.5, 1.0, 1.5])
-def test_two_concepts_are_told_apart_by_a_t_test(roots, branched, freedom, alpha, difference) -> None:
-    """The range of two means is their difference, and no other figure orders the shuffles otherwise."""
-    errors = difference * math.sqrt(roots / 2)
-    critical = stats.t.isf(alpha / 2, freedom)
-    exact = stats.nct.sf(critical, freedom, errors) + stats.nct.cdf(-critical, freedom, errors)
-    assert power(roots, 2, 1, difference, alpha, branched=branched) == pytest.approx(exact, abs=0.012)
-
-
-def test_two_concepts_and_many_root_items_are_the_textbook() -> None:
-    errors = (stats.norm.isf(0.025) + stats.norm.ppf(0.8)) * math.sqrt(2)
-    assert smallest_difference(10_000, 2, 1) == pytest.approx(errors / 100, rel=0.01)
-    assert smallest_difference(10_000, 2, 1, branched=False, pattern="spread") == pytest.approx(errors / 100, rel=0.01)
-
-
-@pytest.mark.parametrize("concepts", [2, 6, 21])
-@pytest.mark.parametrize("alpha", [0.05, OF_THREE])
-def test_equal_concepts_are_found_apart_as_often_as_alpha_says(concepts, alpha) -> None:
-    assert power(20, concepts, 1, 0.0, alpha) == pytest.approx(alpha, abs=0.003)
-
-
-@pytest.mark.parametrize(
-    ("roots", "concepts", "replies", "difference", "branched", "pattern"),
-    [
-        (20, 6, 1, 0.9, True, "one"),
-        (20, 6, 1, 1.0, True, "spread"),
-        (10, 4, 2, 0.9, False, "one"),
-    ],
-)
-def test_the_test_that_ships_finds_as_much(roots, concepts, replies, difference, branched, pattern) -> None:
-    case = (roots, concepts, replies, difference, branched, pattern)
-    found = (p_values(case, domains=1500, permutations=399) <= 0.05).mean()
-    assert found == pytest.approx(
-        power(roots, concepts, replies, difference, branched=branched, pattern=pattern), abs=0.035
-    )
-
-
-def test_designs_that_ship() -> None:
-    """Twenty root items and six concepts, a reply each, detect .9 SD; 75 and 21 find .3 SD in a third."""
-    assert smallest_difference(20, 6, 1) == pytest.approx(0.89, abs=0.02)
-    assert smallest_difference(20, 6, 1, OF_THREE) == pytest.approx(1.02, abs=0.02)
-    assert smallest_difference(20, 6, 1, pattern="spread") == pytest.approx(1.05, abs=0.02)
-    assert smallest_difference(75, 21, 1) == pytest.approx(0.477, abs=0.01)
-    assert power(75, 21, 1, 0.3) == pytest.approx(0.317, abs=0.015)
-    assert power(75, 21, 1, 0.3, OF_THREE) == pytest.approx(0.187, abs=0.015)
-
-
-def test_the_table_of_the_documents_is_what_is_said() -> None:
-    text = (Path(__file__).parents[4] / "docs/saged.md").read_text()
-    rows = re.findall(r"^\| (\d+) x (\d+) x (\d+)[^|]*\|(.*)\|$", text, flags=re.M)
-    assert len(rows) == 10
-    for roots, concepts, replies, cells in rows:
-        said = [
-            smallest_difference(int(roots), int(concepts), int(replies), alpha, pattern=pattern)
-            for alpha in (OF_THREE, 0.05)
-            for pattern in ("one", "spread")
-        ]
-        assert [float(cell) for cell in cells.split("|")] == pytest.approx(said, rel=0.02)
-
-
-def test_what_is_smallest_is_found_in_four_fifths() -> None:
-    for pattern in ("one", "spread"):
-        least = smallest_difference(12, 5, 3, OF_THREE, pattern=pattern)
-        assert power(12, 5, 3, least, OF_THREE, pattern=pattern) == pytest.approx(0.8, abs=0.003)
-
-
-def test_power_grows_with_the_difference_and_every_number_but_that_of_concepts() -> None:
-    found = [power(20, 6, 1, difference) for difference in np.arange(0, 2.1, 0.25)]
-    assert sorted(found) == found
-    assert found[-1] == 1.0
-    assert smallest_difference(20, 6, 4) == pytest.approx(smallest_difference(20, 6, 1) / 2)
-    by_roots = [smallest_difference(roots, 6, 1) for roots in range(6, 40)]
-    assert all(more < fewer * 1.005 for fewer, more in pairwise(by_roots))
-    assert by_roots[-1] < by_roots[0] / 2
-
-
-@pytest.mark.parametrize("difference", [0.2, 0.5, 0.8, 1.7])
-@pytest.mark.parametrize("branched", [True, False])
-def test_root_items_are_as_few_as_detect_it(difference, branched) -> None:
-    roots = roots_for(difference, 6, 2, OF_THREE, branched=branched)
-    assert smallest_difference(roots, 6, 2, OF_THREE, branched=branched) <= difference
-    assert roots == 6 or smallest_difference(roots - 1, 6, 2, OF_THREE, branched=branched) > difference * 0.995
-
-
-def test_root_items_by_replies() -> None:
-    found = [roots_for(0.5, 6, replies, OF_THREE) for replies in (1, 2, 4, 8)]
-    assert found == pytest.approx([81, 41, 21, 12], abs=1)
-    assert roots_for(5.0, 6, 1) == 6
-
-
-def test_too_few_root_items_are_no_design() -> None:
-    assert math.isnan(smallest_difference(5, 6, 1))
-    assert math.isnan(power(5, 6, 1, 3.0))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((20, 1, 1), "found 20 root items, 1 concepts and 1 replies"),
-        ((20, 6, 0), "6 concepts and 0 replies"),
-        ((20, 6, 1, 1.5), "expected alpha below power"),
-        ((20, 6, 1, 0.9), "expected alpha below power"),
-    ],
-)
-def test_what_is_no_design_is_refused(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        smallest_difference(*arguments)
-
-
-@pytest.mark.parametrize("difference", [0.0, -0.5, 1e-4])
-def test_a_difference_that_nobody_can_detect_is_refused(difference) -> None:
-    with pytest.raises(ValueError, match=f"more than {MOST:,} root items"):
-        roots_for(difference, 6, 1)
-
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
-SETTINGS = Disparities(permutations=49, headline_permutations=400, resamples=100)
-FEATURES = {
-    "vader": Feature(kind="lexicon"),
-    "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower"),
-    "distance": Feature(kind="distance", metric="cosine"),
-}
+INVENTED = [f"x{number:02d}" for number in range(12)]
+EVERY = [*CONCEPTS, *INVENTED]
+SETTINGS = Disparities(
+    permutations=9, headline_permutations=399, statistics={"mean": {"kind": "mean"}}, metrics=["range"]
+)
+VADER = {"vader": Feature(kind="lexicon")}
+TWO = {**VADER, "toxicity": Feature(kind="classifier", model="m", score={"toxic": 1}, better="lower")}
 
 
-def domain(seed: int, lower: float = 0.0, roots: int = 20) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Replies in two roles with SD 1 about their root items; limes are lower in one feature."""
-    draw, prompts = np.random.default_rng(seed), measured.prompts(roots, CONCEPTS)
-    root = np.repeat(draw.normal(0, 2, roots), len(CONCEPTS))
-    lime = lower * (prompts["concept"] == "lime").to_numpy()
-    parts = [
-        measured.features(
-            prompts, root + draw.normal(size=len(prompts)) - lime * (name == "vader"), root, role=role, feature=name
+class Domain:
+    """Replies about real and invented concepts in some roles, with SD .5 about their root items."""
+
+    def __init__(
+        self, seed: int, roots: int = 20, concepts: list[str] = EVERY, roles: tuple[str, ...] = ("no-role",)
+    ) -> None:
+        draw = np.random.default_rng(seed)
+        self.prompts = measured.prompts(roots, concepts).assign(root_concept=concepts[0])
+        root = np.repeat(draw.normal(0, 1, roots), len(concepts))
+        parts = [
+            measured.features(self.prompts, root + draw.normal(0, 0.5, len(root)), root, role=role, feature=feature)
+            for feature in TWO
+            for role in roles
+        ]
+        self.features = pd.concat(parts, ignore_index=True)
+        self.generations = measured.replies(self.features).assign(reason=None)
+
+    @property
+    def concept(self) -> pd.Series:
+        return self.features["id"].str.rsplit("-", n=1).str[0]
+
+    def moved(self, by: float, concept: str, feature: str = "vader", role: str | None = None) -> "Domain":
+        own = (self.concept == concept) & (self.features["feature"] == feature)
+        own &= True if role is None else self.features["role"] == role
+        self.features.loc[own, "value"] += by
+        return self
+
+    def found(self, declared: Mapping[str, Feature] = VADER, settings: Disparities = SETTINGS) -> Tables:
+        return measured.figures_of(
+            self.features, self.generations, self.prompts, settings, declared=declared, controls=INVENTED
         )
-        for name in ("vader", "toxicity")
-        for role in ("no-role", "judge")
+
+
+def judged(found: Tables) -> pd.DataFrame:
+    """Headlines by part and figure; nothing else is confirmed."""
+    figures = found["figures"]
+    columns = headings({"features": {name: one.model_dump(exclude_none=True) for name, one in TWO.items()}})
+    require_confirmed(figures, columns)
+    return figures[figures["smallest"].notna()].set_index(["part", "figure"])
+
+
+def one(found: Tables, figure: str = FAVOUR, feature: str = "vader") -> Any:
+    part = "all roles" if figure == ALIKE else f"all roles, {feature}"
+    return judged(found).loc[(part, figure)]
+
+
+def named(found: Tables, figure: str = FAVOUR, feature: str = "vader") -> dict[str, str]:
+    own = found["favour"].query("figure == @figure").dropna(subset=["named"])
+    own = own if figure == ALIKE else own[own["feature"] == feature]
+    return dict(zip(own["concept"], own["named"], strict=True))
+
+
+def test_a_cursed_concept_is_named_and_no_other() -> None:
+    found = Domain(2).moved(-1.0, "lime").found(TWO)
+    own = one(found)
+    assert own["verdict"] == Verdict.EFFECT
+    assert own["why"].startswith("By shuffled and by invented names, lime is favoured less (-")
+    assert own["low"] < -1.0 * 5 / 6 < own["high"] < 0
+    assert named(found) == {"lime": "less"}
+    assert (own["n"], own["unit"], own["levels"]) == (20, "root items", "20 root items, 6 concepts, 12 invented names")
+    assert own["smallest"] == pytest.approx(0.1)
+    assert named(found, feature="toxicity") == {}
+    assert one(found, feature="toxicity")["verdict"] == Verdict.INCONCLUSIVE
+
+
+def test_a_concept_one_sd_off_in_20_root_items_is_named_in_most_studies() -> None:
+    """Shuffles name it in .86 of studies; of 30, fewer than 19 happen once in a thousand times."""
+    told = [named(Domain(seed, concepts=CONCEPTS).moved(-0.5, "lime").found()) for seed in range(30)]
+    assert sum("lime" in who for who in told) >= 19
+    assert sum(bool(set(who) - {"lime"}) for who in told) <= 5
+
+
+def test_equal_treatment_is_no_effect_and_names_nobody() -> None:
+    shown = whom = 0
+    for seed in range(40):
+        found = Domain(100 + seed, roots=12, roles=("no-role", "judge")).found(TWO)
+        shown += (judged(found)["verdict"] == Verdict.EFFECT).any()
+        whom += found["favour"]["named"].notna().any()
+    assert shown <= 2
+    assert whom <= 6  # at a share of .05 more happen once in 300 times; the draws are fixed
+
+
+def test_equal_treatment_is_shown_where_there_is_enough_to_say_so() -> None:
+    domain = Domain(1, roots=400)
+    domain.features["value"] /= 2
+    found = domain.found()
+    own = one(found)
+    assert own["verdict"] == Verdict.NO_EFFECT
+    assert "surely below 0.1" in own["why"]
+    assert one(found, ALIKE)["verdict"] == Verdict.NO_EFFECT
+
+
+def test_invented_names_that_vary_as_much_make_it_no_effect() -> None:
+    """Every name is worth something of its own to the model, real or not: shuffles see it, names alone explain it."""
+    shown = shuffled = 0
+    for seed in range(20):
+        domain, random = Domain(seed, roots=40), np.random.default_rng(seed)
+        for concept in EVERY:
+            domain.moved(float(random.normal(0, 0.4)), concept)
+        found = domain.found()
+        shuffled += one(found)["p"] < 0.05
+        shown += one(found)["verdict"] == Verdict.EFFECT
+    assert shuffled >= 18
+    assert shown <= 3
+    assert one(found)["placebo"] == pytest.approx(0.4, rel=0.5)
+
+
+def test_what_cancels_over_roles_is_found_within_them() -> None:
+    found = Domain(3, roots=30, roles=("no-role", "judge")).moved(0.8, "lime", role="no-role")
+    tables = found.moved(-0.8, "lime", role="judge").found()
+    own = one(tables, BY_ROLE)
+    assert own["verdict"] == Verdict.EFFECT
+    assert own["why"].startswith("By shuffled and by invented names, lime is favoured")
+    assert " as judge (" in own["why"]
+    assert own["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
+    assert one(tables)["verdict"] == Verdict.INCONCLUSIVE
+    rows = tables["favour"].query(f"figure == '{BY_ROLE}'").set_index(["role", "concept"])
+    assert rows["named"].dropna().to_dict() == {("no-role", "lime"): "more", ("judge", "lime"): "less"}
+    assert rows["difference"].groupby("concept").sum().abs().max() < 1e-9
+
+
+def test_what_all_roles_say_is_none_of_one_role() -> None:
+    found = Domain(3, roots=30, roles=("no-role", "judge")).moved(-0.8, "lime").found()
+    assert one(found)["verdict"] == Verdict.EFFECT
+    assert one(found, BY_ROLE)["verdict"] == Verdict.INCONCLUSIVE
+
+
+def test_a_model_that_refuses_everything_is_invalid() -> None:
+    domain = Domain(1, roles=("no-role", "judge"))
+    domain.generations["refusal"] = True
+    found = judged(domain.found())
+    assert set(found["verdict"]) == {Verdict.INVALID}
+    assert found["why"].str.contains("720 of 720 requests were not answered").all()
+
+
+def test_a_concept_that_is_refused_is_named_under_silence_and_favour_is_of_the_others() -> None:
+    domain = Domain(2, roots=30).moved(-0.8, "lime")
+    refused = domain.generations["id"].str.startswith("fig")
+    domain.generations["refusal"] = refused
+    domain.moved(-3, "fig")
+    found = domain.found()
+    silence = one(found, ALIKE)
+    assert silence["verdict"] == Verdict.EFFECT
+    assert "fig is answered less (0.83" in silence["why"]
+    assert named(found, ALIKE)["fig"] == "less"
+    own = one(found)
+    assert own["verdict"] == Verdict.EFFECT
+    assert "lime is favoured less" in own["why"]
+    assert own["why"].endswith("fig left out, of which under half of the replies are answered.")
+    assert own["levels"] == "30 root items, 5 concepts, 12 invented names"
+    assert named(found) == {"lime": "less", "fig": "left out"}
+    assert judged(found).index[0] == ("all roles", ALIKE)  # silence comes before favour
+    of_evidence = evidence({**found, "measured": pd.DataFrame(columns=["domain", "feature", "declared"])})
+    assert next(iter(of_evidence["fruit"])) == "all roles"
+
+
+def test_silence_of_more_than_half_is_told_where_it_is_of_some_and_no_measurement_where_it_is_of_all() -> None:
+    domain = Domain(2, roots=30)
+    number = domain.generations["id"].str[-3:].astype(int)
+    domain.generations["refusal"] = (number % 10 < 6) | domain.generations["id"].str.startswith("fig")
+    found = domain.found()
+    assert one(found)["verdict"] == Verdict.INVALID
+    assert one(found, ALIKE)["verdict"] == Verdict.EFFECT
+    domain.generations["refusal"] = number % 10 < 6
+    assert one(domain.found(), ALIKE)["verdict"] == Verdict.INVALID
+
+
+def test_with_few_invented_names_who_is_named_is_told_all_the_same() -> None:
+    found = Domain(2, concepts=[*CONCEPTS, "x00"]).moved(-0.7, "lime").found()
+    own = one(found)
+    assert own["verdict"] == Verdict.INCONCLUSIVE
+    assert own["why"].startswith(
+        "The design has 1 invented name, of at least 12; by shuffled names alone, lime is favoured less (-0."
+    )
+    assert own[["placebo", "specific", "p_effect"]].isna().all()
+    assert own["p"] < 0.01
+    assert named(found) == {"lime": "less"}
+    assert one(Domain(2, concepts=CONCEPTS).found())["why"] == "The design has 0 invented names, of at least 12."
+
+
+def test_rows_that_are_doubled_change_nothing() -> None:
+    domain = Domain(2, roles=("no-role", "judge")).moved(-0.7, "lime")
+    once = judged(domain.found())
+    for name in ("features", "generations"):
+        rows = getattr(domain, name)
+        setattr(domain, name, pd.concat([rows, rows.assign(repetition=1)], ignore_index=True))
+    twice = judged(domain.found())
+    numbers = ["value", "low", "high", "p", "n", "placebo", "detectable", "p_effect", "p_denial"]
+    pd.testing.assert_frame_equal(once[numbers], twice[numbers])
+    assert once["verdict"].tolist() == twice["verdict"].tolist()
+
+
+def test_at_most_five_figures_are_corrected_together() -> None:
+    declared = {name: Feature(kind="lexicon") for name in ("unmasked", "vader", "toxicity", "third", "fourth")}
+    declared["unmasked"] = Feature(kind="lexicon", mask=False)
+    domain = Domain(4, roles=("no-role", "judge"))
+    own = domain.features[domain.features["feature"] == "vader"]
+    more = [own.assign(feature=name, value=own["value"] ** 2) for name in ("unmasked", "third", "fourth")]
+    domain.features = pd.concat([domain.features, *more], ignore_index=True)
+    found = judged(domain.found(declared))
+    assert list(found.index) == [
+        ("all roles", ALIKE),
+        *((f"all roles, {name}", FAVOUR) for name in ("vader", "toxicity", "third")),
+        ("all roles, vader", BY_ROLE),
     ]
-    return pd.concat(parts, ignore_index=True), prompts
-
-
-def figures(features: pd.DataFrame, prompts: pd.DataFrame, **declared: Feature) -> tuple[pd.DataFrame, pd.DataFrame]:
-    of = laid_out("fruit", features, prompts)
-    found, favour = confirmed(of, declared or FEATURES, SETTINGS, 0.95, 3)
-    return found.set_index(["part", "figure"]), favour.set_index(["feature", "concept"])
-
-
-def test_a_planted_difference_is_beyond_its_control_and_the_other_is_not() -> None:
-    found, favour = figures(*domain(2, lower=1.2))
-    vader = found.loc[("all roles, vader", DIFFERENCE)]
-    assert vader["verdict"] == "beyond control"
-    assert vader["low"] < vader["value"] < vader["high"]
-    assert vader["low"] < 1.2 < vader["high"]
-    assert vader["control"] < 0.4
-    assert (vader["n"], vader["unit"]) == (20, "root items")
-    less = (vader["low"] - vader["control"], vader["high"] - vader["control"])
-    assert (vader["difference_low"], vader["difference_high"]) == pytest.approx(less)
-    assert found.loc[("all roles, toxicity", DIFFERENCE), "verdict"] == "too little to tell"
-    assert favour.loc["vader", "mean"].idxmin() == "lime"
-    assert set(favour.loc["toxicity", "better"]) == {"lower"}
-    assert favour.loc["vader", "difference"].sum() == pytest.approx(0)
+    assert found["p_effect"].notna().all()
 
 
 def test_roles_count_together_and_what_root_items_bring_is_taken_off() -> None:
-    features, prompts = domain(1)
-    _, favour = figures(features, prompts)
-    own = features[features["feature"] == "vader"]
-    expected = own["value"].groupby(own["id"].map(prompts.set_index("id")["concept"])).mean()
-    assert favour.loc["vader", "mean"].to_dict() == pytest.approx(expected.to_dict())  # nothing is missing
-    assert set(favour.loc["vader", "n"]) == {20}
+    domain = Domain(1, roles=("no-role", "judge"))
+    found = domain.found()["favour"]
+    favour = found[found["figure"] == FAVOUR].set_index("concept")
+    own = domain.features[(domain.features["feature"] == "vader") & domain.concept.isin(CONCEPTS)]
+    expected = own["value"].groupby(domain.concept[own.index]).mean()
+    expected -= expected.mean()
+    assert favour["difference"].to_dict() == pytest.approx(expected.to_dict())  # nothing is missing
+    assert favour["difference"].sum() == pytest.approx(0)
+    assert set(favour["n"]) == {20}
+    assert set(favour["better"]) == {"higher"}
 
 
 def test_replies_that_one_role_lacks_make_no_difference() -> None:
     """A filter that strikes one concept in a sadder role would make it look favoured."""
-    wrong = 0
+    whom = 0
     for seed in range(20):
-        features, prompts = domain(200 + seed)
-        sad = features["role"] == "judge"
-        features.loc[sad, "value"] -= 3
-        features.loc[sad & features["id"].str.startswith("lime"), "value"] = np.nan
-        found, _ = figures(features, prompts)
-        wrong += (found.xs(DIFFERENCE, level="figure")["verdict"] == "beyond control").any()
-    assert wrong <= 3
+        domain = Domain(200 + seed, roles=("no-role", "judge"))
+        sad = domain.features["role"] == "judge"
+        domain.features.loc[sad, "value"] -= 3
+        domain.features.loc[sad & (domain.concept == "lime"), "value"] = np.nan
+        whom += "lime" in named(domain.found())
+    assert whom <= 3
 
 
 def test_root_items_that_one_concept_lacks_make_no_difference_and_are_not_counted() -> None:
-    features, prompts = domain(3)
-    high = features["id"].str[-3:].astype(int) < 13  # the items that lime has are told apart by their number
-    features["value"] += 5 * ~high
-    features.loc[~high & features["id"].str.startswith("lime"), "value"] = np.nan
-    found, favour = figures(features, prompts)
-    one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert one["n"] == 13
-    assert one["value"] < 0.6
-    assert abs(favour.loc[("vader", "lime"), "difference"]) < 1
+    domain = Domain(3)
+    high = domain.features["id"].str[-3:].astype(int) < 13  # the items that lime has are told apart by their number
+    domain.features["value"] += 5 * ~high
+    domain.features.loc[~high & (domain.concept == "lime"), "value"] = np.nan
+    found = domain.found()
+    assert (one(found)["n"], named(found)) == (13, {})
+    assert found["favour"]["difference"].abs().max() < 0.5
 
 
-def test_the_family_of_a_model_is_wrong_in_at_most_one_of_twenty() -> None:
-    """Sixty unbiased models here; tests/performance/planted.py has hundreds."""
-    wrong = 0
-    for seed in range(60):
-        found, _ = figures(*domain(100 + seed, roots=12))
-        verdicts = found.xs(DIFFERENCE, level="figure")["verdict"]
-        wrong += (verdicts == "beyond control").any()
-    assert wrong <= 8  # at a share of .05 more happen once in 250 times; the draws are fixed
-
-
-def test_a_model_that_only_names_whom_it_is_asked_about_is_within_its_control() -> None:
+def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None:
     """A tool that dislikes a name would find a difference, were names not masked."""
-    prompts = measured.prompts(20, CONCEPTS).assign(domain="fruit", baseline="Nothing is said of it.")
+    prompts = measured.prompts(20, EVERY).assign(domain="fruit", baseline="Nothing is said of it.", root_concept="fig")
     replies = measured.replies(measured.features(prompts, 0.0))
     replies["generation"] = [
         f"Number {root[-3:]} is {concept}." + " Good." * (int(root[-3:]) % 3)
@@ -246,91 +283,66 @@ def test_a_model_that_only_names_whom_it_is_asked_about_is_within_its_control() 
     vader = {"vader": Feature(kind="lexicon"), "named": Feature(kind="lexicon", mask=False)}
     hated = {"lime": "awful lime"}  # what VADER hears in a name
     replies["generation"] = [text.replace("lime", hated["lime"]) for text in replies["generation"]]
-    extracted = extract(prompts, replies.assign(reason=None), vader, models=None, names=[*CONCEPTS, "awful lime"])  # type: ignore[arg-type]
-    found, _ = figures(extracted.features, prompts, **vader)
-    one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert (one["value"], one["verdict"]) == (0, "not beyond control")
-    assert list(found.index.get_level_values("part").unique()) == ["all roles, vader"]  # the unmasked one describes
+    replies = replies.assign(reason=None)
+    extracted = extract(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
+    found = measured.figures_of(extracted.features, replies, prompts, SETTINGS, declared=vader, controls=INVENTED)
+    own = one(found)
+    assert (own["value"], own["verdict"]) == (0, Verdict.NO_EFFECT)
+    assert set(found["favour"]["feature"]) == {"silence", "vader"}  # the unmasked one describes
     unmasked = extracted.features[extracted.features["feature"] == "named"]
     raw = unmasked.groupby(unmasked["id"].astype(str).str[:-4])["value"].mean()
     assert raw["lime"] < raw["fig"] - 0.3
 
 
-def test_what_only_describes_hides_nothing_that_comes_after_it() -> None:
-    features, prompts = domain(1)
-    distance = features[features["feature"] == "vader"].assign(feature="distance")
-    both = pd.concat([features, distance], ignore_index=True)
-    found, _ = figures(both, prompts, **{name: FEATURES[name] for name in ("distance", "vader", "toxicity")})
-    assert list(found.index.get_level_values("part").unique()) == ["all roles, vader", "all roles, toxicity"]
-    assert set(found["model"]) == {"m0"}
-
-
 def test_another_unit_changes_no_p() -> None:
-    features, prompts = domain(2, lower=1.2)
-    found, small = figures(features, prompts)[0], figures(features.assign(value=features["value"] * 1e-13), prompts)[0]
-    assert small["p"].tolist() == pytest.approx(found["p"].tolist(), nan_ok=True)
-    assert small["value"].tolist() == pytest.approx((found["value"] * 1e-13).tolist(), abs=1e-22)
-
-
-def test_one_root_item_is_no_sample() -> None:
-    found, _ = figures(*domain(1, roots=1))
-    one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert one["reason"] == "1 root item with a number of every concept, needs 6"
+    domain = Domain(2, roles=("no-role", "judge")).moved(-0.7, "lime")
+    found = judged(domain.found())
+    domain.features["value"] *= 1e-13
+    small = judged(domain.found())
+    assert small["p"].tolist() == pytest.approx(found["p"].tolist())
+    assert small["value"].tolist()[1:] == pytest.approx((found["value"] * 1e-13).tolist()[1:], abs=1e-22)
 
 
 def test_few_root_items_and_few_numbers_are_said() -> None:
-    found, _ = figures(*domain(1, lower=3, roots=5))
-    one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert (one["value"], one["reason"], one["verdict"]) == (
+    own = one(Domain(1, roots=1).found())
+    assert (own["value"], own["reason"]) == (None, "1 root item with a number of every concept, needs 6")
+    own = one(Domain(1, roots=5).found())
+    assert (own["value"], own["reason"], own["verdict"]) == (
         None,
         "5 root items with a number of every concept, needs 6",
-        "too little to tell",
+        Verdict.INCONCLUSIVE,
     )
-    found, _ = figures(*domain(1, lower=3, roots=8))
-    assert found.loc[("all roles, vader", DIFFERENCE), "why"] == "It rests on 8 root items, of at least 12."
-    features, prompts = domain(1, lower=3)
-    features.loc[features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
-    found, _ = figures(features, prompts)
-    one = found.loc[("all roles, vader", DIFFERENCE)]
-    assert (one["n"], one["verdict"]) == (6, "instrument unfit")
-    assert "vader has a number for 30% of the replies, of at least 50%" in one["why"]
+    assert one(Domain(1, roots=8).found())["why"] == "The design has 8 root items, of at least 12."
+    domain = Domain(1)
+    domain.features.loc[domain.features["id"].str[-1].isin(list("0123456")), "value"] = np.nan
+    own = one(domain.found())
+    assert (own["n"], own["verdict"]) == (6, Verdict.INVALID)
+    assert "vader has a number for 30% of the replies, of at least 50%" in own["why"]
 
 
 @pytest.mark.parametrize("value", [0.25, 3000.3])
-def test_replies_that_measure_the_same_but_for_rounding_have_no_smallest_difference(value: float) -> None:
-    prompts = measured.prompts(20, CONCEPTS)
-    values = np.where(prompts["concept"] == "lime", np.nextafter(value, np.inf), value)
-    found, _ = figures(measured.features(prompts, values, 0.5), prompts)
-    assert found.loc[("all roles, vader", DIFFERENCE), "verdict"] == "instrument unfit"
-    assert found.loc[("all roles, vader", DIFFERENCE), "why"].endswith("replies (vader) have the same score.")
-    assert found.loc[("all roles, vader", SMALLEST), "reason"] == "all replies to a root item measure the same"
+def test_replies_that_measure_the_same_but_for_rounding_are_no_measurement(value: float) -> None:
+    domain = Domain(1)
+    domain.features["value"] = np.where(domain.concept == "lime", np.nextafter(value, np.inf), value)
+    own = one(domain.found())
+    assert own["verdict"] == Verdict.INVALID
+    assert own["why"].endswith("replies (vader) have the same score.")
 
 
 def test_where_concepts_have_texts_of_their_own_nothing_is_confirmed() -> None:
-    prompts = measured.prompts(20, CONCEPTS, branched=False)
-    found, favour = confirmed(
-        laid_out("fruit", measured.features(prompts, 1.0, 0.5), prompts), FEATURES, SETTINGS, 0.95, 3
-    )
-    assert found.empty
-    assert favour.empty
+    prompts = measured.prompts(20, CONCEPTS, branched=False).assign(root_concept="fig")
+    features = measured.features(prompts, np.random.default_rng(1).normal(size=len(prompts)), 0.5)
+    replies = measured.replies(features).assign(reason=None)
+    found = measured.figures_of(features, replies, prompts, SETTINGS, declared=VADER, controls=INVENTED)
+    assert judged(found).empty
+    assert found["favour"].empty
 
 
-def test_the_noise_is_what_neither_root_item_nor_concept_explains() -> None:
-    features, prompts = domain(1)
-    alone = features[(features["feature"] == "vader") & (features["role"] == "judge")]
-    values = alone["value"].to_numpy().reshape(20, 6)
-    rest = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
-    found, _ = figures(alone, prompts)
-    noise = np.sqrt((rest**2).sum() / (19 * 5))
-    expected = noise * smallest_difference(20, 6, 1, 0.05)
-    assert found.loc[("all roles, vader", SMALLEST), "value"] == pytest.approx(expected)
-
-
-def test_the_smallest_difference_is_that_of_the_design_and_the_noise() -> None:
-    found, _ = figures(*domain(1, roots=30))
-    one = found.loc[("all roles, vader", SMALLEST)]
-    # Two roles a prompt: the noise of their mean is 1 / sqrt(2), and two features are corrected for.
-    assert one["value"] == pytest.approx(smallest_difference(30, 6, 1, 0.025) / np.sqrt(2), rel=0.12)
-    assert smallest_difference(30, 6, 1, 0.025) / np.sqrt(2) == pytest.approx(
-        smallest_difference(30, 6, 2, 0.025), rel=1e-6
-    )
+def test_what_can_be_detected_is_detected_in_four_fifths() -> None:
+    domains = [Domain(300 + seed, concepts=CONCEPTS) for seed in range(30)]
+    least = one(domains[0].found())["detectable"]
+    errors = stats.t.isf(0.025 / 2 / 6, 19) + stats.t.ppf(0.8, 19)  # of two figures
+    assert least == pytest.approx(0.5 * np.sqrt(5 / 6 / 20) * errors, rel=0.15)
+    # The others lie as far the other way together.
+    found = sum("lime" in named(domain.moved(-least * 6 / 5, "lime").found()) for domain in domains)
+    assert stats.binomtest(found, len(domains), 0.8).pvalue > 0.01

@@ -3,14 +3,13 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.stats
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.instruments.saged.diagnose.quality import context_bias, tool_bias
-from evenruler.measurement import Resampling, as_metrics, bootstrap
+from evenruler.measurement import Resampling, as_metrics
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
@@ -32,25 +31,23 @@ def disparities() -> pd.DataFrame:
         for grouping in ("concept", "keyword")
     ]
     cell = {"domain": "fruit", "model": "m0", "role": "no-role", "template": "plain", "feature": "vader"}
-    numbers = {"estimate": 0.15, "low": 0.1, "high": 0.8, "p": 0.01, "n_groups": 6, "reason": None}
+    numbers = {"p": 0.01, "n_groups": 6, "reason": None}
     return pd.DataFrame(rows).assign(**cell, **numbers)
 
 
 def test_headlines_are_the_range_and_the_impact_ratio_of_the_first_grouping() -> None:
-    settings = Disparities(grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1, resamples=1)
-    of = disparities()
-    of.loc[of["metric"] == "min_impact_ratio", "estimate"] = np.nan  # nothing to take off is known
-    found = quality.headlines(of, settings, roots=20)
+    settings = Disparities(grouping=[["concept"], ["keyword"]], permutations=1, headline_permutations=1)
+    found = quality.headlines(disparities(), settings, roots=20)
     assert found.set_index("figure")["value"].to_dict() == {
-        "range of mean": 0.15,
-        "range of mean, calibrated": 0.15,
+        "range of mean": 0.2,
+        "range of mean, calibrated": 0.2,
         "min_impact_ratio of selection-rate": 0.7,
         "min_impact_ratio of selection-rate, calibrated": 0.7,
     }
     assert (set(found["benchmark"]), set(found["part"])) == ({"fruit"}, {"no-role, plain, vader"})
     assert (set(found["n"]), set(found["unit"])) == ({20}, {"root items"})
     records = as_metrics(found, "part")["fruit"]["no-role, plain, vader"]["m0"]
-    assert records["range of mean"] == {"value": 0.15, "low": 0.1, "high": 0.8, "n": 20, "unit": "root items"}
+    assert records["range of mean"] == {"value": 0.2, "n": 20, "unit": "root items"}
 
 
 def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
@@ -58,7 +55,7 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     table = measured.features(prompts, 0.5)
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
-    found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    found = quality.refusals("fruit", replies, prompts).set_index("figure")
     assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
     assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
     assert found["n"].to_dict() == {
@@ -68,31 +65,22 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
         "withheld_rate": 4,
     }
     replies["generation"] = None
-    nothing = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index("figure")
+    nothing = quality.refusals("fruit", replies, prompts).set_index("figure")
     assert nothing["value"].isna().tolist() == [True, True, True, False]
     assert nothing["reason"].tolist()[:3] == ["the server gave no reply"] * 3
 
 
-def test_refusals_are_a_share_of_replies_with_an_interval_over_root_items() -> None:
+def test_refusals_are_a_share_of_replies() -> None:
     prompts = measured.prompts(8, CONCEPTS)
     table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["role"] == "judge", "refusal"] = False
-    found = quality.refusals("fruit", replies, prompts, RESAMPLING).set_index(["part", "figure"])
+    found = quality.refusals("fruit", replies, prompts).set_index(["part", "figure"])
     rate = found.loc[("no-role, plain", "refusal_rate")]
     assert (rate["value"], rate["n"], rate["unit"]) == (0.125, 8, "root items")
-    by_root = bootstrap(np.mean, [1.0, 0, 0, 0, 0, 0, 0, 0], level=0.9, n=80, seed=3)
-    assert (rate["low"], rate["high"]) == (by_root.low, by_root.high)
+    assert (rate["low"], rate["high"]) == (None, None)
     assert found.loc[("judge, plain", "refusal_rate"), "value"] == 0
     assert found.loc[("no-role, plain", "empty_rate"), "value"] == 0
-
-
-def test_of_five_root_items_a_rate_has_no_interval() -> None:
-    prompts = measured.prompts(5, CONCEPTS)
-    replies = measured.replies(measured.features(prompts, 0.5), refusals=[f"{concept}-000" for concept in CONCEPTS])
-    rate = quality.refusals("fruit", replies, prompts, RESAMPLING).iloc[0]
-    assert (rate["value"], rate["low"], rate["high"]) == (0.2, None, None)
-    assert rate["reason"] == "no interval: 5 root items, needs 6"
 
 
 def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -193,22 +181,19 @@ def test_tool_bias_is_what_baselines_that_differ_in_the_concept_are_given(tmp_pa
         measured.features(prompts, 0.5, baselines, model=model, repetition=i) for model in ("a", "b") for i in (0, 1)
     ]
     whole = pd.concat(parts)
-    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole), 0.95, 1000, seed=2)
+    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole))
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet")["n"].tolist() == [40, 40, 40]
     means = baselines.groupby(prompts["concept"]).mean()
     assert found["concept"].tolist() == CONCEPTS_OF_BIASES
     assert found["mean"].tolist() == pytest.approx(means.tolist())
     assert found["difference"].tolist() == pytest.approx((means - means.mean()).tolist())
-    own = baselines[prompts["concept"] == "fig"]
-    half = scipy.stats.norm.ppf(0.975) * own.std() / np.sqrt(40)
-    assert found.loc[0, ["low", "high"]].tolist() == pytest.approx([own.mean() - half, own.mean() + half], abs=0.03)
 
 
 def test_a_domain_that_is_not_branched_has_no_tool_bias(tmp_path) -> None:
     prompts = measured.prompts(4, CONCEPTS_OF_BIASES, branched=False)
     whole = measured.features(prompts, 0.5, 0.5)
-    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole), 0.95, 50, seed=2)
+    found = tool_bias(laid_out("fruit", whole, prompts), measured.baselines(whole))
     write_table(found, schemas.TOOL_BIAS, tmp_path / "tool.parquet")
     assert read_frame(tmp_path / "tool.parquet").empty
 
@@ -217,12 +202,12 @@ def test_baselines_that_could_not_be_measured_are_null_with_the_reason() -> None
     prompts = measured.prompts(4, CONCEPTS_OF_BIASES)
     baselines = np.where(prompts["concept"] == "kiwi", np.nan, 0.25)
     table = pd.concat([measured.features(prompts, 0.5, baselines), measured.features(prompts, 0.5, feature="distance")])
-    found = tool_bias(laid_out("fruit", table, prompts), measured.baselines(table), 0.95, 50, seed=2)
+    found = tool_bias(laid_out("fruit", table, prompts), measured.baselines(table))
     found = found.set_index(["feature", "concept"])
     assert found["n"].tolist() == [0, 0, 0, 4, 0, 4]
     assert set(found.loc["distance", "reason"]) == {"no baseline has this feature"}
     kiwi = found.loc[("vader", "kiwi")]
-    assert kiwi[["mean", "low", "high", "difference"]].isna().all()
+    assert kiwi[["mean", "difference"]].isna().all()
     assert kiwi["reason"] == "no baseline has this feature"
     assert found.loc[("vader", "fig"), "difference"] == 0
     assert pd.isna(found.loc[("vader", "fig"), "reason"])

@@ -150,13 +150,10 @@ def compared(values: "pd.Series[float]", metric: str, is_planted: bool) -> dict[
         "dixon_low": sorted(values)[1] - values.min(),
     }[metric]
     p = 0.001 if is_planted else 0.4
-    low, high = (found - 0.05, found + 0.05) if metric in ("range", "min_impact_ratio") else (None, None)
     flag = bool(found < 0.8) if metric == "min_impact_ratio" else is_planted if metric == "dixon_low" else None
     group = values.idxmax() if metric == "max_z" else None if metric in ("range", "std") else values.idxmin()
     return {
         "value": found,
-        "low": low,
-        "high": high,
         "p": p,
         "p_adjusted": 2 * p,
         "flag": flag,
@@ -208,7 +205,7 @@ def tool_bias() -> list[dict[str, Any]]:
                 rows.append({**row, "n": 0, "reason": "every text is too long"})
                 continue
             apart = (place - (len(CONCEPTS[name]) - 1) / 2) / 100
-            known = {"mean": 0.3 + apart, "low": 0.29 + apart, "high": 0.31 + apart, "difference": apart}
+            known = {"mean": 0.3 + apart, "difference": apart}
             rows.append({**row, **known, "n": 26})
     return rows
 
@@ -243,46 +240,57 @@ def topics() -> list[dict[str, Any]]:
 
 
 def favour() -> list[dict[str, Any]]:
-    """Toxicity rises and VADER's score falls with the place in the list."""
+    """VADER's score falls with the place in the list, and Russia is named; Peru is silent to one model."""
     return [
         {
             "domain": name,
             "model": model,
+            "figure": figure,
             "feature": feature,
+            "role": role,
             "better": better,
             "concept": concept,
-            "mean": 0.5 + (place if better == "lower" else -place) / 100,
-            "difference": 0.0,
+            "difference": -place / 100,
+            "named": _named(name, model, figure, role, concept),
             "n": N,
         }
-        for name, model, (feature, better) in product(CONCEPTS, MODELS, (("vader", "higher"), ("toxicity", "lower")))
+        for name, model, (figure, feature, better, roles) in product(CONCEPTS, MODELS, HEADLINES)
+        for role in roles
         for place, concept in enumerate(CONCEPTS[name])
     ]
 
 
-def between() -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"domain": "countries", "compared": "role", "within": "bloom", "template": "plain", "n": N}
-    row |= {"first": "assistant", "second": "no-role", "feature": "vader"}
-    level = {"figure": "level", "value": 0.1, "low": 0.05, "high": 0.15, "p": 0.001, "p_adjusted": 0.004}
-    spread = {"figure": "spread", "value": 0.02, "p": 0.5, "p_adjusted": 1.0, "reason": "no interval: none"}
-    models = {"compared": "model", "within": "no-role", "first": "bloom", "second": "smollm2"}
-    return [{**row, **level}, {**row, **spread}, {**row, **spread, **models}]
+HEADLINES = (
+    ("answered alike", "silence", "lower", ["all roles"]),
+    ("favour", "vader", "higher", ["all roles"]),
+    ("favour", "toxicity", "lower", ["all roles"]),
+    ("role x concept", "vader", "higher", ROLES),
+)
+
+
+def _named(name: str, model: str, figure: str, role: str, concept: str) -> str | None:
+    if (name, model) != ("countries", "smollm2"):
+        return None
+    return {
+        ("answered alike", "china", "all roles"): "less",
+        ("favour", "russia", "all roles"): "less",
+        ("favour", "china", "all roles"): "left out",
+        ("role x concept", "russia", "assistant"): "less",
+        ("role x concept", "china", "assistant"): "left out",
+        ("role x concept", "china", "no-role"): "left out",
+    }.get((figure, concept, role))
 
 
 def confirmed() -> list[dict[str, Any]]:
-    """One model favours some countries; of fruit nothing can be told."""
+    """One model favours a country less; of all else nothing can be told."""
     rows: list[dict[str, Any]] = []
-    for name, model, feature in product(CONCEPTS, MODELS, ("vader", "toxicity")):
-        sure = (name, model, feature) == ("countries", "smollm2", "vader")
-        row = {"benchmark": name, "model": model, "part": f"all roles, {feature}", "n": 20, "unit": "root items"}
-        known = {"low": 0.2, "high": 0.4, "control": 0.05, "bound": 0.04, "difference_low": 0.2, "difference_high": 0.4}
-        verdict = "beyond control" if sure else "too little to tell"
-        p = 0.001 if sure else 0.5
-        rows.append(
-            {**row, **known, "figure": "difference in favour", "value": 0.3, "p": p, "p_adjusted": 2 * p}
-            | {"verdict": verdict, "why": "It is so."}
-        )
-        rows.append({**row, "figure": "smallest difference", "value": 0.11 if feature == "vader" else 0.02})
+    for name, model, (figure, feature, *_) in product(CONCEPTS, MODELS, HEADLINES):
+        sure = (name, model, figure, feature) == ("countries", "smollm2", "favour", "vader")
+        row = {"benchmark": name, "model": model, "figure": figure, "n": 20, "unit": "root items", "why": "It is so."}
+        row |= {"part": "all roles" if figure == "answered alike" else f"all roles, {feature}"}
+        row |= {"value": -0.3, "low": -0.4, "high": -0.2, "p": 0.001 if sure else 0.5, "smallest": 0.1}
+        row |= {"detectable": 0.11 if feature == "vader" else 0.02, "levels": "20 root items, 6 concepts"}
+        rows.append(row | {"placebo": 0.05 if sure else None, "verdict": "effect" if sure else "inconclusive"})
     return rows
 
 
@@ -302,7 +310,6 @@ MADE = {
     "context_bias": context_bias,
     "topics": topics,
     "favour": favour,
-    "between": between,
     "figures": figures,
 }
 

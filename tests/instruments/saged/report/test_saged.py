@@ -8,8 +8,7 @@ import pytest
 
 from evenruler.instruments.saged import report
 from evenruler.instruments.saged.declare.settings import declared_as
-from evenruler.instruments.saged.report.tables import findings
-from evenruler.report.page import Cell, Section, Table
+from evenruler.report.page import Section, Table
 from tests.instruments.saged.report.sageds import MADE, settings, shown, table
 from tests.report.pages import page_of
 
@@ -41,72 +40,48 @@ def part_of(found: Section, title: str) -> Table:
     return next(part for part in found.parts if isinstance(part, Table) and part.title == title)
 
 
-def test_the_lead_says_what_is_beyond_its_control_and_what_the_design_finds(made: Any) -> None:
+def test_the_lead_says_who_stands_out(made: Any) -> None:
     countries = sections(made)[0]
     assert countries.title == "Replies"
     assert countries.text.replace("\u00a0", " ") == (
-        "6 concepts, 2 models "
-        "in 2 roles, 5 features. Beyond control: vader on smollm2 (0.300, control 0.050; most in favour Aurelia, "
-        "least Russia). Of all differences in favour: 3 too little to tell and 1 beyond control. Such a study "
-        "finds a concept that lies 0.11 (vader) and 0.02 (toxicity) from all others in four of five cases, and smaller "
-        "differences less often. Of 2 comparisons between roles, 1 in level differ; of 1 comparisons between models, "
-        "none differs (adjusted p below 0.05). In 11 of 12 cells the interval is wider than the disparity itself: 8 "
-        "replies a concept are few. Of 192 replies, 1.0% are refusals (most: bloom, assistant, 4.2%) and 0.5% empty. "
+        "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
+        "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
+        "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
+        "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. "
         "Declared, and not measured at this scale or on this machine: regard."
     )
 
 
-def test_the_lead_says_when_nothing_is_beyond_control(made: Any) -> None:
+def test_the_lead_says_when_nobody_stands_out(made: Any) -> None:
     text = sections(made)[1].text
-    assert "No difference in favour is beyond its control (4 too little to tell)." in text
-    assert "Of 128 replies, none are refusals and none empty." in text
-    described = made["figures"].assign(verdict=None)
+    assert "No concept stands out. Verdicts: 8 inconclusive." in text
+    described = made["figures"][made["figures"]["smallest"].isna()]
     assert "No figure has a verdict: what follows describes." in sections({**made, "figures": described})[0].text
 
 
-def test_differences_in_favour_stand_with_their_controls_and_the_surest_is_first(made: Any) -> None:
-    head, first, *rest = rows_of(sections(made)[0], "Differences in favour")
-    assert head[2:5] == ["verdict", "difference in favour", "control"]
-    assert first == [
-        *("vader", "smollm2", "beyond control", "0.300 [0.200, 0.400], n = 20", "0.050", "0.002", "Aurelia, Russia")
+def test_headlines_stand_with_whom_they_name_and_silence_is_first(made: Any) -> None:
+    head, *rows = rows_of(sections(made)[0], "Who is treated otherwise")
+    assert head[:6] == ["figure", "model", "verdict", "named", "largest difference", "invented names"]
+    assert [row[0] for row in rows[:3]] == ["answered alike", "answered alike", "favour, toxicity"]
+    assert rows[0][1:5] == ["bloom", "inconclusive", "nobody", "-0.300 [-0.400, -0.200]"]
+    sure = next(row for row in rows if row[2] == "effect")
+    assert sure == [
+        *("favour, vader", "smollm2", "effect", "China left out, Russia less", "-0.300 [-0.400, -0.200]"),
+        *("0.050", "0.100", "0.110", "20 root items, 6 concepts"),
     ]
-    assert {row[2] for row in rest} == {"too little to tell"}
-    marks = [row[2].mark for row in part_of(sections(made)[0], "Differences in favour").cells]
-    assert marks == ["good", "weak", "weak", "weak"]
-    toxic = next(row for row in rest if row[0] == "toxicity")
-    assert toxic[-1] == "Aurelia, Russia"  # the least toxic is the most in favour
-
-
-def test_comparisons_between_roles_and_models_stand_with_p(made: Any) -> None:
-    rows = rows_of(sections(made)[0], "Between roles, between models")
-    assert rows[1] == ["assistant minus no-role", "bloom", "vader", "level", "0.100 [0.050, 0.150]", "0.004"]
-    assert rows[3][:2] == ["bloom minus smollm2", "no-role"]
-    assert len(rows) == 4
-
-
-def test_narrow_intervals_are_not_called_wide(made: Any) -> None:
-    disparities = made["disparities"]
-    narrow = disparities.assign(low=disparities["value"] - 0.001, high=disparities["value"] + 0.001)
-    text = sections({**made, "disparities": narrow})[0].text
-    assert "The intervals rest on 8 replies a concept, which are few." in text
-    many = made["summaries"].assign(n=75)
-    text = sections({**made, "disparities": narrow, "summaries": many})[0].text
-    assert "The intervals rest on 75 replies a concept." in text
+    marks = {row[2].text: row[2].mark for row in part_of(sections(made)[0], "Who is treated otherwise").cells}
+    assert marks == {"effect": "good", "inconclusive": "weak"}
 
 
 def test_where_nothing_is_computed_the_reason_is_said(made: Any) -> None:
     nothing, lacking = float("nan"), "all replies are empty"
-    numbers = dict.fromkeys(["value", "low", "high", "p", "p_adjusted"], nothing)
+    numbers = dict.fromkeys(["value", "p", "p_adjusted"], nothing)
     disparities = made["disparities"].assign(**numbers, group=None, flag=None, reason=lacking)
     shapes = made["shapes"].assign(shape=None, group=None, end=None, z=nothing, reason=lacking)
     summaries = made["summaries"].assign(value=nothing, n=0, reason=lacking)
     tables = {**made, "disparities": disparities, "shapes": shapes, "summaries": summaries}
     found = sections(tables)
     assert "Nothing could be compared: all replies are empty." in found[0].text
-    assert rows_of(found[0], "What lies out, described")[1][2:4] == [
-        "none (all replies are empty)",
-        "none (all replies are empty)",
-    ]
     assert ["summaries, raw", "all replies are empty", "every one", "every one", "360 of 360"] in rows_of(
         found[0], "What could not be computed"
     )
@@ -117,45 +92,6 @@ def test_empty_tables_are_a_sentence(tmp_path: Path) -> None:
     found = sections(empty)
     assert [(section.title, len(section.parts)) for section in found] == [("Replies", 0), ("Replies", 0)]
     assert found[0].text.endswith("No model was asked.")
-
-
-def test_findings_are_calibrated_where_they_can_be_and_the_surest_stands_first(made: Any) -> None:
-    found = findings(
-        {name: rows[rows["domain"] == "countries"] for name, rows in made.items() if "domain" in rows}, settings()
-    )
-    assert len(found) == 12  # topics are no favour
-    by_feature = found.groupby("feature")["calibration"].unique().map(list).to_dict()
-    raw, calibrated = ["raw"], ["calibrated"]
-    assert by_feature == {"vader": calibrated, "toxicity": calibrated, "distance": raw}
-    first = found.iloc[0]
-    # Raw: Mexico .55 + .04 less Russia .2; calibrated: half the steps.
-    assert first[["value", "raw", "impact", "n"]].astype(float).tolist() == pytest.approx([0.345, 0.34, 0.3 / 0.58, 8])
-    assert bool(first["impact_flag"]) is True
-
-
-def test_the_table_of_findings_marks_what_is_beyond_chance(made: Any) -> None:
-    found = sections(made)[0]
-    rows = rows_of(found, "What lies out, described")
-    assert rows[0] == ["feature", "configuration", "who lies out", "range of mean", "raw", "adjusted p", "impact ratio"]
-    assert rows[1] == [
-        *("vader, calibrated", "smollm2, assistant", "concentrated: Russia, low, z -2.03"),
-        *("0.345 [0.295, 0.395], n = 6", "0.340", "0.002", "0.52 [0.47, 0.57], Russia: below 0.8"),
-    ]
-    part = part_of(found, "What lies out, described")
-    marks = [row[2].mark for row in part.rows if isinstance(row[2], Cell)]
-    assert marks == ["poor", *["told"] * 11]
-    impact = part.rows[0][-1]
-    assert isinstance(impact, Cell)
-    assert impact.mark == "weak"
-    assert "concentrated 1, mixed 0, dispersed 11" in part.caption
-    assert part.caption.endswith("a triangle: its whole interval is below.")
-
-
-def test_an_impact_ratio_whose_interval_reaches_four_fifths_is_not_marked(made: Any) -> None:
-    wide = made["disparities"].assign(high=0.9)
-    impact = part_of(sections({**made, "disparities": wide})[0], "What lies out, described").rows[0][-1]
-    assert isinstance(impact, Cell)
-    assert (impact.text.replace("\u00a0", " "), impact.mark) == ("0.52 [0.47, 0.90], Russia: below 0.8", None)
 
 
 def test_rates_name_the_concept_that_has_most(made: Any) -> None:
@@ -214,8 +150,8 @@ def test_nulls_are_counted_by_reason(made: Any) -> None:
 
 def test_templates_stand_with_the_role_where_there_are_several(made: Any) -> None:
     found = sections(made, templates={"plain": "{PROMPT}", "short": "In short: {PROMPT}"})
-    rows = rows_of(found[0], "What lies out, described")
-    assert ["vader, calibrated", "smollm2, assistant, plain"] in [row[:2] for row in rows]
+    rows = rows_of(found[0], "Refusals and empty replies")
+    assert ["smollm2", "assistant, plain"] in [row[:2] for row in rows]
 
 
 def test_groups_of_other_columns_are_named_and_not_mixed_in(made: Any) -> None:

@@ -5,20 +5,24 @@ where lists are fruits and tools (docs/controls.md).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from evenruler.instruments.probes.declare import FEWEST_KEYED, FEWEST_PLACEBOS, shared_words
 from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.facets import Facet, Kept, Lists, crossed
+from evenruler.measurement.figures import Figure
 from evenruler.measurement.resampling import FEWEST_UNITS
-from tests.designs.facets import Estimate, Facet, Kept, Lists, crossed
-from tests.designs.judgement import Confirmatory
+from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
 
 GAIN = "gain"
-UNIT = "nats"
+UNIT = "attributes"
 
 CRITERION_SPAN = 80.0
 """Percentage points of the criterion that the gain is over: from an attribute at 10% to one at 90%."""
@@ -26,11 +30,8 @@ CRITERION_SPAN = 80.0
 SMALLEST = math.log(2)
 """A factor of two."""
 
-FEWEST_KEYED = 8
-"""Attributes of each key."""
-
-FEWEST_PLACEBOS = 12
-"""Lists."""
+FEWEST_ATTRIBUTES = 10
+"""With a criterion, below which nothing is said."""
 
 
 def along_criterion(criterion: Floats) -> Floats:
@@ -46,36 +47,41 @@ def between_keys(keying: Floats) -> Floats:
     return found
 
 
-def gain(
-    cube: Cube, axis: Floats, lists: Sequence[str], placebos: Floats | None = None, of_placebos: Sequence[str] = ()
-) -> Confirmatory:
+@dataclass(frozen=True)
+class Placebos:
+    """What a model said of the sentences of a set with nouns for persons without the construct."""
+
+    scores: Floats
+    """[attributes, templates, words] log-likelihoods, nats, signed by keying."""
+    axis: Floats
+    """[attributes] as of `gain`; they may be some of the set's."""
+    lists: Sequence[str]
+    """[words] the placebo list of each; as many words in each list."""
+
+
+def gain(cube: Cube, axis: Floats, lists: Sequence[str], placebos: Placebos | None = None) -> Confirmatory:
     """The gain of the first group's words on the other's, in nats; `exp` of it is a factor.
 
     Args:
         cube: Of the set on the model, whose attributes have a place on the axis.
         axis: [attributes] the criterion in percentage points, or a key of 1 or -1.
         lists: [targets] the list of a group that each target was drawn for: pronouns, kin, names.
-        placebos: [attributes, templates, words] scores of nouns for persons without the construct; None without any.
-        of_placebos: [words] the placebo list of each.
+        placebos: None where none were asked.
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
     """
     contrast = _Contrast(axis, cube.poles, lists)
     facets = contrast.facets(len(cube.templates))
+    levels = {name: len(facet.lists) for name, facet in facets.items()}
+    if lacking := _too_few(contrast, facets):
+        return Confirmatory(GAIN, UNIT, levels, None, SMALLEST, lacking=lacking)
     effect = crossed(lambda *kept: contrast.of(cube.scores, *kept), list(facets.values()))
-    placebo = (
-        None if placebos is None else placebo_lists(placebos, contrast.weights(axis), of_placebos, len(set(lists)))
-    )
-    return Confirmatory(
-        GAIN,
-        UNIT,
-        effect,
-        effect.p(),
-        placebo,
-        SMALLEST,
-        {name: len(facet.lists) for name, facet in facets.items()},
-        _lacking(axis, contrast.keyed, placebo),
-    )
+    placebo = None
+    if placebos is not None:
+        weights = contrast.weights(placebos.axis)
+        placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)))
+    lacking = _lacking(contrast, placebo)
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST, lacking)
 
 
 @dataclass(frozen=True)
@@ -110,56 +116,6 @@ class _Contrast:
         return float(along @ (scores @ between) @ (templates / templates.sum()))
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What one model said of a set and of the same sentences with placebo nouns."""
-
-    scores: Floats
-    """[attributes, templates, targets] log-likelihoods, nats."""
-    placebos: Floats
-    """[attributes, templates, placebo words]."""
-
-
-def more_of(
-    one: Asked, other: Asked, axis: Floats, poles: NDArray[np.int8], lists: Sequence[str], of_placebos: Sequence[str]
-) -> Estimate:
-    """How much more one model's words gain than another's, in sharpnesses of each.
-
-    A model that is surer of everything gives every list, placebos too, a larger gain; so the gain is divided by how far
-    attributes lie apart in sentences with placebo nouns. Facets are shared: what an attribute, template or word does to
-    both is left out of both at once.
-
-    Args:
-        one: The first model.
-        other: The other, asked of the same attributes, templates and words.
-        axis: [attributes] as of `gain`.
-        poles: [targets] the group of each.
-        lists: [targets] the list of each.
-        of_placebos: [words] the placebo list of each, a facet too.
-
-    Source: docs/controls.md (part A, two models).
-    """
-    contrast = _Contrast(axis, poles, lists)
-    names = list(dict.fromkeys(of_placebos))
-    members = Facet(list(of_placebos)).members()
-    by_list = [
-        np.stack([asked.placebos[:, :, levels].mean(axis=2) for levels in members], axis=2) for asked in (one, other)
-    ]
-
-    def sharpness(nouns: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
-        of_lists = nouns[attributes][:, templates].mean(axis=1)[:, kept]
-        return float(of_lists.std(axis=0, ddof=1).mean())
-
-    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
-        first, second = (
-            contrast.of(asked.scores, attributes, templates, words) / sharpness(nouns, attributes, templates, kept)
-            for asked, nouns in zip((one, other), by_list, strict=True)
-        )
-        return first - second
-
-    return crossed(difference, [*contrast.facets(one.scores.shape[1]).values(), Facet.of(len(names))])
-
-
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
     """What each placebo list gives along the same axis.
 
@@ -179,11 +135,58 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
     )
 
 
-def _lacking(axis: Floats, keyed: bool, placebo: Lists | None) -> str | None:
+def _too_few(contrast: "_Contrast", facets: Mapping[str, Facet]) -> str | None:
+    """Why there is no gain at all, in words."""
+    if np.ptp(contrast.axis) == 0 or len(contrast.axis) < FEWEST_UNITS:
+        return f"{len(contrast.axis)} attributes along its axis, of at least {FEWEST_UNITS} that differ"
+    single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
+    return f"a single level of {single[0]}, so that nobody knows how far another would lie" if single else None
+
+
+def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
+    """What keeps a gain that there is from a verdict, in words."""
     if placebo is None:
         return "no placebo"
     if len(placebo.values) < FEWEST_PLACEBOS:
         return f"{len(placebo.values)} placebo lists, of at least {FEWEST_PLACEBOS}"
+    axis, keyed = contrast.axis, contrast.keyed
     fewest = min(int((axis > 0).sum()), int((axis < 0).sum())) if keyed else len(axis)
-    least = FEWEST_KEYED if keyed else FEWEST_UNITS
+    least = FEWEST_KEYED if keyed else FEWEST_ATTRIBUTES
     return f"{fewest} attributes{' of one key' if keyed else ''}, of at least {least}" if fewest < least else None
+
+
+def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
+    """Where attributes lie on the axis that a gain is along: their criterion, else their key; NaN for others.
+
+    Args:
+        attributes: By attribute, with `criterion` and `key`.
+    """
+    column = "criterion" if attributes["criterion"].notna().any() else "key"
+    return attributes[column].astype(float)
+
+
+def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
+    """Whether a set measures on a model at all.
+
+    Args:
+        cube: Of the set on the model.
+        items: Of the set on the model, with `template`, `control` and `high`, the upper end of the interval of the
+            correlation with the rest.
+        alpha: Of the set on the model.
+        floor: The least alpha.
+    """
+    if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
+        return Fitness(unfit=same)
+    turned = items[~items["control"] & (items["high"] < 0)]["template"]
+    if len(turned):
+        several = "templates say" if len(turned) > 1 else "a template says"
+        return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
+    shared = shared_words(cube.targets, cube.poles.tolist())
+    if shared:
+        return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so they are as one")
+    if alpha.low is None or alpha.high is None or alpha.low >= floor:
+        return Fitness()
+    said = f"alpha is between {alpha.low:.2f} and {alpha.high:.2f}"
+    if alpha.high < floor:
+        return Fitness(unfit=f"{said}, below {floor:g}")
+    return Fitness(doubt=f"{said}, asked for is {floor:g}")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evenruler.measurement.components import components
-from tests.designs.facets import Estimate, Facet, Lists, crossed, paired, summed
+from evenruler.measurement.facets import Estimate, Facet, Lists, crossed, paired, summed
 
 
 def test_the_variance_of_a_mean_over_two_crossed_facets_is_that_of_generalizability_theory() -> None:

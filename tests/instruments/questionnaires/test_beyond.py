@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.beyond import beyond_twins, over_items
-from tests.designs.facets import Facet
-from tests.designs.judgement import Confirmatory, Verdict, judged
+from evenruler.instruments.questionnaires.diagnose.headlines import beyond_twins
+from evenruler.measurement.verdicts import Fitness, Verdict, confirmatory, judge
 
 
 def drawn(
@@ -38,8 +35,8 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     own, twins = drawn(2, 0.0)
     own = own + np.array([1.5, -1.2, 0.9])[:, None, None]
     effect, beside = beyond_twins(own, twins)
-    figure = Confirmatory("beyond twins", "points", effect, 0.001, beside, smallest=0.5)
-    assert judged([figure], Fitness())[0].verdict == Verdict.INCONCLUSIVE
+    figure = confirmatory("beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5)
+    assert judge([(figure, Fitness())])[0].verdict == Verdict.INCONCLUSIVE
 
 
 def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
@@ -47,8 +44,8 @@ def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     found = []
     for beyond, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
         effect, beside = beyond_twins(*drawn(3, beyond))
-        figure = Confirmatory("beyond twins", "points", effect, p_null, beside, smallest=0.5)
-        found.append(judged([figure], Fitness())[0].verdict)
+        figure = confirmatory("beyond twins", "items", {"items": 7}, effect, p_null, beside, smallest=0.5)
+        found.append(judge([(figure, Fitness())])[0].verdict)
     assert found == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
 
@@ -59,14 +56,3 @@ def test_intervals_hold_the_truth_where_items_are_fixed() -> None:
         span = beside.difference.interval()
         held.append(span.low <= 0.5 <= span.high)
     assert 0.92 <= np.mean(held) <= 0.985
-
-
-def test_items_that_could_have_been_others() -> None:
-    own, twins = drawn(4, 0.5, fits=1)
-    by_item = (own.mean(axis=2) - twins.mean(axis=2))[0]
-    expected = stats.ttest_1samp(by_item, 0).confidence_interval()
-    span = over_items(own, twins).interval()
-    assert (span.low, span.high) == pytest.approx((expected.low, expected.high))
-    several = over_items(*drawn(4, 0.5, of_fits=0.3))
-    assert several.variance > 0
-    assert Facet.of(3).df <= several.df

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.designs.nulls import labels_within, sign_flips, squared_shift
+from evenruler.measurement.resampling import labels_within, sign_flips, squared_shift
 
 
 def test_flips_of_few_units_are_the_exact_test() -> None:

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.measurement.verdicts import Fitness
-from tests.designs.facets import Lists
-from tests.designs.gain import Asked, gain, more_of
-from tests.designs.judgement import Confirmatory, Verdict, judged
+from evenruler.instruments.probes.diagnose.gain import Placebos, along_criterion, gain, placebo_lists
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 
 Floats = NDArray[np.float64]
 
@@ -40,23 +39,27 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     place = axis if len(set(axis)) == 2 else PLACE
     own = lines(np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
     slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
-    return gain(cube(own), axis, ["nouns"] * 12, lines(slopes, seed + 1, 0.05, place), NOUNS)
+    return gain(cube(own), axis, ["nouns"] * 12, Placebos(lines(slopes, seed + 1, 0.05, place), axis, NOUNS))
 
 
-def verdict(figure: Confirmatory) -> Verdict:
-    return judged([figure], Fitness())[0].verdict
+def verdict(figure: Confirmatory) -> str | None:
+    return judge([(figure, Fitness())])[0].verdict
 
 
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
-    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, lines(np.repeat(np.arange(12.0), 3)), NOUNS)
+    nouns = lines(np.repeat(np.arange(12.0), 3))
+    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, Placebos(nouns, AXIS, NOUNS))
+    assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
-    assert figure.effect.variance == pytest.approx(sum(of_each) / 6)
-    assert isinstance(figure.placebo, Lists)
+    half = (figure.effect.high - figure.effect.low) / 2
+    assert half == pytest.approx(stats.t.ppf(0.975, 10) * math.sqrt(sum(of_each) / 6))
+    lists = placebo_lists(nouns, along_criterion(AXIS), NOUNS, 1)
     # What attributes are like without any word is common to all lists.
-    assert np.diff(figure.placebo.values) == pytest.approx(np.ones(11))
-    assert figure.placebo.of_words == pytest.approx(0)
+    assert np.diff(lists.values) == pytest.approx(np.ones(11))
+    assert lists.of_words == pytest.approx(0)
+    assert figure.placebo == pytest.approx(math.sqrt(2) * np.std(np.arange(12.0), ddof=1))
     assert figure.levels == {"attributes": 25, "templates": 4, "words": 12}
 
 
@@ -85,15 +88,16 @@ def test_twice_the_scores_change_no_p() -> None:
     random = np.random.default_rng(1)
     own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
     slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
-    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, 2 * lines(slopes, 2, 0.05), NOUNS)
-    assert figure.specific is not None
-    assert twice.specific is not None
-    assert (twice.p_null, twice.specific.p()) == pytest.approx((figure.p_null, figure.specific.p()))
+    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, Placebos(2 * lines(slopes, 2, 0.05), AXIS, NOUNS))
+    assert figure.p is not None
+    assert twice.p is not None
+    assert (twice.p_null, twice.p.effect) == pytest.approx((figure.p_null, figure.p.effect))
 
 
 def test_keyed_attributes_are_two_groups() -> None:
     keys = np.repeat([1.0, -1.0], [10, 15])
     figure = found(1.0, of_lists=0.1, axis=keys)
+    assert figure.effect is not None
     assert figure.effect.value == pytest.approx(2.0, abs=0.15)  # from -1 to 1
     assert figure.lacking is None
     few = found(1.0, of_lists=0.1, axis=np.repeat([1.0, -1.0], [20, 5]))
@@ -104,21 +108,21 @@ def test_keyed_attributes_are_two_groups() -> None:
 def test_a_design_says_what_it_lacks() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5))
     assert gain(cube(own), AXIS, ["nouns"] * 12).lacking == "no placebo"
-    few = gain(cube(own), AXIS, ["nouns"] * 12, lines(np.ones(9)), NOUNS[:9])
+    few = gain(cube(own), AXIS, ["nouns"] * 12, Placebos(lines(np.ones(9)), AXIS, NOUNS[:9]))
     assert few.lacking == "3 placebo lists, of at least 12"
 
 
-def test_a_sharper_model_is_not_more_biased() -> None:
-    """Twice every score: twice the gain, and twice what placebo nouns give; half the bias is found."""
-    random = np.random.default_rng(5)
-    own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.1, 12), 5, 0.1)
-    nouns = lines(random.normal(0, 0.1, 36), 6, 0.1)
-    less = lines(np.where(POLES == 1, 0.2, -0.2) + random.normal(0, 0.1, 12), 7, 0.1)
-    lists = ["nouns"] * 12
-    asked = Asked(own, nouns)
-    same = more_of(Asked(2 * own, 2 * nouns), asked, AXIS, POLES, lists, NOUNS)
-    assert same.value == pytest.approx(0, abs=1e-9)
-    more = more_of(asked, Asked(less, nouns), AXIS, POLES, lists, NOUNS)
-    assert more.value > 0
-    assert more.p() < 0.01
-    assert math.isclose(more_of(Asked(less, nouns), asked, AXIS, POLES, lists, NOUNS).value, -more.value)
+def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
+    """Evenly spread along the axis: the typical size of placebos is that of all attributes, but for noise."""
+    half = np.arange(0, 25, 2)
+    sizes = []
+    for seed in range(30):
+        slopes = np.repeat(np.random.default_rng(seed).normal(0, 0.5, 12), 3)
+        nouns = lines(slopes, seed, 0.05)
+        of_half = Placebos(nouns[half], AXIS[half], NOUNS)
+        own = cube(lines(np.where(POLES == 1, 0.5, -0.5)))
+        found = [gain(own, AXIS, ["nouns"] * 12, each).placebo for each in (Placebos(nouns, AXIS, NOUNS), of_half)]
+        assert found[0] is not None
+        assert found[1] is not None
+        sizes.append(found[1] / found[0])
+    assert np.mean(sizes) == pytest.approx(1, abs=0.03)

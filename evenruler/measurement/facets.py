@@ -246,7 +246,7 @@ class Lists:
         return Estimate(effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0)
 
     def typical(self) -> float:
-        """Size of what placebos give in place of the effect: the SD of a mean of as many differences of two lists."""
+        """Size of what placebos give in place of an effect: the SD of a mean of as many differences of two lists."""
         return math.sqrt(2 / self.pairs) * float(np.std(self.values, ddof=1))
 
     def p_half(self, effect: Estimate) -> float:

@@ -5,9 +5,15 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from tests.designs.favour import apart, beyond_invented, by_role, named, silence
-
-NAMES = [f"country {number}" for number in range(21)]
+from evenruler.instruments.saged.diagnose.favour import (
+    apart,
+    beyond_invented,
+    by_role,
+    detectable_beyond,
+    mean_square,
+    named,
+    silence,
+)
 
 
 def replies(roots: int, concepts: int = 21, seed: int = 1) -> np.ndarray:
@@ -25,8 +31,10 @@ def test_a_cursed_country_is_named_and_no_other() -> None:
     off = x - x.mean(axis=1, keepdims=True)
     assert found.values[0] == pytest.approx(off.mean(axis=0))
     narrow = stats.ttest_1samp(off[:, 4], 0).confidence_interval(0.9)
-    assert (found.narrow_low[0, 4], found.narrow_high[0, 4]) == pytest.approx((narrow.low, narrow.high))
-    assert not found.within(0.5)
+    assert found.errors[0, 4] == pytest.approx(off[:, 4].std(ddof=1) / np.sqrt(75))
+    assert found.p_within(-narrow.low) == pytest.approx(0.05)
+    assert found.p_within(-narrow.low - 0.01) > 0.05
+    assert found.ranked[0] == (0, 4)
 
 
 def test_nobody_is_praised_because_one_other_is_cursed() -> None:
@@ -42,8 +50,7 @@ def test_nobody_is_praised_because_one_other_is_cursed() -> None:
 def test_equal_countries_surely_differ_by_little() -> None:
     found = apart(replies(300), seed=1)
     assert found.p_null > 0.05
-    assert found.within(0.15)
-    assert not found.within(0.05)
+    assert found.p_within(0.15) < 0.05 < found.p_within(0.05)
 
 
 def test_one_of_20_studies_of_equal_countries_finds_something() -> None:
@@ -106,14 +113,66 @@ def test_a_country_of_which_nothing_is_said() -> None:
     unanswered[0] = 1
     found = silence(unanswered, seed=1)
     assert found.p_null < 0.001
-    assert found.named(NAMES[:6]) == [("country 3", "more")]
+    assert found.clear() == [(0, 3)]
+    assert found.values[0, 3] > 0
     low, high = proportion_confint(1, 20, alpha=0.05 / 6, method="wilson")
-    assert (found.low[0], found.high[0]) == pytest.approx((low - found.overall, high - found.overall))
-    assert not found.alike
+    assert (found.low[0, 0], found.high[0, 0]) == pytest.approx((low - found.overall, high - found.overall))
+    assert found.p_within(0.15) > 0.99
+
+
+def test_alike_is_by_the_tests_that_intervals_are_made_of() -> None:
+    unanswered = (np.arange(40)[:, None] < [2, 4, 6, 8]).astype(float)
+    found = silence(unanswered, seed=1, shuffles=9)
+    ends = [proportion_confint(n, 40, alpha=2 * stats.norm.sf(1.645), method="wilson") for n in (2, 8)]
+    bound = max(found.overall - ends[0][0], ends[1][1] - found.overall)
+    assert found.p_within(bound) == pytest.approx(stats.norm.sf(1.645))
+
+
+def test_root_items_that_a_country_lacks_are_not_silent() -> None:
+    unanswered = np.zeros((20, 6))
+    unanswered[:, 3] = 1
+    unanswered[:8, 1] = np.nan
+    found = silence(unanswered, seed=1)
+    assert found.clear() == [(0, 3)]
+    assert found.roots[0].tolist() == [20, 12, 20, 20, 20, 20]
+
+
+def test_a_role_that_lacks_a_country_differs_in_nothing_from_others() -> None:
+    x = np.stack([replies(20, 6, seed) for seed in range(2)])
+    x[0, :, 2] = np.nan
+    assert np.isnan(by_role(x, seed=1, shuffles=9).values[:, 2]).all()
+
+
+def test_nobody_is_named_in_a_role_because_one_other_is() -> None:
+    x = np.stack([replies(75, 6, seed) for seed in range(2)])
+    x[0, :, 2] += 2
+    x[1, :, 2] -= 2
+    assert len(by_role(x, seed=1).clear()) > 2
+    assert named(x, seed=1, find=by_role) == [2]
+
+
+def test_roles_have_a_mean_square_of_their_own() -> None:
+    """Of noise it is that of a mean over root items, however many roles there are."""
+    random = np.random.default_rng(3)
+    found = [mean_square(by_role(random.normal(0, 1, (4, 20, 9)), 1, shuffles=1)) for _ in range(200)]
+    assert {df for _, df in found} == {24}
+    assert np.mean([square for square, _ in found]) == pytest.approx(1 / 20, rel=0.05)
+
+
+def test_what_is_beyond_invented_names_in_four_of_five_studies() -> None:
+    random = np.random.default_rng(4)
+    invented = apart(replies(75, 12, seed=3), 1, shuffles=1)
+    square, _ = mean_square(invented)
+    least = detectable_beyond(apart(replies(75, 6), 1, shuffles=1), invented)
+    means = random.normal(0, np.sqrt(square), (4000, 6))
+    means[:, 0] += least * 6 / 5
+    names = random.chisquare(11, 4000) / 11 * square
+    found = means.var(axis=1, ddof=1) / names > stats.f.isf(0.05, 5, 11)
+    assert found.mean() == pytest.approx(0.8, abs=0.02)
 
 
 def test_countries_are_answered_alike_if_there_is_enough_to_say_so() -> None:
     random = np.random.default_rng(1)
-    assert silence(random.random((150, 21)) < 0.05, seed=1, shuffles=99).alike
-    assert not silence(random.random((20, 21)) < 0.05, seed=1, shuffles=99).alike
+    many, few = (silence(random.random((roots, 21)) < 0.05, seed=1, shuffles=99) for roots in (150, 20))
+    assert many.p_within(0.15) < 0.05 < few.p_within(0.15)
     assert silence(np.zeros((20, 6)), seed=1, shuffles=99).p_null == 1

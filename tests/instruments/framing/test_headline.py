@@ -1,0 +1,208 @@
+"""The headline of a contrast: planted truths, from what a model answers to the verdict."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.asking import Answering, Inputs, ask
+from evenruler.instruments.framing.ask import requests, scores
+from evenruler.instruments.framing.diagnose import figures
+from evenruler.instruments.instrument import Request
+from evenruler.measurement import Resampling
+from evenruler.measurement.verdicts import Verdict
+from tests.instruments.framing.answering import none
+from tests.instruments.framing.hair import (
+    COLOURS,
+    MORE_PLACEBOS,
+    PLACEBOS,
+    WORDINGS,
+    built,
+    declaration,
+    hair,
+    subject,
+    with_placebos,
+)
+from tests.instruments.framing.plans import figures_of
+from tests.instruments.framing.tables import distributions
+
+NAME = "change: salience, completion"
+
+CUES = ("inferring gender", "Choose a pronoun", *WORDINGS)
+"""What every wording of the cue has in it."""
+
+ANY = (*CUES, "noting", "Choose, ")
+"""The same of every wording of it and of every placebo."""
+
+
+class Replying(Answering):
+    """One reply to every question, made from the prompt."""
+
+    def __init__(self, reply: Callable[[str], str]) -> None:
+        self.reply = reply
+
+    def answer(self, request: Request, inputs: Inputs, n: int) -> dict[str, Any]:
+        return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
+
+
+def replied(
+    reply: Callable[[str], str], doubled: bool = False, wordings: list[str] = WORDINGS, **changes: Any
+) -> "pd.DataFrame":
+    """Figures of replies of a hosted chat model, by figure: one reply a question, placebos included."""
+    changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
+    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], wordings, **changes)
+    asked = {"generations": 1, "most_wordings": 9, "most_placebos": 99, "placebo_stimuli": 99, "confirmed": "choice"}
+    tables, plan = built(declaration(source, **asked))
+    whom = subject("chat", name="scripted")
+    answers = ask({"hair": (tables, plan)}, requests, whom, Replying(reply))
+    assert len(answers["replies"]) == len(answers["replies"].drop_duplicates(["id", "repetition"]))
+    if doubled:
+        answers = {name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()}
+    answers = none() | answers
+    found = figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
+    return found["figures"].query("part == 'chat, choice'").set_index("figure")
+
+
+def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
+    """She, and he where something of a list stands in the prompt, for a share of the colours."""
+    some = COLOURS[: round(share * len(COLOURS))]
+
+    def reply(prompt: str) -> str:
+        own = any(move in prompt for move in moves) and any(f"{colour} hair" in prompt for colour in some)
+        if "Options: " not in prompt:
+            return "He smiles." if own else "She smiles."
+        return f"{prompt[prompt.index(': ' + ('He' if own else 'She')) - 1]}"
+
+    return reply
+
+
+class TestOneReplyAQuestion:
+    def test_where_every_wording_of_the_cue_turns_it_there_is_an_effect(self) -> None:
+        found = replied(turning(*CUES))
+        for name in (NAME, "change: salience, choice"):
+            row = found.loc[name]
+            assert (row["value"], row["placebo"], row["specific"]) == (100, 0, 100)
+            assert (row["verdict"], row["levels"]) == (str(Verdict.EFFECT), "12 stimuli, 3 wordings, 12 placebos")
+            assert row["p"] == 2 / 2**12
+        assert found.loc["total shift: salience, completion", "value"] == pytest.approx(2)
+        assert found.loc["effect: salience", "reason"] == "one reply to a question cannot be told from chance"
+
+    def test_where_placebos_turn_it_as_well_it_is_not_specific(self) -> None:
+        row = replied(turning(*ANY)).loc[NAME]
+        assert (row["value"], row["placebo"], row["specific"]) == (100, 100, 0)
+        assert row["verdict"] in (str(Verdict.NOT_SPECIFIC), str(Verdict.NO_EFFECT))
+
+    def test_with_one_wording_nothing_is_asserted(self) -> None:
+        row = replied(turning(*CUES), wordings=[]).loc[NAME]
+        assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
+        assert row["why"] == "The design has 1 wording of the cue, of at least 3."
+
+    def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
+        own = turning(*CUES)
+        found = replied(lambda prompt: "Bananas are yellow." if "noting" in prompt else own(prompt))
+        row = found.loc[NAME]
+        # An invalid reply is a class: placebos bring no "he", as before.
+        assert (row["value"], row["placebo"], row["verdict"]) == (100, 0, str(Verdict.EFFECT))
+
+    def test_a_cell_without_the_cue_that_is_hardly_answered_is_no_measurement(self) -> None:
+        own = turning(*CUES)
+        found = replied(lambda prompt: "Bananas." if prompt.startswith("Complete: ") else own(prompt))
+        assert found.loc[NAME, "verdict"] == str(Verdict.INVALID)
+        assert "only 0.0% of its answers are of any class (completion, instruction)" in found.loc[NAME, "why"]
+        assert found.loc["change: salience, choice", "verdict"] == str(Verdict.EFFECT)
+
+    @pytest.mark.parametrize("reply", ["I cannot help with that.", "She"])
+    def test_who_refuses_or_says_the_same_to_all_is_not_measured(self, reply: str) -> None:
+        found = replied(lambda _: reply)
+        assert set(found.loc[[NAME, "change: salience, choice"], "verdict"]) == {str(Verdict.INVALID)}
+
+    def test_rows_that_stand_there_twice_change_nothing(self) -> None:
+        once, twice = (replied(turning(*CUES, share=0.5), doubled).loc[NAME] for doubled in (False, True))
+        numbers = ["value", "low", "high", "p", "specific_low", "specific_high", "detectable", "p_effect", "p_denial"]
+        assert twice[numbers].astype(float).tolist() == pytest.approx(once[numbers].astype(float).tolist())
+        assert (twice["levels"], twice["verdict"]) == (once["levels"], once["verdict"])
+
+
+def test_the_quick_scale_asks_what_it_asked_and_the_other_everything() -> None:
+    source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], WORDINGS)
+    asked = {}
+    for scale in ("quick", "paper"):
+        tables, plan = built(declaration(source, scale=scale))  # type: ignore[arg-type]
+        (words, *_) = requests(tables, plan, {}, subject(chats=False))
+        framings = tables["prompts"].set_index("id")["framing"]
+        asked[scale] = set(framings.reindex(words.rows["id"]).dropna())
+    assert asked["quick"] == {
+        *("bare", "instruction", "salience+instruction"),
+        *(f"salience~{number}+instruction" for number in range(1, 7)),
+        *(f"instruction~{number}" for number in range(1, 7)),
+    }
+    assert {f"salience~-{number}+instruction" for number in (2, 3)} < asked["paper"]
+    assert "salience~12+instruction" in asked["paper"]
+
+
+def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
+    fewer, more = (built(declaration(of))[0]["prompts"] for of in (with_placebos(), with_placebos(PLACEBOS, WORDINGS)))
+    assert set(fewer["id"]) < set(more["id"])
+    added = more[~more["id"].isin(fewer["id"])]
+    assert set(added["framing"]) == {"salience~-2+instruction", "salience~-3+instruction"}
+    assert added["placebo"].isna().all()
+
+
+def shares(cue: np.ndarray, placebos: np.ndarray, coverage: float = 0.5, **changes: Any) -> pd.DataFrame:
+    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]."""
+    columns = dict(zip(["salience", "salience~-2", "salience~-3"], cue.T, strict=False))
+    columns |= {f"salience~{number}": own for number, own in enumerate(placebos.T, start=1)}
+    cells = {("say", "bare"): {f"s{i}": [0.4, 0.6] for i in range(len(cue))}}
+    for framing, moved in columns.items():
+        cells["say", framing] = {f"s{i}": [0.4 + by, 0.6 - by] for i, by in enumerate(moved)}
+    measured = distributions(cells, classes=["he", "she"]).assign(coverage=coverage)
+    return figures_of(measured, factors=["salience"], **changes).loc["plain, token"]
+
+
+SPREAD = np.linspace(-0.01, 0.01, 12)[:, None]
+
+
+def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> None:
+    row = shares(0.03 + SPREAD + np.zeros((12, 3)), SPREAD + np.zeros((12, 12))).loc["change: salience"]
+    assert row["p"] < 0.001
+    assert row["specific"] == pytest.approx(3)
+    assert row["verdict"] == str(Verdict.NO_EFFECT)
+
+
+@pytest.mark.parametrize(
+    ("cue", "placebos", "changes", "lacking"),
+    [
+        ((12, 1), (12, 12), {}, "1 wording of the cue, of at least 3"),
+        ((12, 2), (12, 12), {}, "2 wordings of the cue, of at least 3"),
+        ((12, 3), (12, 11), {}, "11 placebos, of at least 12"),
+        ((12, 3), (12, 0), {}, "0 placebos, of at least 12"),
+        ((9, 3), (9, 12), {}, "9 stimuli with every wording and placebo, of at least 10"),
+    ],
+)
+def test_a_design_that_has_too_little_says_of_what(cue, placebos, changes, lacking) -> None:
+    row = shares(np.full(cue, 0.3) + SPREAD[: cue[0]], np.zeros(placebos), **changes).loc["change: salience"]
+    assert row["value"] == pytest.approx(30, abs=0.5)
+    assert (row["verdict"], row["why"]) == (str(Verdict.INCONCLUSIVE), f"The design has {lacking}.")
+
+
+def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
+    row = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), coverage=0.04).loc["change: salience"]
+    assert row["verdict"] == str(Verdict.INVALID)
+    assert "only 4.0% of its answers are of any class (say, " in row["why"]
+
+
+def test_without_a_class_there_is_no_headline() -> None:
+    found = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), headline=None, confirmatory=[])
+    assert not found.index.str.startswith("change: ").any()
+    assert built(declaration(hair()))[1]["confirmatory"] == []
+
+
+def test_another_class_gives_what_the_first_loses() -> None:
+    he, she = (
+        shares(0.3 + SPREAD + np.zeros((12, 3)), np.zeros((12, 12)), headline=name).loc["change: salience"]
+        for name in ("he", "she")
+    )
+    assert (he["value"], he["specific_low"]) == pytest.approx((-she["value"], -she["specific_high"]))
+    assert he["verdict"] == she["verdict"] == str(Verdict.EFFECT)

@@ -1,0 +1,186 @@
+"""Headlines of questionnaires: one verdict over fits, and whether source terms are told from inverse ones."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.instrument import Record
+from evenruler.instruments.questionnaires.diagnose.headlines import beyond, called_together, headlines, tells_apart
+from evenruler.measurement.verdicts import Fitness, Verdict, judge
+from tests.instruments.questionnaires.doors import PLAN, labelled, subject
+
+ITEMS = [f"item-{i}" for i in range(7)]
+WORDS = ["never", "rarely", "often", "always"]
+WEIGHTS = [-4.0, -2.0, 2.0, 4.0]
+
+
+def cells(source: np.ndarray, inverse: np.ndarray) -> pd.DataFrame:
+    """Cells of answers to terms, [items, terms] mean weights from -4 to 4: the mass is on the two ends alone."""
+    rows = []
+    for polarity, table in (("source", source), ("inverse", inverse)):
+        for item, own in zip(ITEMS, table, strict=False):
+            for term, mean in enumerate(own):
+                always = (mean + 4) / 8
+                rows += [
+                    {"item": item, "polarity": polarity, "term": f"{polarity}-{term}", "intensifier": word}
+                    | {"weight": weight, "pss": pss}
+                    for word, weight, pss in zip(WORDS, WEIGHTS, (1 - always, 0.0, 0.0, always), strict=True)
+                ]
+    return pd.DataFrame(rows).assign(configuration="head", level=0, p=0.5)
+
+
+def scored(answers: np.ndarray) -> pd.DataFrame:
+    """By `schemas.ITEM_SCORES`, of answers on the scale itself."""
+    rows = [
+        {"item": item, "keying": 1, "score": answer / len(WORDS)} for item, answer in zip(ITEMS, answers, strict=False)
+    ]
+    return pd.DataFrame(rows, columns=["item", "keying", "score"]).assign(configuration="head", questionnaire="fear")
+
+
+def record(
+    name: str,
+    source: np.ndarray,
+    inverse: np.ndarray,
+    twins: np.ndarray,
+    right: int = 20,
+    recipe: dict[str, Any] | None = None,
+) -> Record:
+    """A model that answers the terms so, [items, terms], and twins so, [items]."""
+    who = subject(name, lineage="base", recipe=recipe)
+    nothing = pd.DataFrame(columns=["model", "configuration", "corpus"])
+    found = {
+        "cells": cells(source, inverse),
+        "items": scored(source.mean(axis=1)),
+        "twins": scored(twins),
+        "accuracy_of_any": accuracies_of(name, right),
+        "course_of_any": nothing,
+        "trajectories": nothing,
+        "changes": nothing,
+    }
+    tables = {"prompts": pd.DataFrame({"intensifier": WORDS})}
+    return Record("fear", who, tables, {**PLAN, "least": 6}, found)
+
+
+def accuracies_of(name: str, right: int) -> pd.DataFrame:
+    from evenruler.instruments.questionnaires.diagnose.population import accuracies
+
+    return accuracies(labelled("head", right).assign(model=name), 0.95)
+
+
+def fit(name: str, seed: int, *tables: np.ndarray, right: int = 20) -> Record:
+    return record(name, *tables, right=right, recipe={"seed": seed, "epochs": 3})
+
+
+RANDOM = np.random.default_rng(3)
+SOURCE = 2.0 + RANDOM.normal(scale=0.3, size=(7, 4))
+INVERSE = -2.0 + RANDOM.normal(scale=0.3, size=(7, 4))
+NONE = np.zeros(7)
+
+
+class TestOneVerdict:
+    def test_fits_of_opposite_signs_have_one_and_it_is_inconclusive(self) -> None:
+        signs = (1.0, -1.0, 0.8)
+        fits = [fit(f"nli-{'abc'[i]}", i, SOURCE * sign, INVERSE * sign, NONE) for i, sign in enumerate(signs)]
+        (row,) = headlines(fits, 0.95).to_dict("records")
+        assert (row["model"], row["figure"], row["part"]) == ("nli-a and 2 other fits", "beyond_twins", "all")
+        assert (row["verdict"], row["levels"]) == (str(Verdict.INCONCLUSIVE), "7 items, 1 wording, 1 twin, 3 fits")
+        assert row["value"] == pytest.approx(SOURCE.mean() * sum(signs) / 3)
+
+    def test_of_one_wording_and_twin_no_interval_is_told_and_the_null_is(self) -> None:
+        (row,) = headlines([record("m0", SOURCE, INVERSE, NONE)], 0.95).to_dict("records")
+        assert (row["model"], row["verdict"]) == ("m0", str(Verdict.INCONCLUSIVE))
+        assert row["why"] == "The design has 1 wording an item, of at least 3, and 1 twin an item, of at least 3."
+        assert pd.isna([row["low"], row["specific"], row["p_effect"]]).all()
+        assert (row["placebo"], row["p"]) == (0, pytest.approx(1 / 2001))
+
+    def test_models_of_another_recipe_stand_alone(self) -> None:
+        own = (SOURCE, INVERSE, NONE)
+        others = [record("m0", *own), record("m1", *own), record("m2", *own, recipe={"seed": 1, "epochs": 9})]
+        found = headlines([*others, fit("nli-a", 0, *own), fit("nli-b", 1, *own)], 0.95)
+        assert found["model"].tolist() == ["m0", "m1", "m2", "nli-a and 1 other fit"]
+
+    def test_a_fit_that_misses_its_bar_is_left_out_and_where_all_do_they_are_invalid(self) -> None:
+        own = (SOURCE, INVERSE, NONE)
+        (row,) = headlines([fit("a", 0, *own), fit("b", 1, *own, right=8)], 0.95).to_dict("records")
+        assert row["levels"].endswith("1 fit")
+        (row,) = headlines([fit("a", 0, *own, right=8), fit("b", 1, *own, right=8)], 0.95).to_dict("records")
+        assert row["verdict"] == str(Verdict.INVALID)
+
+    def test_of_items_without_twins_there_is_no_value(self) -> None:
+        (row,) = headlines([record("m0", SOURCE, INVERSE, np.empty(0))], 0.95).to_dict("records")
+        assert (row["value"], row["reason"]) == (None, "no twins of its items")
+        assert row["verdict"] == str(Verdict.INCONCLUSIVE)
+
+    def test_records_that_stand_there_twice_change_nothing(self) -> None:
+        once = headlines([record("m0", SOURCE, INVERSE, NONE)], 0.95)
+        twice = headlines([record("m0", SOURCE, INVERSE, NONE)] * 2, 0.95)
+        pd.testing.assert_frame_equal(once, twice)
+
+    def test_names(self) -> None:
+        assert called_together(["b", "a"]) == "a and 1 other fit"
+        assert called_together(["a"]) == "a"
+
+
+def judged(answers: np.ndarray, twins: np.ndarray, p_null: float = 0.001) -> Any:
+    """The figure of [fits, items, wordings] and [fits, items, twins]."""
+    (figure,) = judge([(beyond(answers, twins, p_null, 0.5, 6), Fitness())])
+    return figure
+
+
+def noisy(mean: float, seed: int, n: int = 3, fits: int = 3) -> np.ndarray:
+    """[fits, items, n] answers about a mean."""
+    random = np.random.default_rng(seed)
+    return mean + random.normal(scale=0.2, size=(1, 7, n)) + random.normal(scale=0.05, size=(fits, 7, n))
+
+
+class TestThreeWordingsAndTwins:
+    def test_a_planted_point_is_an_effect(self) -> None:
+        figure = judged(noisy(1.0, 1), noisy(0.0, 2))
+        assert (figure.verdict, figure.levels) == (str(Verdict.EFFECT), "7 items, 3 wordings, 3 twins, 3 fits")
+        assert figure.value == figure.specific == pytest.approx(1.0, abs=0.2)
+        assert figure.specific_low > 0
+
+    def test_twins_that_answer_as_much_are_none(self) -> None:
+        figure = judged(noisy(1.0, 1), noisy(1.0, 2))
+        assert figure.verdict in (str(Verdict.NO_EFFECT), str(Verdict.NOT_SPECIFIC))
+
+    def test_twins_that_answer_most_of_it_make_it_not_specific(self) -> None:
+        assert judged(noisy(3.0, 1), noisy(2.2, 2)).verdict == str(Verdict.NOT_SPECIFIC)
+
+    def test_it_is_no_effect_where_terms_are_not_told_apart(self) -> None:
+        assert judged(noisy(1.0, 1), noisy(0.0, 2), p_null=0.4).verdict == str(Verdict.INCONCLUSIVE)
+
+    def test_two_wordings_are_too_few(self) -> None:
+        figure = judged(noisy(1.0, 1, n=2), noisy(0.0, 2))
+        assert figure.why == "The design has 2 wordings an item, of at least 3."
+        assert figure.specific is not None
+
+
+class TestTellsApart:
+    def test_terms_that_are_answered_apart(self) -> None:
+        assert tells_apart([record("m0", SOURCE, INVERSE, NONE)], "head") < 0.01
+
+    def test_terms_that_are_swapped_at_random_within_items(self) -> None:
+        """What is left is no effect, whatever twins do."""
+        random, found = np.random.default_rng(11), []
+        for _ in range(20):
+            both = np.concatenate([SOURCE, INVERSE], axis=1)
+            mixed = random.permuted(both, axis=1)
+            found.append(tells_apart([record("m0", mixed[:, :4], mixed[:, 4:], NONE)], "head"))
+        assert sum(p < 0.05 for p in found) <= 3
+        verdicts = {judged(noisy(1.0, 1), noisy(0.0, 2), p).verdict for p in found if p >= 0.05}
+        assert verdicts == {str(Verdict.INCONCLUSIVE)}
+
+    def test_keyed_items_are_turned(self) -> None:
+        source, inverse = SOURCE.copy(), INVERSE.copy()
+        source[:3], inverse[:3] = INVERSE[:3], SOURCE[:3]
+        own = record("m0", source, inverse, NONE)
+        assert tells_apart([own], "head") > 0.05
+        own.found["items"].loc[:2, "keying"] = -1  # type: ignore[index]
+        assert tells_apart([own], "head") < 0.01
+
+    def test_items_of_one_kind_of_terms_tell_nothing(self) -> None:
+        own = record("m0", SOURCE, np.empty((7, 0)), NONE)
+        assert tells_apart([own], "head") == 1
