@@ -32,8 +32,8 @@ read), and `masses`: probability by letter or class."""
 Cells = dict[tuple[str, str], dict[str, list[list[float]]]]
 """By task and framing, by stimulus: the mass of every class, of each of its prompts."""
 
-Apds = dict[int, dict[str, dict[str, dict[str, float]]]]
-"""By number of the placebo (0: the cue), by task, by stimulus, by framing without it: APD of a pair of cells."""
+Apds = dict[int, dict[str, dict[str, list[float]]]]
+"""By number of the placebo (0: the cue, -2: its second wording), by task, by stimulus: APD of each pair of cells."""
 
 
 def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
     answer = {key: doc[key] for key in ("task", "framing", "stimulus", "order")} | {"masses": dict(masses)}
     found: dict[str, Any] = {"coverage": answer}
     for factor in PLAN["factors"]:
-        for metric in ("effect", *(("control", "difference") if PLAN["placebos"][factor] else ())):
+        for metric in ("effect", *(["control"] if PLAN["placebos"][factor] else ())):
             found[f"{metric}_{factor}".replace("-", "_")] = (factor, answer)
     return found
 
@@ -53,32 +53,18 @@ def answered(doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
 def effect(answers: Sequence[tuple[str, Answer]]) -> float:
     """Mean APD with and without the cue of a factor: over pairs of cells, stimuli, and tasks."""
     apds, tasks = _counted(answers)
-    return _mean_of_means(
-        [[fmean(pairs.values()) for pairs in apds[0][task].values()] for task in tasks],
-    )
+    return _over_tasks(apds[0], tasks)
 
 
 def control(answers: Sequence[tuple[str, Answer]]) -> float:
-    """The same with and without placebos in its place: the effect less its difference to them."""
-    return effect(answers) - difference(answers)
-
-
-def difference(answers: Sequence[tuple[str, Answer]]) -> float:
-    """How much more the cue does than a placebo in the same pairs of cells and stimuli, mean over placebos."""
+    """The same with and without a placebo in its place, mean over placebos, each over its own stimuli."""
     apds, tasks = _counted(answers)
-    found = []
-    for number in sorted(set(apds) - {0}):
-        beyond = [_beyond(apds[0][task], apds[number].get(task, {})) for task in tasks]
-        if beyond and all(beyond):
-            found.append(_mean_of_means(beyond))
-    return fmean(found) if found else math.nan
+    return _mean([_over_tasks(own, tasks) for number, own in sorted(apds.items()) if number > 0 and {*tasks} <= {*own}])
 
 
-def _beyond(cue: Mapping[str, Mapping[str, float]], placebo: Mapping[str, Mapping[str, float]]) -> list[float]:
-    """By stimulus, the APD of the cue less that of a placebo in one task, mean over the pairs that both have."""
-    both = [(cue.get(stimulus, {}), pairs) for stimulus, pairs in placebo.items()]
-    less = [[own[at] - other for at, other in pairs.items() if at in own] for own, pairs in both]
-    return [fmean(own) for own in less if own]
+def _over_tasks(by_task: Mapping[str, Mapping[str, Sequence[float]]], tasks: Sequence[str]) -> float:
+    """Mean over tasks of the mean over stimuli of that over pairs of cells."""
+    return _mean([_mean([fmean(pairs) for pairs in by_task[task].values()]) for task in tasks])
 
 
 def coverage(answers: Sequence[Answer]) -> float:
@@ -116,7 +102,7 @@ def cells(answers: Iterable[Answer]) -> Cells:
 
 
 def cues_of(framing: str) -> dict[str, int]:
-    """By factor the number of the placebo that stands for its cue; 0 where that is the cue itself."""
+    """By factor the number of the placebo or wording that stands for its cue; 0 where that is the cue itself."""
     if framing == BARE:
         return {}
     parts = [cue.partition("~") for cue in framing.split("+")]
@@ -159,14 +145,12 @@ def _counted(answers: Sequence[tuple[str, Answer]]) -> tuple[Apds, list[str]]:
     apds = _apds(found, factor)
     known = sorted(apds.get(0, {}))
     covered = [task for task in known if task not in low] or known
-    beside = {
-        task for number in set(apds) - {0} for task in covered if _beyond(apds[0][task], apds[number].get(task, {}))
-    }
+    beside = {task for number, own in apds.items() if number > 0 for task in own}
     return apds, [task for task in covered if task in beside] or covered
 
 
 def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
-    """Task, framing without and with the cue of a factor or a placebo in its place, and the number of that."""
+    """Task, framing without and with the cue of a factor or what stands in its place, and the number of that."""
     for task, framing in found:
         cues = cues_of(framing)
         others = [cue for cue in cues if cue != factor]
@@ -176,13 +160,13 @@ def _pairs(found: Cells, factor: str) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _apds(found: Cells, factor: str) -> Apds:
-    apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    apds: Apds = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for task, less, more, number in _pairs(found, factor):
         for stimulus, prompts in found[task, more].items():
             p, q = _shares(found[task, less].get(stimulus, [])), _shares(prompts)
             if p and q:
                 apd = min(math.fsum(abs(one - other) for one, other in zip(p, q, strict=True)) / 2, 1.0)
-                apds[number][task][stimulus][less] = apd
+                apds[number][task][stimulus].append(apd)
     return apds
 
 
@@ -200,11 +184,6 @@ def _covered(prompts: Sequence[Sequence[float]]) -> float:
 def _of_cell(stimuli: Mapping[str, Sequence[Sequence[float]]]) -> float:
     """Mean coverage over the prompts of a cell."""
     return _covered([masses for prompts in stimuli.values() for masses in prompts])
-
-
-def _mean_of_means(by_task: Sequence[Sequence[float]]) -> float:
-    """Mean over tasks of the mean over stimuli."""
-    return _mean([_mean(stimuli) for stimuli in by_task])
 
 
 def _mean(values: Sequence[float]) -> float:

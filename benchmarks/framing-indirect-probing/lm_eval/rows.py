@@ -37,7 +37,7 @@ def choices(doc: Row) -> list[str]:
 
 
 def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
-    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders.
+    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders and wordings.
 
     Each placebo has stimuli of its own, evenly spread over the list. Orders are turned on from stimulus to stimulus:
     through those of one placebo, then through those of the next.
@@ -53,9 +53,9 @@ def asked_prompts(prompts: Sequence[Row], plan: Row) -> list[Row]:
             continue
         size = orders_of(len(row["order"]))
         placebo = placebo_of(row["framing"])
-        if (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"] and (
-            not placebo or place % step == placebo % step
-        ):
+        in_orders = (row["turn"] - plan["orders"] * ranks[place]) % size < plan["orders"]
+        in_placebos = -plan["most_wordings"] <= placebo <= plan["most_placebos"]
+        if in_orders and in_placebos and (placebo <= 0 or place % step == placebo % step):
             found.append(row)
     return found
 
@@ -66,7 +66,7 @@ def orders_of(options: int) -> int:
 
 
 def placebo_of(framing: str) -> int:
-    """The number of the placebo in a framing; 0 where all its cues are real."""
+    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at the second wording."""
     numbers = [int(number) for cue in framing.split("+") if (number := cue.partition("~")[2])]
     return numbers[0] if numbers else 0
 
