@@ -30,9 +30,6 @@ class Figure:
     reason: str | None = None
     control: float | None = None
     """What it would be if nothing were there."""
-    difference_low: float | None = None
-    """Of the interval of the figure minus its control."""
-    difference_high: float | None = None
     verdict: str | None = None
     """Of one that describes: that the instrument is invalid on the model, or None."""
     why: str | None = None

@@ -90,7 +90,7 @@ class Result(Strict):
     headings: list[Heading]
     figures: dict[str, dict[str, dict[str, Any]]]
     """By part of the benchmark, model (a model that is asked in two ways has two names) and figure: `value`, `low`,
-    `high`, `n`, `unit`, `reason`, `control`, `difference_low`, `difference_high`, `bound`, `p`, `p_adjusted`,
+    `high`, `n`, `unit`, `reason`, `control`, `p`, and of a headline `placebo`, `specific`,
     `verdict`, `why`, as in `evidence.json`; to three decimals."""
     left_out: list[str]
     """What the model could not be asked, and why, a sentence each."""

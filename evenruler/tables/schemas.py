@@ -85,7 +85,7 @@ def figures_of(part: str) -> pa.Schema:
     """Columns of figures of quality; `part` names the column that says which part of a benchmark one is of."""
     return columns(
         f"benchmark {part}: str; model: str?; figure: str; value low high p: float?; n: int; unit: str",
-        "reason: str?; control difference_low difference_high: float?; verdict why: str?",
+        "reason: str?; control: float?; verdict why: str?",
         "placebo specific specific_low specific_high smallest detectable p_effect p_denial: float?; levels: str?",
     )
 

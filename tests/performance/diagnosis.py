@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--all-baselines", action="store_true")
     arguments = parser.parse_args()
     features, replies, prompts = tables(arguments.features, arguments.all_baselines)
-    settings = Disparities(permutations=1000, headline_permutations=arguments.headline, resamples=1000)
+    settings = Disparities(permutations=1000, headline_permutations=arguments.headline)
     again, said = (pd.DataFrame(columns=schema.names) for schema in (schemas.FRAMED, schemas.BASELINES))
     own = {"features": features, "baselines": said, "generations": replies, "prompts": prompts, "again": again}
     plan = {"features": {}, "controls": [], "prefixes": {}, "placebos": [], "disparities": settings.model_dump()}

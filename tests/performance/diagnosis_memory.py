@@ -29,7 +29,6 @@ DISPARITIES = {
     "metrics": ["range"],
     "permutations": 250,
     "headline_permutations": 250,
-    "resamples": 250,
 }
 PLAN = {
     "name": "countries",
