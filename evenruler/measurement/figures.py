@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from evenruler.measurement.checks import Resampling, constant_columns
 from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
-from evenruler.tables.schemas import NUMBERS
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,10 @@ def bootstrapped(
 def finite(value: float) -> float | None:
     """The value, or None for what is no number."""
     return value if math.isfinite(value) else None
+
+
+NUMBERS = tuple(field.name for field in fields(Confirmed) if field.type in (float, float | None))
+"""Of figures, by their column."""
 
 
 def records(figures: pd.DataFrame) -> list[dict[str, object]]:

@@ -191,7 +191,7 @@ class TestSimulatedChoices:
         return instruments["quick"][request.param].source
 
     def test_as_large_as_is_said(self, source):
-        assert len(source.attributes) == 24
+        assert len(source.attributes) == 32
         assert [len(words) for words in source.targets.values()] == [6, 6]
         assert {name: len(entry.scored) for name, entry in source.sets.items()} == {"seed": 8}
 

@@ -190,9 +190,7 @@ class TestBrowser:
         assert tab.run(f"{button}.parentElement.getAttribute('aria-sort')") == "descending"
         lines = tab.run("parts.get('probes-x').table.csv()").splitlines()
         assert lines[0].startswith("part,model,figure,value,low,high,p,control")
-        assert lines[-1].startswith(
-            "seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For "
-        )
+        assert lines[-1].startswith("seed,c,spread,-0.5,-0.7,-0.3,,,0.25,,,,0.1,,,,9,words,invalid on this model,For ")
 
     def test_is_dark_where_one_wants_it(self, tab: browser.Browser, file: Path) -> None:
         ground = "getComputedStyle(document.body).backgroundColor"

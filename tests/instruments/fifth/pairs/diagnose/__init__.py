@@ -20,7 +20,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     values = scores["preferred"]["preferred"].to_numpy()
     figure = bootstrapped("preference", lambda drawn: float(drawn.mean()), values, resampling, "pairs")
     own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
-    return {"figures": pd.DataFrame([own]), "preferred": scores["preferred"]}
+    return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names), "preferred": scores["preferred"]}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Tables:
