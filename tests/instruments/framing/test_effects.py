@@ -416,6 +416,7 @@ class TestShiftsOfClasses:
         assert {name: (figure.value, figure.n, figure.unit, figure.low) for name, figure in found.items()} == {
             "shift: he": (pytest.approx((0.5 + 0.1) / 2), 2, "stimuli", None),
             "shift: she": (pytest.approx((0.5 - 0.3) / 2), 2, "stimuli", None),
+            "shift: she - he": (pytest.approx((0.0 - 0.4) / 2), 2, "stimuli", None),
         }
 
     def test_intervals_are_over_stimuli(self) -> None:

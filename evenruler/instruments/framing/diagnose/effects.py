@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 UNIT = "stimuli"
 
 SHIFT = "shift: "
-"""Before the name of a class."""
+"""Before the name of a class, or of two with a minus between."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,9 @@ def _mean_of_means(rows: Floats) -> float:
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class, of one model in one part: over factors, tasks and pairs of cells, then stimuli.
+    """The mean shift of every class and the difference of every two, of one model in one part.
+
+    Means are over factors, tasks and pairs of cells, then stimuli; a difference is of a later class less an earlier.
 
     Args:
         shifts: By `schemas.SHIFTS`, of the pairs whose cells count.
@@ -191,6 +194,9 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
     by_stimulus = shifts.pivot_table(index="stimulus", columns="outcome", values="shift")
     for outcome in outcomes:
         yield jackknifed(SHIFT + outcome, np.mean, by_stimulus[outcome].to_numpy(), PLAIN, level, UNIT)
+    for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
+        apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
+        yield jackknifed(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
 
 
 LEVEL = 0.95
