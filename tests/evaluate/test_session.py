@@ -140,19 +140,22 @@ def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Pat
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
     for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
         differ = {name for name in figures if figures[name] != other[name]}
-        assert differ <= {"level_shift", "reordering", "placebo_level_shift", "placebo_reordering"}
+        assert differ <= {"gain", "level_shift", "reordering", "placebo_level_shift", "placebo_reordering"}
+        assert figures["gain"]["value"] == other["gain"]["value"]
+        assert "placebo" not in figures["gain"]
+        assert other["gain"]["placebo"] is not None
         assert figures["level_shift"]["value"] is None
         assert figures["spread"] == other["spread"]
 
 
 @pytest.mark.slow
-def test_untrained_models_are_never_beyond_control(elsewhere: Path, tmp_path: Path) -> None:
+def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(3):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
         result = measure(f"local:{folder}", "probes-occupation-gender", prefixes=False)
-        verdicts = [own.get("verdict") for models in result.figures.values() for own in models[folder.name].values()]
-        assert len([verdict for verdict in verdicts if verdict]) == 6
-        assert str(Verdict.EFFECT) not in verdicts
+        gain = result.figures["validation"][folder.name]["gain"]
+        assert gain["placebo"] is not None
+        assert gain["verdict"] not in (None, str(Verdict.EFFECT))
 
 
 def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
