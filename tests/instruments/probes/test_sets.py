@@ -306,6 +306,16 @@ class TestVerdicts:
         assert found["specific_high"] - found["specific_low"] > found["high"] - found["low"]
         assert found["why"] == "The design has 7 attributes, of at least 10."
 
+    def test_a_missing_placebo_is_an_error_and_no_dropped_row(self, compiled) -> None:
+        sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
+        probes, written, attributes = frames(
+            compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, criterion=CRITERION)
+        )
+        beside = with_placebos({"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS})
+        scores = pd.concat([scores_of(probes, values_for(probes, BIAS)), scores_of(beside[1:], 0.0 * beside[1:].index)])
+        with pytest.raises(ValueError, match=r"^m: 1 sentences have no score$"):
+            diagnose(probes, attributes, scores, NO_PREFIXES, beside, PLAN, RESAMPLING)
+
     def test_the_reliability_that_is_asked_for_is_the_plans(self, diagnosed) -> None:
         rows = {floor: figures_of(diagnosed(plan={**PLAN, "reliability": floor})) for floor in (0.0, 0.8, 1.0)}
         low, high = rows[0.0]["alpha"]["low"], rows[0.0]["alpha"]["high"]

@@ -112,7 +112,7 @@ def diagnose(
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
         return {}
-    lacking = len(probes) - int(probes["id"].isin(likelihoods["id"]).sum())
+    lacking = sum(int((~rows["id"].isin(likelihoods["id"])).sum()) for rows in (probes, placebos))
     if lacking:
         raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
     known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)

@@ -120,11 +120,11 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
     lacking = ", and ".join(few) or None
     if min(wordings, twins.shape[2]) < 2:  # of one, nobody knows how far another would lie
         difference = Interval(float(answers.mean() - twins.mean()), nan, nan)
-        placebo = float(twins.mean())
-        return Confirmatory(BEYOND, UNIT, levels, difference, smallest, p_null, placebo, lacking=lacking)
+        return Confirmatory(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
     effect, paired = beyond_twins(answers, twins)
     specific = paired.difference
-    ends = (paired.mean, specific.interval(), specific.detectable(), p_of(effect, p_null, paired, smallest), lacking)
+    # Twins are taken off already: beside what is left they would be read as if they were not.
+    ends = (None, specific.interval(), specific.detectable(), p_of(effect, p_null, paired, smallest), lacking)
     return Confirmatory(BEYOND, UNIT, levels, specific.interval(), smallest, p_null, *ends)
 
 
