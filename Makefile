@@ -9,7 +9,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper test test-slow test-vllm hub-server lint docs pictures
+.PHONY: help setup repro paper standard test test-slow test-vllm hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -31,6 +31,10 @@ paper: setup ## Ask all models of the scale in use, build everything, write the 
 	@evenruler ask --all || test $$? -eq 1
 	@evenruler repro
 	@python docs/papers.py
+
+standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
+	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries
+	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import SCALES, BaseSettings, Scale
+from evenruler.instruments.instrument import AT, SCALES, SIZES, BaseSettings, Scale, Size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
@@ -182,15 +182,16 @@ class Declared:
         entries: dict[str, Any] = self._data.get("instruments") or {}
         return {name: self._family(name, entry) for name, entry in entries.items()}
 
-    def settings(self, name: str, of: str | None = None) -> Any:
+    def settings(self, name: str, of: str | None = None, size: Size | None = None) -> Any:
         """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
 
         Args:
             name: Of the instrument.
             of: The family that it must be of; any by default.
+            size: How much is asked; by default what the pipeline asks of it.
 
         Returns:
-            Its family's `Settings`, numbers by scale resolved.
+            Its family's `Settings`, numbers by scale and size resolved.
 
         Raises:
             UserError: There is no such instrument, or something is wrong: key, what was found, what to do.
@@ -206,8 +207,13 @@ class Declared:
         own = {key: value for key, value in entries[name].items() if key not in OF_PARAMS}
         shared = (self._data.get("families") or {}).get(family) or {}
         model: type[BaseSettings] = room(family, "declare").Settings
-        context = {"scale": self.scale}
-        return validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
+        context = {"scale": self.scale, "size": size}
+        found = validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
+        return found if size or found.size == AT[self.scale] else self.settings(name, of, found.size)
+
+    def sizes(self, name: str) -> dict[Size, Any]:
+        """The settings of an instrument at every size."""
+        return {size: self.settings(name, size=size) for size in SIZES}
 
     def place(self, name: str, key: str) -> str:
         """Where a setting of an instrument stands, for errors: in its own entry, or in that of its family."""

@@ -17,10 +17,10 @@ from stages.files import (
     EVIDENCE,
     METRICS,
     PLOTS,
+    asked_plan,
     frames,
     is_asked,
     read_subject,
-    trial_of,
     write_json,
 )
 from stages.files import TABLES as FOLDER
@@ -55,7 +55,7 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)
-    plans = {name: trial_of(family, name) for name in in_use.instruments}
+    plans = {name: asked_plan(family, name) for name in in_use.instruments}
     built = {name: (frames(family, name), plan) for name, plan in plans.items() if is_asked(plan)}
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:

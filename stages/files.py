@@ -12,7 +12,7 @@ import pyarrow as pa
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.files import replace
-from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_trial
+from evenruler.instruments.instrument import Declaration, Plan, Subject, Tables, at_size
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
@@ -37,7 +37,7 @@ def declaration(params: Declared, name: str) -> Declaration:
     if settings.made_by:
         _require(written)
     source = room(entry.family, "declare").load(written, settings, SOURCES / entry.family / "shared")
-    return Declaration(name, entry.family, settings, source, made)
+    return Declaration(name, entry.family, settings, source, made, sizes=params.sizes(name))
 
 
 def built_tables(family: str, name: str) -> dict[str, pa.Table]:
@@ -73,9 +73,9 @@ def plan_of(family: str, name: str) -> Plan:
     return found
 
 
-def trial_of(family: str, name: str) -> Plan:
+def asked_plan(family: str, name: str) -> Plan:
     """What the pipeline asks of it."""
-    return at_trial(plan_of(family, name))
+    return at_size(plan_of(family, name))
 
 
 def is_asked(plan: Plan) -> bool:

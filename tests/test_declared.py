@@ -20,12 +20,12 @@ training:
   nli: {source: "local:nli.csv", licence: mit, origin: o}
 instruments:
   ours: {family: framing}
-  theirs: {family: framing, stimuli: {quick: 2, paper: 20}, seed: 9}
+  theirs: {family: framing, stimuli: {trial: 2, standard: 8, paper: 20}, seed: 9}
   couples: {family: pairs, most: 4}
   small: {family: framing, scale: quick}
   large: {family: framing, scale: paper, orders: 6}
 families:
-  framing: {mass: first_token, seed: 3, stimuli: 7, generations: {quick: 0, paper: 4}}
+  framing: {mass: first_token, seed: 3, stimuli: 7, generations: {trial: 0, standard: 1, paper: 4}}
   pairs:
 diagnosis: {level: 0.9, seed: 5}
 """
@@ -93,9 +93,10 @@ class TestSettings:
                 "instruments.theirs.sed: unknown key 'sed'; did you mean 'seed'?; rename or remove it",
             ),
             (
-                ("{quick: 2, paper: 20}", "{quick: 2}"),
+                ("{trial: 2, standard: 8, paper: 20}", "{trial: 2}"),
                 "theirs",
-                "instruments.theirs.stimuli: found {'quick': 2}, expected one for quick and one for paper; mend it",
+                "instruments.theirs.stimuli: found {'trial': 2}, "
+                "expected one for trial and one for standard and one for paper; mend it",
             ),
             (
                 ("seed: 9", "seed: -9"),

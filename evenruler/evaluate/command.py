@@ -27,9 +27,10 @@ def measure(
     out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
     device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="A GPU where there is one by default.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most, to try.")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Ask no more than the build does, nothing after prefixes.")
-    ] = False,
+    size: Annotated[
+        Literal["trial", "standard", "paper"],
+        typer.Option(help="How much to ask: a first look, what can find the stated effect, or all rows."),
+    ] = "standard",
     name: Annotated[str | None, typer.Option(help="What to call the model.")] = None,
     kind: Annotated[
         str | None,
@@ -59,7 +60,7 @@ def measure(
         out,
         device=device,
         limit=limit,
-        prefixes=not quick,
+        size=size,
         name=name,
         kind=kind,
         dtype=dtype,

@@ -13,6 +13,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import Dtype, chosen
+from evenruler.instruments.instrument import STANDARD, Size
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
@@ -34,7 +35,7 @@ def measure(
     out: Path | str | None = None,
     device: str | None = None,
     limit: int | None = None,
-    prefixes: bool = True,
+    size: Size = STANDARD,
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
@@ -52,7 +53,7 @@ def measure(
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: So many units at most (attributes, items, stimuli, root items), evenly spread.
-        prefixes: Whether rows are asked after prefixes, too. Without, how far figures hang on wordings is not known.
+        size: How much is asked: `trial` for a first look, `standard` to find what its plan states, `paper` for all.
         name: What to call the model; made of `model` by default.
         kind: Of the backend, where the files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
@@ -74,7 +75,7 @@ def measure(
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
     session = Session(subject, store, model, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
-        planned = session.planned(found, prefixed=prefixes, limit=limit)
+        planned = session.planned(found, size=size, limit=limit)
         if out is not None:
             _require_place(planned, Path(out))
         measured = session.measure(planned)
@@ -90,7 +91,7 @@ def measure_each(
     *,
     device: str | None,
     limit: int | None,
-    prefixes: bool,
+    size: Size,
     name: str | None,
     kind: str | None,
     dtype: str,
@@ -126,7 +127,7 @@ def measure_each(
         planned = []
         for benchmark in found:
             try:
-                one = session.planned(benchmark, prefixed=prefixes, limit=limit)
+                one = session.planned(benchmark, size=size, limit=limit)
                 _require_place(one, out)
             except UserError as error:
                 refused.append(str(error))
@@ -196,7 +197,7 @@ def lines_of(result: Result) -> Iterator[str]:
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:
-        yield f"  {UNKNOWN_WITHOUT_PREFIXES}{' (leave --quick out)' if result.settings.quick else ''}."
+        yield f"  {UNKNOWN_WITHOUT_PREFIXES}."
     if result.settings.limit is not None:
         yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 

@@ -14,17 +14,18 @@ from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
 from evenruler.evaluate.subject import Chosen
-from evenruler.instruments import prefixes
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import (
     INSTRUMENT,
+    STANDARD,
     SUBJECT,
     Column,
     Plan,
     Record,
+    Size,
     Subject,
     Tables,
-    at_trial,
+    at_size,
     diagnosed,
     require_confirmed,
 )
@@ -111,12 +112,12 @@ class Session:
         chosen = self._chosen
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
-    def planned(self, benchmark: Benchmark, *, prefixed: bool = True, limit: int | None = None) -> Planned:
+    def planned(self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None) -> Planned:
         """What the model is going to be asked; nothing is asked, and no weights are loaded.
 
         Args:
             benchmark: Published rows and plan.
-            prefixed: Whether all is asked that the plan says, prefixes too; else what the pipeline asks, without them.
+            size: How much of it is asked.
             limit: So many units at most, evenly spread.
 
         Raises:
@@ -125,9 +126,7 @@ class Session:
         """
         door, subject = room(benchmark.family, "ask"), self.subject
         with _as_published(benchmark):
-            tables, plan = benchmark.tables, benchmark.plan
-            if not prefixed:
-                plan = prefixes.without(at_trial(plan))
+            tables, plan = benchmark.tables, at_size(benchmark.plan, size)
             whole = _counted(door, tables, plan, subject)
             if limit is not None:
                 tables, plan = door.limited(tables, plan, limit)
@@ -141,7 +140,6 @@ class Session:
             if subject.kind == "chat":
                 remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
             raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
-        has = bool(benchmark.plan.get("prefixed") and benchmark.plan.get("prefixes"))
         manifest, entry, resampling = benchmark.manifest, self._chosen.entry, _resampling()
         result = Result(
             evenruler=__version__,
@@ -164,8 +162,8 @@ class Session:
                 engine=json.loads(self.model.engine),
             ),
             settings=Settings(
-                prefixes=has and prefixed,
-                quick=not prefixed and (has or bool(benchmark.plan.get("trial"))),
+                prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
+                size=size,
                 limit=None if questions == whole else limit,
                 **asdict(resampling),
             ),

@@ -50,12 +50,67 @@ from evenruler.tables import stacked
 from evenruler.text.slots import slug_of
 
 Scale = Literal["quick", "paper"]
-"""How much is built and asked."""
+"""Which models and instruments the pipeline builds, and with how much effort."""
+
+Size = Literal["trial", "standard", "paper"]
+"""How much of an instrument is asked: a first look; what finds the effect that its plan states; all rows."""
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
+SIZES: tuple[Size, ...] = get_args(Size)
+
+STANDARD: Size = "standard"
+"""What `measure` asks unless told, and what the keys of a plan say."""
+
+
+def _among(cases: Sequence[str], of: str) -> Callable[[Any, ValidatorFunctionWrapHandler, ValidationInfo], Any]:
+    """The value of the case that is read; the others are checked as well."""
+    each = f"one for {' and one for '.join(cases)}"
+
+    def of_case(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return handler(value)
+        if not set(value) & set(cases):
+            try:
+                return handler(value)
+            except ValidationError:
+                raise ValueError(f"found {value}, expected one value, or {each}") from None
+        if set(value) != set(cases):
+            raise ValueError(f"found {value}, expected {each}")
+        found = {case: handler(own) for case, own in value.items()}
+        if info.context is None:
+            raise RuntimeError(f"settings by {of} are read without a {of}")
+        return found[info.context.get(of) or AT[info.context["scale"]]]
+
+    return of_case
+
+
+AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
+"""The size that the pipeline asks at a scale unless told."""
+
+Value = TypeVar("Value")
+
+Scaled = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
+"""A setting that may differ by scale; the model that is read holds that of the scale in use. Defaults: `by_scale`."""
+
+Sized = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
+"""The same by size. Defaults: `by_size`."""
+
+
+def by_scale(quick: Any, paper: Any) -> Any:
+    """A default that differs by scale."""
+    return Field(default={"quick": quick, "paper": paper}, validate_default=True)
+
+
+def by_size(trial: Any, standard: Any, paper: Any) -> Any:
+    """A default that differs by size."""
+    return Field(default={"trial": trial, "standard": standard, "paper": paper}, validate_default=True)
+
 
 Plan = dict[str, Any]
-"""What is asked of an instrument's rows, with which tools, at this scale: JSON, published as `plan.json`. It names no
-title and no words of a card, so that a change of those asks nothing anew. Where it has `asked: false`, the pipeline
-builds the rows and asks nobody; who measures with them does."""
+"""What is asked of an instrument's rows, with which tools: JSON, published as `plan.json`. It names no title and no
+words of a card, so that a change of those asks nothing anew. Its keys say what is asked at `standard`, `sizes` what
+differs at the others, `size` what the pipeline asks. Where it has `asked: false`, the pipeline builds the rows and asks
+nobody; who measures with them does."""
 
 Tables = Mapping[str, pd.DataFrame]
 """Frames by name."""
@@ -83,7 +138,10 @@ Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_len
 
 
 class BaseSettings(Strict):
-    """How an instrument is built and asked. What differs by scale is resolved when it is read (`scaled.Scaled`)."""
+    """How an instrument is built and asked. What differs by scale or size is resolved when it is read (`Scaled`)."""
+
+    size: Scaled[Size] = Field(default={**AT}, validate_default=True)
+    """How much of it the pipeline asks."""
 
     @property
     def of_others(self) -> bool:
@@ -123,8 +181,8 @@ class BaseSettings(Strict):
         """What `evenruler check` warns of in a `Source` of the family, a line each."""
         return []
 
-    def finds(self, source: Any) -> str | None:
-        """What effect its headline would find in 80 of 100 studies at this scale, in words; None where nobody knows."""
+    def detects(self, source: Any) -> str | None:
+        """The effect of its headline that 80 of 100 studies would find, in words; None where no verdict is possible."""
         return None
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
@@ -194,13 +252,15 @@ class Declaration:
     name: str
     family: str
     settings: Any
-    """The family's `Settings`, numbers by scale resolved."""
+    """The family's `Settings` as the pipeline asks, numbers by scale and size resolved."""
     source: Any
     """The family's `Source`."""
     made: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that lie beside a source that a stage made."""
     version: str = "0.1.0"
     """Of its benchmark."""
+    sizes: Mapping[Size, Any] = field(default_factory=dict)
+    """The same settings at every size."""
 
     @property
     def benchmark(self) -> str:
@@ -219,9 +279,35 @@ class Built:
     """Lines for whoever builds it."""
 
 
-def at_trial(plan: Plan) -> Plan:
-    """What the pipeline asks of a plan, and `measure --quick`: less than the plan itself says (`trial`)."""
-    return {**plan, **plan.get("trial", {})}
+def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
+    """A plan with all its sizes.
+
+    Args:
+        declaration: Of the instrument, with its settings by size; where it has none, the plan has one size.
+        plan_of: The plan by settings.
+    """
+    if not declaration.sizes:
+        return plan_of(declaration.settings)
+    plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
+    base = plans[STANDARD]
+    sizes = {
+        size: {
+            "asks": {key: value for key, value in own.items() if value != base[key]},
+            "detects": declaration.sizes[size].detects(declaration.source),
+        }
+        for size, own in plans.items()
+    }
+    return {**base, "size": declaration.settings.size, "sizes": sizes}
+
+
+def at_size(plan: Plan, size: Size | None = None) -> Plan:
+    """What is asked of a plan at a size.
+
+    Args:
+        plan: As it is published.
+        size: By default that of the pipeline.
+    """
+    return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
 
 
 @dataclass(frozen=True)
@@ -378,33 +464,6 @@ class Shown:
     """Of the diagnosis, by the family's `TABLES`."""
     built: Mapping[str, Tables]
     """Published tables, by instrument; each is read when it is asked for."""
-
-
-SCALES: tuple[Scale, ...] = get_args(Scale)
-
-
-def _at_scale(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-    """The value of the scale that is read; the other one is checked as well."""
-    if not isinstance(value, dict):
-        return handler(value)
-    if not set(value) & set(SCALES):
-        try:
-            return handler(value)
-        except ValidationError:
-            raise ValueError(f"found {value}, expected one value, or one for quick and one for paper") from None
-    if set(value) != set(SCALES):
-        raise ValueError(f"found {value}, expected one for quick and one for paper")
-    found = {scale: handler(own) for scale, own in value.items()}
-    if info.context is None:
-        raise RuntimeError("settings by scale are read without a scale")
-    return found[info.context["scale"]]
-
-
-Value = TypeVar("Value")
-
-Scaled = Annotated[Value, WrapValidator(_at_scale)]
-"""A setting that may differ by scale; the model that is read holds that of the scale in use. Give a default as
-`Field(default={"quick": 5, "paper": 1000}, validate_default=True)`."""
 
 
 def at_scale(entries: Any, scale: Scale) -> Any:

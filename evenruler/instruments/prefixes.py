@@ -96,12 +96,3 @@ def after_prefixes(
         for name, before in plan["prefixes"].items()
     ]
     return pd.concat(found, ignore_index=True)
-
-
-def without(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan by which nothing is asked after prefixes.
-
-    Args:
-        plan: Of any family; one whose rows stand after no prefix stays as it is.
-    """
-    return {**plan, "prefixed": 0} if "prefixed" in plan else dict(plan)

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making, Scraping
 from evenruler.errors import UnfinishedError, UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Scale, Use
+from evenruler.instruments.instrument import BaseSettings, Scale, Size, Use
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.tables.ids import content_sha256
@@ -27,6 +27,7 @@ class Instrument:
         beside: What its source is made of (`BaseSettings.beside`).
         unfinished: What is still to be found, fetched, written or given (the commit of a model that it names), and how;
             empty where nothing is.
+        sizes: Its settings by size.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Instrument:
     uses: list[Use]
     beside: dict[str, Path] = field(default_factory=dict)
     unfinished: str = ""
+    sizes: dict[Size, Any] = field(default_factory=dict)
 
     @property
     def written(self) -> Path:
@@ -67,7 +69,7 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         if lacking := declared.catalogue.to_be_given(use.model for use in uses):
             found.append(Instrument(name, family, settings, None, [], unfinished=lacking))
             continue
-        found.append(Instrument(name, family, settings, source, uses, beside))
+        found.append(Instrument(name, family, settings, source, uses, beside, sizes=declared.sizes(name)))
     return found
 
 
@@ -222,9 +224,10 @@ def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
     DVC cannot look an entry up under a name that another entry gives, and keeps the whole text of a parameter in its
     lock. The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
     """
+    settings = [own.settings, *own.sizes.values()]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
     return {
-        "settings": content_sha256(own.settings.model_dump(mode="json", exclude_defaults=True))[:12],
+        "settings": content_sha256(*(each.model_dump(mode="json", exclude_defaults=True) for each in settings))[:12],
         "models": content_sha256(*models)[:12],
     }
 

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
-from evenruler.instruments.instrument import SCALES, Scale
+from evenruler.instruments.instrument import SCALES, STANDARD, Scale
 from evenruler.instruments.registry import room
 from evenruler.models.declared import ModelEntry
 from evenruler.models.heads import ADAPTERS, read_adapter
@@ -121,8 +121,8 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")
             continue
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
-        if finds := own.settings.finds(own.source):
-            found.append(f"{own.name}: {finds}")
+        if detects := own.sizes[STANDARD].detects(own.source):
+            found.append(f"{own.name}: 80 of 100 studies of its size {STANDARD} would find in {detects}")
         for model in active.families[own.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:

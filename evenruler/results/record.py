@@ -4,12 +4,12 @@
                                           units.parquet   what two results are compared by (`UNITS`)
                                           {table}.parquet scores by row, as the benchmark's family has them
 
-A result of fewer units or without prefixes has `+limit-N` or `+quick` behind its version.
+A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
 """
 
 from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evenruler.strict import Slug, Strict, Text
 from evenruler.versions import Version
@@ -58,14 +58,23 @@ class Settings(Strict):
 
     prefixes: bool
     """Whether rows were also asked after prefixes; without, how far the figures hang on wordings is not known."""
-    quick: bool = False
-    """Whether prefixes that the benchmark has were left out."""
+    size: Literal["trial", "standard", "paper"] = "standard"
+    """How much of the benchmark was asked."""
     limit: int | None
     """So many units at most, evenly spread; null: all that the plan asks for."""
     level: float
     """Of intervals."""
     resamples: int
     seed: int
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_before_sizes(cls, said: Any) -> Any:
+        """What was measured before there were sizes says `quick`: whether as little was asked as in the build."""
+        if not isinstance(said, dict) or "quick" not in said:
+            return said
+        size = "trial" if said["quick"] else "standard"
+        return {"size": size, **{key: value for key, value in said.items() if key != "quick"}}
 
 
 class Heading(Strict):
@@ -102,6 +111,6 @@ class Result(Strict):
     @property
     def folder(self) -> str:
         """Where it lies under the folder of results."""
-        less = "+quick" if self.settings.quick else ""
+        less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"

@@ -111,7 +111,7 @@ def warnings_of(group: Sequence[Stored]) -> list[str]:
 
 
 def title(group: Sequence[Stored]) -> str:
-    """Name and versions of the benchmark of results, with `+quick` and `+limit-N` where less was asked."""
+    """Name and versions of the benchmark of results, with `+trial` and `+limit-N` where less was asked."""
     versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
     return f"{group[0].result.benchmark.name} {', '.join(versions)}"
 

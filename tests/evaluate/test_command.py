@@ -115,13 +115,13 @@ def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tin
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     scorer = scorer_of(AutoModelForCausalLM.from_pretrained(tiny), AutoTokenizer.from_pretrained(tiny))
-    probes = ("--with", "probes-age-competence", "--limit", "5", "--quick")
+    probes = ("--with", "probes-age-competence", "--limit", "5", "--size", "trial")
     with loopback_openai.running(EchoingServer(scorer=scorer)) as server:
         user.env[URL] = server.url
         user.run("measure", "endpoint:served", "--kind", "completions", *probes)
     user.run("measure", f"local:{tiny}", *probes)
-    served = user.result("served", "probes-age-competence", "+quick+limit-5")["figures"]["seed"]["served"]
-    local = user.result("tiny", "probes-age-competence", "+quick+limit-5")["figures"]["seed"]["tiny"]
+    served = user.result("served", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["served"]
+    local = user.result("tiny", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["tiny"]
     assert served["spread"]["value"] == pytest.approx(local["spread"]["value"], abs=2e-3)
     assert served["gain"]["value"] == pytest.approx(local["gain"]["value"], abs=1e-2)
     assert served["gain"]["verdict"] == local["gain"]["verdict"]
@@ -136,7 +136,7 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         model.tags["first"] = commit
         data.tags["v0.1.0"] = data.add(shipped.benchmarks() / name)
         client = Client(hub, user.folder, tmp_path / "home")
-        words = ("--limit", "5", "--quick")
+        words = ("--limit", "5", "--size", "trial")
         own = {"EVENRULER_CACHE": str(user.cache)}
         said = client.run(
             EVENRULER, "measure", "hub:org/tiny@first", "--with", "org/ruler@v0.1.0", *words, token="", **own
@@ -144,16 +144,16 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
         assert commit in said
         newest = client.run(EVENRULER, "measure", "hub:org/tiny", "--with", "org/ruler", *words, token="", **own)
         assert commit in newest
-    by_tag, by_head = user.result("tiny-first", name, "+quick+limit-5"), user.result("tiny", name, "+quick+limit-5")
+    by_tag, by_head = user.result("tiny-first", name, "+trial+limit-5"), user.result("tiny", name, "+trial+limit-5")
     assert by_tag["model"]["revision"] == by_head["model"]["revision"] == commit
     assert by_tag["benchmark"]["origin"] == by_head["benchmark"]["origin"] == "hub:org/ruler@v0.1.0"
     user.run("measure", f"local:{tiny}", "--with", name, *words, "--name", "local")
-    of_folder = user.result("local", name, "+quick+limit-5")["figures"]["seed"]["local"]
+    of_folder = user.result("local", name, "+trial+limit-5")["figures"]["seed"]["local"]
     assert by_tag["figures"]["seed"]["tiny-first"] == by_head["figures"]["seed"]["tiny"] == of_folder
 
 
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
-    words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--quick")
+    words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--size", "trial")
     asked = 10_200 + 22 * 8 * 36  # sentences of both sets, and those with placebos: attributes x templates x nouns
     process = user.start(*words, cold=True)
     rows = user.cache / "rows.sqlite"
@@ -190,7 +190,7 @@ MODULES = 80
 
 
 def test_measuring_with_one_benchmark_crosses_few_modules(tiny_folder: Path, tmp_path: Path) -> None:
-    words = ["measure", f"local:{tiny_folder}", "--with", "probes-occupation-gender", "--limit", "2", "--quick"]
+    words = ["measure", f"local:{tiny_folder}", "--with", "probes-occupation-gender", "--limit", "2", "--size", "trial"]
     code = (
         "import sys; from evenruler.cli import app; "
         f"app({[*words, '--out', str(tmp_path)]!r}, standalone_mode=False); "

@@ -113,7 +113,7 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
     results = []
     for number, folder in enumerate((genuine, stamped(altered))):
         model = save_tiny(tmp_path / f"model-{number}", seed=number)
-        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW, prefixes=False)
+        result = measure(f"local:{model}", folder, out=elsewhere / "results", limit=FEW, size="trial")
         assert result.benchmark.content_sha256 == identity_of(folder, manifest_of(folder)["rows"])
         results.append(read(elsewhere / "results" / result.folder / "result.json"))
     one, other = results

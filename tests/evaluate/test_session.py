@@ -132,27 +132,25 @@ def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:
     assert Session(Chosen("tiny", params), RowStore(), "it").subject.adapted is None
 
 
-def test_without_prefixes_only_that_is_unknown(elsewhere: Path, tiny_folder: Path) -> None:
+def test_a_trial_asks_no_placebos(elsewhere: Path, tiny_folder: Path) -> None:
     model = f"local:{tiny_folder}"
     whole = measure(model, "probes-age-competence", limit=FEW)
-    quick = measure(model, "probes-age-competence", limit=FEW, prefixes=False, out="results")
-    assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+quick+limit-6"
+    quick = measure(model, "probes-age-competence", limit=FEW, size="trial", out="results")
+    assert quick.folder == f"tiny/probes-age-competence@{quick.benchmark.version}+trial+limit-6"
     assert quick.asked["likelihoods"] < whole.asked["likelihoods"]
     for figures, other in zip(quick.figures["seed"].values(), whole.figures["seed"].values(), strict=True):
         differ = {name for name in figures if figures[name] != other[name]}
-        assert differ <= {"gain", "level_shift", "reordering", "placebo_level_shift", "placebo_reordering"}
+        assert differ == {"gain"}
         assert figures["gain"]["value"] == other["gain"]["value"]
         assert "placebo" not in figures["gain"]
         assert other["gain"]["placebo"] is not None
-        assert figures["level_shift"]["value"] is None
-        assert figures["spread"] == other["spread"]
 
 
 @pytest.mark.slow
 def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -> None:
     for seed in range(3):
         folder = save_tiny(tmp_path / f"random-{seed}", seed=seed)
-        result = measure(f"local:{folder}", "probes-occupation-gender", prefixes=False)
+        result = measure(f"local:{folder}", "probes-occupation-gender", size="trial")
         gain = result.figures["validation"][folder.name]["gain"]
         assert gain["placebo"] is not None
         assert gain["verdict"] not in (None, str(Verdict.EFFECT))
@@ -224,19 +222,19 @@ def test_a_place_that_takes_no_results_is_said_before_anything_is_asked(
     line = error_of(measure, model, "probes-age-competence", out="file")
     assert "file: results cannot be written here" in line
     other = save_tiny(elsewhere / "tiny", seed=5)
-    measure(f"local:{other}", "probes-age-competence", limit=FEW, prefixes=False, out="results")
+    measure(f"local:{other}", "probes-age-competence", limit=FEW, size="trial", out="results")
     store = RowStore()
     asked = store.count()
-    line = error_of(measure, model, "probes-age-competence", limit=FEW, prefixes=False, out="results")
+    line = error_of(measure, model, "probes-age-competence", limit=FEW, size="trial", out="results")
     assert "tiny is another model there (chat_template, config, weights differ)" in line
     assert store.count() == asked
 
 
 @pytest.mark.slow
 def test_a_limit_that_limits_nothing_is_none(elsewhere: Path, tiny_folder: Path) -> None:
-    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, prefixes=False)
-    assert (result.settings.limit, result.settings.quick, result.settings.prefixes) == (None, False, False)
-    assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}"
+    result = measure(f"local:{tiny_folder}", "questionnaires-gad-7", limit=1000, size="trial")
+    assert (result.settings.limit, result.settings.size, result.settings.prefixes) == (None, "trial", False)
+    assert result.folder == f"tiny/questionnaires-gad-7@{result.benchmark.version}+trial"
 
 
 def test_a_limit_is_at_least_one(error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path) -> None:

@@ -45,12 +45,12 @@ def test_without_a_verdict_nothing_is_said() -> None:
 
 
 def test_what_limits_a_result_stands_below_it() -> None:
-    settings = synthetic().settings.model_copy(update={"prefixes": False, "quick": True, "limit": 5})
+    settings = synthetic().settings.model_copy(update={"prefixes": False, "size": "trial", "limit": 5})
     lines = told({"spread": JUDGED}, settings=settings, warnings=["too long"], left_out=["it cannot generate"])
     assert lines[-4:] == [
         "  warning: too long",
         "  left out: it cannot generate",
-        f"  {UNKNOWN_WITHOUT_PREFIXES} (leave --quick out).",
+        f"  {UNKNOWN_WITHOUT_PREFIXES}.",
         "  At most 5 units were asked about (--limit): figures are of these.",
     ]
 

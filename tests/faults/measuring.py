@@ -29,7 +29,14 @@ def _model() -> Path:
 
 
 def _measured(folder: Path, model: Path, benchmark: object) -> Seen:
-    words = ("measure", f"local:{model}", "--with", str(benchmark), "--quick", "--limit", "3", "--out", "results")
+    words = (
+        "measure",
+        f"local:{model}",
+        "--with",
+        str(benchmark),
+        *("--size", "trial", "--limit", "3"),
+        *("--out", "results"),
+    )
     seen = evenruler(*words, folder=folder, env={"EVENRULER_CACHE": str(folder / "cache")})
     assert (seen.status == 0) == any((folder / "results").rglob("result.json"))
     return seen

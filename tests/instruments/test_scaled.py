@@ -5,7 +5,7 @@ from typing import Annotated
 import pytest
 from pydantic import Field, ValidationError, field_validator
 
-from evenruler.instruments.instrument import SCALES, Scaled, at_scale
+from evenruler.instruments.instrument import SCALES, Declaration, Scaled, Sized, at_scale, at_size, by_size, sized
 from evenruler.strict import Strict
 
 BOTH = {"quick": 2, "paper": 30}
@@ -133,3 +133,48 @@ class TestAtScale:
 def test_a_misspelt_scale_is_told_what_there_is() -> None:
     with pytest.raises(ValidationError, match="expected one value, or one for quick and one for paper"):
         read("quick", n={"quik": 2, "papers": 3})
+
+
+class Asks(Strict):
+    n: Sized[int] = by_size(2, 30, 400)
+    size: str = "trial"
+
+    def detects(self, source: object) -> str | None:
+        return f"{source} in {self.n}" if self.n > 2 else None
+
+
+def asks(size: str | None, scale: str = "quick", **said: object) -> Asks:
+    return Asks.model_validate(said, context={"scale": scale, "size": size})
+
+
+class TestSizes:
+    def test_of_the_size_that_is_read_else_of_the_scale(self) -> None:
+        assert [asks(size).n for size in ("trial", "standard", "paper", None)] == [2, 30, 400, 2]
+        assert asks(None, "paper").n == 400
+        assert asks("standard", n={"trial": 1, "standard": 5, "paper": 9}).n == 5
+        assert asks("standard", n=7).n == 7
+
+    def test_not_all_sizes_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="one for trial and one for standard and one for paper"):
+            asks("trial", n={"quick": 1, "paper": 9})
+
+    def test_a_plan_says_what_differs_from_standard(self) -> None:
+        settings = {size: asks(size) for size in ("trial", "standard", "paper")}
+        declaration = Declaration("jobs", "probes", asks("trial"), "much", sizes=settings)
+        plan = sized(declaration, lambda own: {"name": "jobs", "n": own.n})
+        assert plan == {
+            "name": "jobs",
+            "n": 30,
+            "size": "trial",
+            "sizes": {
+                "trial": {"asks": {"n": 2}, "detects": None},
+                "standard": {"asks": {}, "detects": "much in 30"},
+                "paper": {"asks": {"n": 400}, "detects": "much in 400"},
+            },
+        }
+        assert [at_size(plan, size)["n"] for size in ("trial", "standard", "paper")] == [2, 30, 400]
+        assert at_size(plan)["n"] == 2, "what the pipeline asks"
+
+    def test_a_plan_of_one_size_is_asked_as_it_is(self) -> None:
+        plan = sized(Declaration("jobs", "probes", asks("trial"), None), lambda own: {"n": own.n})
+        assert (plan, at_size(plan, "paper")) == ({"n": 2}, {"n": 2})

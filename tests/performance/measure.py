@@ -70,7 +70,7 @@ def main() -> None:
         best = min(samples, key=samples.__getitem__)
         rows = [
             ("evenruler measure", ours(model, folder)),
-            ("evenruler measure --quick", ours(model, folder, "--quick")),
+            ("evenruler measure --quick", ours(model, folder, "--size", "trial")),
             (f"lm_eval, batches of {best}", theirs(weights, folder, best)),
         ]
     print("| | seconds | of processors | spread | r |\n| --- | --- | --- | --- | --- |")

@@ -71,7 +71,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
         ),
         settings=Settings(
             prefixes=changes.get("prefixes", True),
-            quick=not changes.get("prefixes", True),
+            size="standard" if changes.get("prefixes", True) else "trial",
             limit=changes.get("limit"),
             level=0.95,
             resamples=200,

@@ -64,10 +64,10 @@ def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
         stored(tmp_path / "results", of, units_of(name, drawn(20, seed), figure="offset", statistic="mean"))
     status, out, _ = run("compare", tmp_path / "results", "--page", tmp_path / "page.html")
     assert status == 0
-    assert out.startswith("# probes-made-up 1.0.0+quick+limit-20\n\nNo figure of these results has a verdict")
+    assert out.startswith("# probes-made-up 1.0.0+trial+limit-20\n\nNo figure of these results has a verdict")
     page = Page((tmp_path / "page.html").read_text())
     assert not page.open
-    assert any(text.startswith("probes-made-up 1.0.0+quick+limit-20. No figure") for text in page.texts)
+    assert any(text.startswith("probes-made-up 1.0.0+trial+limit-20. No figure") for text in page.texts)
 
 
 def test_json_and_csv_hold_all(results, run):

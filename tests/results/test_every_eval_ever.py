@@ -190,7 +190,7 @@ def test_how_it_was_measured(one, tmp_path):
     assert settings == {
         "label": "one",
         "prefixes": "true",
-        "quick": "false",
+        "size": "standard",
         "limit": "null",
         "level": "0.95",
         "resamples": "200",

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.declared import Declared
-from evenruler.instruments.instrument import INSTRUMENT, Record, at_trial
+from evenruler.instruments.instrument import INSTRUMENT, Record, at_size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.tables.frames import for_people
 from stages.files import read_subject
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def published(folder: Path) -> tuple[dict[str, pd.DataFrame], dict]:
     """The rows of a benchmark folder, by config, and its plan as the build asks it."""
     rows = {path.parent.name: pd.read_parquet(path) for path in folder.glob("*/*.parquet")}
-    return rows, at_trial(json.loads((folder / "plan.json").read_text()))
+    return rows, at_size(json.loads((folder / "plan.json").read_text()))
 
 
 def diagnosed(root: Path, family: str) -> dict[str, pd.DataFrame]:

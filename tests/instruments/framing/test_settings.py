@@ -13,7 +13,7 @@ PARAMS = """\
 active: {scale: quick}
 families: {framing: {new_tokens: 7}}
 instruments:
-  drinks: {family: framing, generations: {quick: 0, paper: 3}, stimuli: 4}
+  drinks: {family: framing, generations: {trial: 0, standard: 1, paper: 3}, stimuli: 4}
 """
 
 
@@ -46,9 +46,9 @@ REFUSED = [
     ("stimuli: 4", "least_coverage: 1", "least_coverage: found 1: input should be less than 1; mend it"),
     ("stimuli: 4", "mass: word", "mass: found 'word': input should be 'words', 'forms' or 'first_token'; mend it"),
     (
-        "{quick: 0, paper: 3}",
-        "{quick: 0}",
-        "generations: found {'quick': 0}, expected one for quick and one for paper; mend it",
+        "{trial: 0, standard: 1, paper: 3}",
+        "{trial: 0}",
+        "generations: found {'trial': 0}, expected one for trial and one for standard and one for paper; mend it",
     ),
 ]
 

@@ -32,7 +32,7 @@ instruments:
     family: probes
     evolve: {{of: jobs, model: tiny, operator: {{quick: talker, paper: big-server}}}}
 families:
-  probes: {{embedder: minilm, prefixed: {{quick: 3, paper: 50}}}}
+  probes: {{embedder: minilm, prefixed: {{trial: 3, standard: 9, paper: 50}}}}
 """
 
 
@@ -69,8 +69,8 @@ class TestWhatIsRead:
 
     def test_what_verdicts_rest_on(self, file_with: FileWith) -> None:
         found = settings_of()
-        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 1000, 0.6)
-        assert (found.trial, settings_of("paper").trial) == ({"placebo_attributes": 0}, {})
+        assert (found.headline, found.placebo_attributes, found.reliability) == ([], 0, 0.6)
+        assert settings_of("paper").placebo_attributes == 1000
         given = "article: {hand: literal}"
         path = file_with(
             "params.yaml", PARAMS, (given, f"{given}, headline: [hand], placebo_attributes: 24, reliability: 0")
@@ -140,12 +140,13 @@ class TestWhatItMeans:
         lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
         assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
-        found = settings_of("paper").finds(source(**keyed, placebos=lists))
+        found = settings_of("paper").detects(source(**keyed, placebos=lists))
         assert found is not None
-        assert found.startswith("80 of 100 studies would find in hand a factor of ")
-        assert settings_of("paper").finds(source(**keyed)) is None
+        assert found.startswith("hand a factor of ")
+        assert settings_of("paper").detects(source(**keyed)) is None
+        assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
         unasked = (
-            "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive; "
+            "the pipeline asks no placebos at its size (trial), so that its verdicts are inconclusive; "
             "`evenruler measure` asks them"
         )
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
@@ -214,7 +215,7 @@ class TestWhatIsRefused:
         assert held in line
 
     def test_fewer_than_no_attributes(self, file_with: FileWith, error_of: ErrorOf) -> None:
-        path = file_with("params.yaml", PARAMS, ("quick: 3, paper: 50", "quick: -1, paper: 50"))
+        path = file_with("params.yaml", PARAMS, ("trial: 3,", "trial: -1,"))
         assert error_of(read, path, "jobs").startswith(f"{path}: families.probes.prefixed: ")
 
 

@@ -32,7 +32,7 @@ class TestSettings:
     @pytest.mark.parametrize(("scale", "prefixed", "epochs"), [("quick", 2, 1), ("paper", 7, 9)])
     def test_numbers_by_scale_are_resolved(self, scale, prefixed, epochs) -> None:
         corpora = {"gloom": {"epochs": {"quick": 1, "paper": 9}}}
-        found = settings(scale, prefixed={"quick": 2, "paper": 7}, corpora=corpora)
+        found = settings(scale, prefixed={"trial": 2, "standard": 3, "paper": 7}, corpora=corpora)
         assert (found.prefixed, found.corpora["gloom"].epochs) == (prefixed, epochs)
 
     @pytest.mark.parametrize(("scale", "names"), [("quick", ["dull"]), ("paper", ["gloom", "dull"])])

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
-from evenruler.instruments.instrument import BaseSettings, Scaled, Source
+from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Source, by_size
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
 from evenruler.tables.schemas import BARE
 
@@ -40,33 +40,25 @@ class Settings(BaseSettings):
     asked: Scaled[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
     mass: Mass = "words"
-    stimuli: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
+    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 1000, 1000)
     """At most so many are asked about, evenly spread over the list."""
-    placebo_stimuli: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 4, "paper": 1000}, validate_default=True
-    )
+    placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
     """Each placebo is asked about at most so many of them, other placebos about others."""
-    most_wordings: Scaled[Annotated[int, Field(ge=1)]] = Field(
-        default={"quick": 1, "paper": 1000}, validate_default=True
-    )
+    most_wordings: Sized[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
     """At most so many wordings of a cue are asked, the first ones. A verdict needs `declare.FEWEST_WORDINGS`."""
-    most_placebos: Scaled[Annotated[int, Field(ge=0)]] = Field(
-        default={"quick": 6, "paper": 1000}, validate_default=True
-    )
+    most_placebos: Sized[Annotated[int, Field(ge=0)]] = by_size(6, 1000, 1000)
     """The same of placebos."""
-    orders: Scaled[Annotated[int, Field(ge=2, multiple_of=2)]] = Field(
-        default={"quick": 2, "paper": 1000}, validate_default=True
-    )
+    orders: Sized[Annotated[int, Field(ge=2, multiple_of=2)]] = by_size(2, 2, 1000)
     """At most so many orders of options are asked, in whole pairs of an order and its reverse."""
     calibrated: bool = True
     """Whether the probabilities of letters are divided by what a prompt without content gives them."""
-    configurations: Scaled[Configurations] = Field(default={"quick": "own", "paper": "every"}, validate_default=True)
-    generations: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 1, "paper": 10}, validate_default=True)
+    configurations: Sized[Configurations] = by_size("own", "own", "every")
+    generations: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
     """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not sampled."""
-    new_tokens: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 20, "paper": 50}, validate_default=True)
+    new_tokens: Sized[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
     """At most so many in a reply."""
     choices: Choices = "chat"
-    confirmed: Scaled[Metric] = Field(default={"quick": "token", "paper": "choice"}, validate_default=True)
+    confirmed: Sized[Metric] = by_size("token", "token", "choice")
     """The metric of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
     """Of the answers that is of any class; what rests on a cell with less is invalid."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from evenruler.instruments.framing.declare.tasks import (
     option_text,
     with_placebo,
 )
-from evenruler.instruments.instrument import Built, Declaration
+from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.ids import carried, content_sha256, once, row_id
@@ -54,10 +55,16 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     Returns:
         The tables of `SCHEMAS`, and the plan, by `FramingPlan`.
     """
-    source, settings = declaration.source, declaration.settings
-    rows = compose(declaration.name, source, settings)
+    source = declaration.source
+    rows = compose(declaration.name, source, declaration.settings)
+    said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
+    tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
+    return Built(tables, sized(declaration, partial(_plan, source)), [said])
+
+
+def _plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
-    plan = FramingPlan(
+    return FramingPlan(
         **how_asked,
         factors=list(source.factors),
         placebos={  # as many in every task that tells of the factor
@@ -83,10 +90,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         stimuli=evenly_spread(list(source.stimuli), settings.stimuli),
         confirmatory=source.confirmed,
         headline=source.headline,
-    )
-    said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
-    tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
-    return Built(tables, plan.model_dump(mode="json"), [said])
+    ).model_dump(mode="json")
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:

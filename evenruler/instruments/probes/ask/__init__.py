@@ -39,7 +39,7 @@ READS = {
 
 PLANNED = (
     *("descriptive", "embedder", "headline", "name", "placebo_attributes", "placebo_lists", "placebos", "prefixed"),
-    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "tools", "trial"),
+    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "tools"),
 )
 
 ANSWERS = {

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Use
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, by_scale, by_size
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 
@@ -108,7 +108,7 @@ class Evolve(Strict):
     """The model that rewords templates: a causal one that chats, or one of kind `chat`."""
     start: Slug = "seed"
     """The template set where evolution starts; its length is that of every population."""
-    generations: Scaled[_FromOne] = Field(default={"quick": 3, "paper": 10}, validate_default=True)
+    generations: Scaled[_FromOne] = by_scale(3, 10)
     elites: int = Field(default=4, ge=1)
     """Best templates that are kept as they are."""
     tournament: int = Field(default=3, ge=1)
@@ -119,17 +119,17 @@ class Evolve(Strict):
     last, linearly between."""
     alpha_clip: float = Field(default=1.0, gt=0)
     """Alpha without a template is clipped to -this and this, since one broken set would flatten the rest."""
-    gradient_attributes: Scaled[_FromOne] = Field(default={"quick": 2, "paper": 1000}, validate_default=True)
+    gradient_attributes: Scaled[_FromOne] = by_scale(2, 1000)
     """At most so many attributes, evenly spread, for which words are taken out of templates."""
-    samples: Scaled[_FromOne] = Field(default={"quick": 8, "paper": 3}, validate_default=True)
+    samples: Scaled[_FromOne] = by_scale(8, 3)
     """Rewordings that are asked for at once for each place in the population that is open."""
-    shots: Scaled[bool] = Field(default={"quick": True, "paper": False}, validate_default=True)
+    shots: Scaled[bool] = by_scale(True, False)
     """Whether the operator is shown examples, which small models need, rather than told."""
     tries: int = Field(default=3, ge=1)
     """How often it is asked anew for a place where no rewording was acceptable."""
     new_tokens: int = Field(default=48, ge=1)
     """At most so many in a rewording."""
-    max_words: Scaled[Annotated[int, Field(ge=3)]] = Field(default={"quick": 16, "paper": 30}, validate_default=True)
+    max_words: Scaled[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
     """Longest template; the slots count as words. Every word is one more to take out."""
     acceptability: float = Field(default=0.75, ge=0)
     """How much less likely a rewording may be than its parent, in nats a token."""
@@ -139,7 +139,7 @@ class Evolve(Strict):
     bar: float = Field(default=0.5, ge=0, le=1)
     """The least share of an operator's replies that keep every rule; sets of one below it are called a
     demonstration."""
-    ablation: Scaled[bool] = Field(default={"quick": False, "paper": True}, validate_default=True)
+    ablation: Scaled[bool] = by_scale(False, True)
     """Whether a second run, which replaces random words instead of hotspots, shows what guidance brings."""
     seed: Seed = 7
 
@@ -173,22 +173,18 @@ class Settings(BaseSettings):
     For all template sets, or by set (`agree` for those not named). What evolves has that of the set it starts with."""
     embedder: Slug
     """The model whose vectors say how far templates lie apart."""
-    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 12, "paper": 1000}, validate_default=True)
+    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
     """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
     source."""
-    prefixed_templates: Scaled[_FromOne] = Field(default={"quick": 3, "paper": 1000}, validate_default=True)
+    prefixed_templates: Sized[_FromOne] = by_size(3, 3, 1000)
     """Of each set, at most so many."""
-    prefixed_targets: Scaled[_FromOne] = Field(default={"quick": 2, "paper": 1000}, validate_default=True)
+    prefixed_targets: Sized[_FromOne] = by_size(2, 2, 1000)
     """Of each group, at most so many."""
     headline: list[Slug] = Field(default_factory=list)
     """Template sets that get a verdict, and are asked with placebos; the first of the source where none is named."""
-    placebo_attributes: Scaled[Annotated[int, Field(ge=0)]] = 1000
+    placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
     """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
     nouns of `placebos`; without any there is no verdict."""
-    trial: Scaled[dict[str, int]] = Field(
-        default={"quick": {"placebo_attributes": 0}, "paper": {}}, validate_default=True
-    )
-    """Numbers of the plan, by their key, of which the pipeline asks less than `evenruler measure` does; by scale."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
@@ -220,14 +216,15 @@ class Settings(BaseSettings):
             found.append("neither a criterion nor keys: it describes, and has no verdict")
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
             found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
-        elif not self.trial.get("placebo_attributes", self.placebo_attributes):
-            what = "the pipeline asks no placebos at this scale (`trial`), so that its verdicts are inconclusive"
+        elif not self.placebo_attributes:
+            what = f"the pipeline asks no placebos at its size ({self.size}), so that its verdicts are inconclusive"
             found.append(f"{what}; `evenruler measure` asks them")
         return found
 
-    def finds(self, source: Any) -> str | None:
+    def detects(self, source: Any) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
-        if self.evolve or len(source.placebos) < FEWEST_PLACEBOS or (source.criterion is None and source.keys is None):
+        able = self.placebo_attributes and len(source.placebos) >= FEWEST_PLACEBOS
+        if self.evolve or not able or (source.criterion is None and source.keys is None):
             return None
         words = min(map(len, source.targets.values()))
         found = []
@@ -236,7 +233,7 @@ class Settings(BaseSettings):
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
             gain = QUANTILES * variance**0.5
             found.append(f"{name} a factor of {math.exp(gain):.1f}")
-        return f"80 of 100 studies would find in {', '.join(found)} (by what varies on SmolLM2)"
+        return ", ".join(found)
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""

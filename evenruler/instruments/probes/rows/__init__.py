@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pyarrow.compute as pc
 
-from evenruler.instruments.instrument import Built, Declaration, Plan
+from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import ProbeSource, Settings
 from evenruler.instruments.probes.schemas import sentence_id
@@ -40,12 +41,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
         tables |= declaration.made
     said = [f"{len(compiled.probes):,} sentences, {len(compiled.rejected):,} rejected"]
-    return Built(tables, _plan(declaration.name, declaration.source, declaration.settings), said)
+    return Built(tables, sized(declaration, partial(_plan, declaration.name, declaration.source)), said)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
     of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
-    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability", "trial")
+    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability")
     plan: Plan = {
         "name": name,
         **{key: getattr(settings, key) for key in as_set},

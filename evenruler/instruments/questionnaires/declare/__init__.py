@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Use, at_scale
+from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, at_scale, by_scale, by_size
 from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
@@ -84,10 +84,8 @@ _FromThree = Annotated[int, Field(ge=3)]
 class CorpusSettings(Strict):
     """How models are adapted to one corpus (EMPALC, section 4.4)."""
 
-    epochs: Scaled[_ToMost] = Field(default={"quick": 2, "paper": 20}, validate_default=True)
-    learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
-        default={"quick": 2e-4, "paper": 2e-5}, validate_default=True
-    )
+    epochs: Scaled[_ToMost] = by_scale(2, 20)
+    learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_scale(2e-4, 2e-5)
     """That of the paper; so few epochs take a higher one."""
     batch: int = Field(default=8, ge=1)
 
@@ -102,7 +100,7 @@ class Settings(BaseSettings):
     accuracy: float = Field(default=0.7, gt=0, lt=1)
     """The bar for every way of saying what follows from what: on labelled pairs, the lower end of the 95% interval of a
     model's accuracy has to be above it. A model that fails it counts nowhere."""
-    accuracy_pairs: Scaled[_FromThree] = Field(default={"quick": 300, "paper": 501}, validate_default=True)
+    accuracy_pairs: Scaled[_FromThree] = by_scale(300, 501)
     """How many labelled pairs of each set are asked at most, evenly over labels."""
     stop_below: bool = False
     """Stop the diagnosis where an item is poor, rather than only say so."""
@@ -113,14 +111,14 @@ class Settings(BaseSettings):
     corpora: dict[Slug, CorpusSettings] = Field(default_factory=dict)
     """What models with `intervention` are adapted to, by the file under `shared/corpora`; an entry with `scale` at that
     scale alone."""
-    fits: Scaled[_ToMost] = Field(default={"quick": 1, "paper": 6}, validate_default=True)
+    fits: Scaled[_ToMost] = by_scale(1, 6)
     """How often a model is adapted to each corpus, with another seed and another part of it held out; below five the
     course is shown, and nothing is said of it."""
-    adapted: Scaled[Annotated[int, Field(ge=1)]] = Field(default={"quick": 1000, "paper": 1000}, validate_default=True)
+    adapted: Scaled[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
     """How many items are asked after adaptation, at most."""
-    adapted_pairs: Scaled[_FromThree] = Field(default={"quick": 30, "paper": 501}, validate_default=True)
+    adapted_pairs: Scaled[_FromThree] = by_scale(30, 501)
     """How many labelled pairs are asked after every epoch, at most: whether the adapted model still entails."""
-    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
+    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """How many items are also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     """Points of the scale that are worth naming: of answers beyond twins, and of moves beyond a control corpus."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Built, Declaration, Plan
+from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.shared import OPEN, first_pairs
@@ -51,7 +51,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         "rejected": table_of(rows.rejected, schemas.REJECTED),
     }
     said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
-    return Built(tables, _plan(declaration.name, source, declaration.settings, catalogue), said)
+    plan = sized(declaration, lambda settings: _plan(declaration.name, source, settings, catalogue))
+    return Built(tables, plan, said)
 
 
 def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -> Plan:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import BaseSettings, Scaled, Use, at_scale
+from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
 from evenruler.instruments.saged.declare.finding import FOUND
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
 from evenruler.models.declared import Operation
@@ -189,8 +189,8 @@ class Disparities(Strict):
     """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
     """The statistic of the headline rows: more permutations, a shape, figures on the card."""
-    permutations: Scaled[Number] = Field(default={"quick": 200, "paper": 1000}, validate_default=True)
-    headline_permutations: Scaled[Number] = Field(default={"quick": 1000, "paper": 10000}, validate_default=True)
+    permutations: Scaled[Number] = by_scale(200, 1000)
+    headline_permutations: Scaled[Number] = by_scale(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
     """A difference in favour worth naming, as a share of the range of the feature: .1 of VADER's -1 to 1."""
     least: int = Field(default=12, ge=2)
@@ -215,18 +215,18 @@ class Settings(BaseSettings):
     """Whose its sentences are: a benchmark of text that others wrote stays out of git, in DVC's cache."""
     asked: Scaled[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
-    items: Scaled[Number] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    items: Sized[Number] = by_size(6, 1000, 1000)
     """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
-    concepts: Scaled[Annotated[int, Field(ge=2)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    concepts: Sized[Annotated[int, Field(ge=2)]] = by_size(6, 1000, 1000)
     """Concepts at most, evenly spread, roots among them."""
-    generations: Scaled[Number] = 1
+    generations: Sized[Number] = 1
     """Replies to a prompt."""
-    new_tokens: Scaled[Number] = Field(default={"quick": 24, "paper": 256}, validate_default=True)
+    new_tokens: Sized[Number] = by_size(24, 24, 256)
     """At most so many in a reply."""
     seed: Seed = 0
-    prefixed: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 0, "paper": 1000}, validate_default=True)
+    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Root items at most that are also asked after prefixes, where the source has some."""
-    reseeded: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
+    reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(6, 6, 1000)
     """Root items at most that are asked once more with another seed, to see what that alone moves."""
     contact: Text | None = None
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""

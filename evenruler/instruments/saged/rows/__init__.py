@@ -1,9 +1,10 @@
 """From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from evenruler.instruments.instrument import Built, Declaration, Plan
+from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
@@ -56,7 +57,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
         said.append(f"{row['concept']}: {row['items']:,} items{changed}")
     said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
-    return Built(tables, plan_of(name, source, settings), said)
+    return Built(tables, sized(declaration, partial(plan_of, name, source)), said)
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> Plan:

@@ -29,7 +29,9 @@ def refused(**said: Any) -> str:
 
 
 def test_numbers_are_those_of_the_scale() -> None:
-    quick, paper = (settings(scale, items={"quick": 2, "paper": 9}, generations=3) for scale in ("quick", "paper"))
+    quick, paper = (
+        settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3) for scale in ("quick", "paper")
+    )
     assert (quick.items, paper.items) == (2, 9)
     assert (quick.concepts, paper.concepts) == (6, 1000)
     assert (quick.new_tokens, paper.new_tokens) == (24, 256)
@@ -50,8 +52,8 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
 @pytest.mark.parametrize(
     ("said", "line"),
     [
-        ({"items": {"quick": 2}}, "instruments.fruit.items: found {'quick': 2}, expected one for quick and one for"),
-        ({"items": {"quick": 2, "paper": 0}}, "instruments.fruit.items: found 0"),
+        ({"items": {"trial": 2}}, "instruments.fruit.items: found {'trial': 2}, expected one for trial and one for"),
+        ({"items": {"trial": 2, "standard": 1, "paper": 0}}, "instruments.fruit.items: found 0"),
         ({"concepts": 1}, "instruments.fruit.concepts: found 1"),
         ({"item": 2}, "unknown key 'item'; did you mean 'items'?"),
         (
