@@ -218,7 +218,9 @@ class Settings(BaseSettings):
     items: Scaled[Number] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
     """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
     concepts: Scaled[Annotated[int, Field(ge=2)]] = Field(default={"quick": 6, "paper": 1000}, validate_default=True)
-    """Concepts at most, evenly spread, roots among them."""
+    """Concepts at most, evenly spread, roots among them; invented ones that are no root are not counted."""
+    invented: Scaled[Annotated[int, Field(ge=0)]] = Field(default={"quick": 1, "paper": 1000}, validate_default=True)
+    """Invented concepts (`control: true`) at most, roots first; a verdict takes twelve."""
     generations: Scaled[Number] = 1
     """Replies to a prompt."""
     new_tokens: Scaled[Number] = Field(default={"quick": 24, "paper": 256}, validate_default=True)
