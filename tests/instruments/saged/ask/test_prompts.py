@@ -47,7 +47,7 @@ class TestPrompts:
         [
             (2, 0, {"root", "c"}),
             (2, 1, {"root", "c"}),  # the root is the first of them
-            (2, 2, {"root", "c", "d"}),
+            (2, 2, {"root", "c", "e"}),
             (1000, 3, {"root", "b", "c", "d", "e"}),
             (1, 1000, {"root", "d", "e"}),
         ],
