@@ -1,5 +1,6 @@
 """What the statistics of this package ask of their input, asked in one place. It imports no scipy."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,15 @@ def constant_columns(x: Floats) -> NDArray[np.bool_]:
 def constant_total(x: Floats) -> bool:
     """Say whether the row sums of `x` differ by nothing but rounding."""
     return bool(np.ptp(x.sum(axis=1)) <= _ROUNDING * np.abs(x).sum(axis=1).max())
+
+
+def correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN below two, or where one of the two is all equal."""
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
+        return math.nan
+    a, b = first - first.mean(), second - second.mean()
+    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
 def correlation_matrix(x: Floats) -> Floats:

@@ -32,7 +32,7 @@ from evenruler.instruments.probes.schemas import (
     UNREVERSED,
 )
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import correlation_matrix
+from evenruler.measurement.checks import correlation
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
@@ -101,7 +101,7 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
         known = criterion.reindex(shared).dropna()
         x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
         few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(pair, "r", correlation, (x, y), [few, few], resampling.level)
+        yield _of_both(pair, "r", lambda both: correlation(*both.T), (x, y), [few, few], resampling.level)
 
 
 def _of_both(
@@ -139,11 +139,6 @@ def _of_both(
 def _row(figure: str, value: float | None, other: float | None, n: int, unit: str, reason: str | None) -> Comparison:
     difference = None if value is None or other is None else value - other
     return Comparison(figure, value, other, n, unit, difference, reason=reason)
-
-
-def correlation(pairs: Matrix) -> float:
-    """Pearson's r of the two columns; NaN where one is constant."""
-    return float(correlation_matrix(pairs)[0, 1])
 
 
 def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
@@ -446,7 +441,7 @@ def _judged(
 
     def statistic(x: Matrix, known: Matrix) -> float:
         if figure == "r":
-            return correlation(np.column_stack([x.mean(axis=1), known]))
+            return correlation(x.mean(axis=1), known)
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
     def of_side(side: Sequence[Matrix], second: NDArray[np.bool_], known: Matrix) -> float:

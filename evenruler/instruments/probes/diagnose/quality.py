@@ -17,7 +17,7 @@ from evenruler import measurement
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
-from evenruler.measurement.checks import Floats, constant_columns
+from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.facets import Facet, Kept, crossed
 from evenruler.measurement.figures import correlated, finite, jackknifed
@@ -131,17 +131,10 @@ def _r_over_all(cube: Cube, known: Floats, there: NDArray[np.bool_], level: floa
     def on_z(attributes: Kept, templates: Kept, targets: Kept) -> float:
         first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
         means = scores[attributes][:, templates].mean(axis=1) @ (first / first.sum() - other / other.sum())
-        return math.atanh(correlation(means, criterion[attributes]))
+        return math.atanh(np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING))
 
     found = crossed(on_z, facets).interval(level)
     return finite(math.tanh(found.low)), finite(math.tanh(found.high))
-
-
-def correlation(x: Floats, y: Floats) -> float:
-    """Pearson's r; NaN where one of the two does not vary."""
-    a, b = x - x.mean(), y - y.mean()
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    return float(np.clip(a @ b / size, ROUNDING - 1, 1 - ROUNDING)) if size > 0 else math.nan
 
 
 def alpha_of_halvings(cube: Cube) -> float | None:
