@@ -23,6 +23,12 @@ Floats = NDArray[np.float64]
 
 UNIT = "stimuli"
 
+LEVEL = 0.95
+"""Of the interval of a headline."""
+
+INVALID = "invalid"
+"""A reply of no class: one class more."""
+
 SHIFT = "shift: "
 """Before the name of a class, or of two with a minus between."""
 
@@ -197,12 +203,6 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
     for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
         yield jackknifed(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
-
-
-LEVEL = 0.95
-
-INVALID = "invalid"
-"""A reply of no class: one class more."""
 
 
 def headlines(
