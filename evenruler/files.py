@@ -1,5 +1,6 @@
 """Files and folders that are written whole or not at all, and what is read only if it is a file."""
 
+import hashlib
 import shutil
 import stat
 from collections.abc import Iterator
@@ -24,6 +25,12 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
         return
     if kind in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
+
+
+def file_sha256(path: Path) -> str:
+    """Checksum of a file, read in pieces; 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

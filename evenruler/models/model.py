@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
-from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
+from evenruler.models.cache import Cache, Form, LackingError, Spent, all_finite
 from evenruler.models.declared import (
     BY_BACKEND,
     OPERATIONS,
@@ -185,7 +185,7 @@ class Model:
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
-        other._cache = type(self._cache)(self.name, engine, self._cache.store)
+        other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
         other._load, other._describe, other._backend = load, lambda: engine, None
         return other
 
@@ -196,7 +196,8 @@ class Model:
             raise LackingError(self.name, "loading", Amount(0, 0, 0))
 
         other = copy.copy(self)
-        other._cache, other._load, other._backend = Stored(self.name, self.engine, self._cache.store), refuse, None
+        other._cache = Cache(self.name, self.engine, self._cache.store, asks=False)
+        other._load, other._backend = refuse, None
         return other
 
     def can(self, operation: Operation) -> bool:

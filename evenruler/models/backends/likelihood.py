@@ -58,23 +58,21 @@ class LikelihoodScorer:
         """Why words are not computed in two steps, of a model that shares prefixes."""
         self._least = RARE
 
-    def packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
-        """The sequences that are computed together, by pack; depends on the set of sequences alone."""
-        return self._packs(sequences, self.plain_because is not None)
-
-    def word_packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
-        """The same of words."""
-        return self._packs(sequences, bool(self.plain_because or self.words_plain_because))
-
-    def _packs(self, sequences: Sequence[TokenSequence], plain: bool) -> list[list[int]]:
-        if not plain:
+    def packs(self, sequences: Sequence[TokenSequence], *, words: bool = False) -> list[list[int]]:
+        """The sequences that are computed together, as texts or as words; depends on the set of sequences alone."""
+        if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
         return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
-        return _sums(self._steps(pack))
+        with torch.inference_mode():
+            if self.plain_because is not None:
+                return _sums(self._plain(pack)[0])
+            tree = trie.build(pack)
+            nats = self._shared(tree)
+            return _sums([nats[path] for path in tree.paths])
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
         """The same of words, each of which has a token from its `begin` on, and of what kind the next token is.
@@ -96,15 +94,6 @@ class LikelihoodScorer:
             steps, following = (self._plain if plain else self._in_two_steps)(pack, kinds)
         firsts = _sums([own[:1] for own in steps])
         return np.column_stack([_sums(steps), following, firsts])
-
-    def _steps(self, pack: Sequence[TokenSequence]) -> list[Any]:
-        """Nats of each token of each sequence from its `begin` on."""
-        with torch.inference_mode():
-            if self.plain_because is not None:
-                return self._plain(pack)[0]
-            tree = trie.build(pack)
-            nats = self._shared(tree)
-            return [nats[path] for path in tree.paths]
 
     def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
         """[e] log-probability of each edge's token after its node.
