@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, FEWEST_PLACEBOS, FEWEST_WORDINGS, TOTAL, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN, Interval, sign_flips, squared_shift
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, marked
-
-Floats = NDArray[np.float64]
 
 UNIT = "stimuli"
 

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler import measurement
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
@@ -32,24 +31,21 @@ from evenruler.instruments.probes.schemas import (
     UNREVERSED,
 )
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import correlation
+from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
-Matrix = NDArray[np.float64]
 Row = dict[str, Any]
 Address = tuple[str, str]
 """Benchmark and set."""
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
-STATISTICS: Mapping[str, Callable[[Matrix], float]] = {
-    "alpha": measurement.cronbach_alpha,
-    AT_COMMON_LENGTH: quality.alpha_at_common_length,
-    "inter_item_correlation": measurement.mean_inter_item_correlation,
-    "first_component_share": measurement.first_component_share,
+STATISTICS: Mapping[str, Callable[[Floats], float]] = {
+    name: quality.RELIABILITY[name][0]
+    for name in ("alpha", AT_COMMON_LENGTH, "inter_item_correlation", "first_component_share")
 }
 """What is told of attributes x templates."""
 
@@ -107,8 +103,8 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
 def _of_both(
     pair: Pair,
     figure: str,
-    statistic: Callable[[Matrix], float],
-    matrices: tuple[Matrix, Matrix],
+    statistic: Callable[[Floats], float],
+    matrices: tuple[Floats, Floats],
     why: Sequence[str | None],
     level: float,
     apart: str | None = None,
@@ -420,7 +416,7 @@ def _held_out(
 
 def _judged(
     figure: str,
-    biases: Sequence[Sequence[Matrix]],
+    biases: Sequence[Sequence[Floats]],
     second: NDArray[np.bool_],
     known: "pd.Series[float]",
     resampling: Resampling,
@@ -439,19 +435,19 @@ def _judged(
         reason = "a half of the attributes is too few, or may choose no template"
         return Comparison(figure, None, None, n, quality.UNIT, reason=reason)
 
-    def statistic(x: Matrix, known: Matrix) -> float:
+    def statistic(x: Floats, known: Floats) -> float:
         if figure == "r":
             return correlation(x.mean(axis=1), known)
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
-    def of_side(side: Sequence[Matrix], second: NDArray[np.bool_], known: Matrix) -> float:
+    def of_side(side: Sequence[Floats], second: NDArray[np.bool_], known: Floats) -> float:
         ways = zip(side, (second, ~second), strict=True)
         return float(np.mean([statistic(x[half], known[half]) for x, half in ways]))
 
-    def apart(a: Matrix, b: Matrix, c: Matrix, d: Matrix, second: NDArray[np.bool_], known: Matrix) -> float:
+    def apart(a: Floats, b: Floats, c: Floats, d: Floats, second: NDArray[np.bool_], known: Floats) -> float:
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
-    numbers: Matrix = np.asarray(known, dtype=np.float64)
+    numbers: Floats = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
     row = _row(figure, one, other, n, quality.UNIT, None)
     if row.difference is None:

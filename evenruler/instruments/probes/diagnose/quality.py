@@ -11,7 +11,6 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.probes.diagnose.cubes import Cube
@@ -19,7 +18,7 @@ from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.facets import Facet, Kept, crossed
+from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
 from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -60,8 +59,7 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
     mean, n = float(values.mean()), len(values)
     if n < FEWEST_UNITS or np.ptp(values) == 0:
         return Interval(mean, math.nan, math.nan)
-    low, high = stats.t.interval(level, n - 1, mean, float(values.std(ddof=1)) / math.sqrt(n))
-    return Interval(mean, float(low), float(high))
+    return Estimate(mean, float(values.var(ddof=1)) / n, n - 1.0).interval(level)
 
 
 def halvings(poles: NDArray[np.int8]) -> Floats:

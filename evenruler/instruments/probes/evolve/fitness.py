@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
-from evenruler.measurement.checks import correlation_matrix
+from evenruler.measurement.checks import Floats, correlation_matrix
 from evenruler.tables.frames import rounded, without_last_bits
 from evenruler.text import words
 
@@ -168,8 +168,6 @@ COMMON_LENGTH: Final = 8
 FAR = "too far from the construct"
 REVERSED = "reversed: it falls where the others rise"
 CONSTANT = "it does not tell the attributes apart"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
