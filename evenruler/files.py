@@ -6,8 +6,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
+
+if TYPE_CHECKING:
+    import jinja2
 
 NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What can stand where a file is expected; reading it may never end."""
@@ -25,6 +29,25 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
         return
     if kind in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
+
+
+def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
+    """The templates beside the modules of a package, in which a slot that nothing fills is an error.
+
+    Args:
+        package: Its name.
+        autoescape: For HTML; by default nothing is, as for Markdown.
+    """
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package, "."),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=autoescape,
+    )
 
 
 def file_sha256(path: Path) -> str:
