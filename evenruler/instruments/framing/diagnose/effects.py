@@ -100,7 +100,7 @@ class Effects:
             reason = too_few if known else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT)
+        found = jackknifed(EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT)
         return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
 
     def _control(self, factor: str, tasks: list[str]) -> float | None:
@@ -177,10 +177,6 @@ def _means(rows: Floats) -> Floats:
     known = ~np.isnan(rows)
     found: Floats = np.where(known, rows, 0.0).sum(axis=0) / known.sum(axis=0)
     return found
-
-
-def _mean_of_means(rows: Floats) -> float:
-    return float(_means(rows).mean())
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:

@@ -32,11 +32,6 @@ def span(counts: "pd.Series[Any]") -> str:
     return str(counts.min()) if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
 
 
-def cell_in_words(framing: str) -> str:
-    """The cues of a cell."""
-    return " + ".join(map(in_words, cues_of(framing))) or "no cue"
-
-
 def with_titles(told: str, source: ContrastSource) -> str:
     """A text with the titles of tasks in the place of their slugs."""
     names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
@@ -188,7 +183,8 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
                     Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
                     for record, share in shares
                 ]
-                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *cells])
+                cues = " + ".join(map(in_words, cues_of(cell))) or "no cue"
+                rows.append([METRICS[metric], f"{task.title}: {cues}", *cells])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
         for metric in METRICS
