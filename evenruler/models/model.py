@@ -464,8 +464,7 @@ class Model:
 
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
-            found: _Numbers = nats[: len(asked)] - nats[len(asked) :]
-            return found
+            return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
         # The order of the labels is part of the answer, and params may have given it.
@@ -516,8 +515,7 @@ class Model:
         rows = self._answers("classify_whole", texts)
         absent = np.full(len(labels), np.nan)
         logits = np.array([absent if row is None else row for row in rows]).reshape(len(texts), len(labels))
-        found: _Numbers = softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
-        return found
+        return softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """[n, dimensions] embedding of each text, of length 1.

@@ -151,8 +151,7 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 
 def as_csv(comparisons: pd.DataFrame) -> str:
     """The comparisons, a line each."""
-    text: str = comparisons.to_csv(index=False, lineterminator="\n")
-    return text
+    return comparisons.to_csv(index=False, lineterminator="\n")
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:

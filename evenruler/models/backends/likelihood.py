@@ -108,8 +108,7 @@ class LikelihoodScorer:
         needed, row = np.unique(tree.edge_nodes, return_inverse=True)
         slices = self._logits(nodes or tree.nodes, needed, cache)
         rows, columns = (torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens))
-        found: NDArray[np.float64] = _of_tokens(slices, rows, columns).cpu().numpy()
-        return found
+        return _of_tokens(slices, rows, columns).cpu().numpy()
 
     def _in_two_steps(
         self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True
@@ -274,8 +273,7 @@ def _products(hidden: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
     """[n] sums of n arrays; from a GPU, all in one copy."""
     if steps and isinstance(steps[0], torch.Tensor):
-        found: NDArray[np.float64] = torch.stack([nats.sum() for nats in steps]).cpu().numpy()
-        return found
+        return torch.stack([nats.sum() for nats in steps]).cpu().numpy()
     return np.array([float(nats.sum()) for nats in steps])
 
 

@@ -289,8 +289,7 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
 
 def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
     """Attributes x templates, both in order of their slugs; an attribute that lacks a bias is left out."""
-    matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias").dropna()
-    return matrix
+    return biases.pivot(index="attribute", columns="template", values="bias").dropna()
 
 
 def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:

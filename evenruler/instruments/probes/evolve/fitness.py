@@ -80,8 +80,7 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
     least = frame.min()
     spread = frame.max() - least
     equal = spread <= 10.0**-DECIMALS * frame.abs().max().clip(lower=1)
-    found: pd.DataFrame = ((frame - least) / spread.mask(equal)).fillna(0.5)
-    return found
+    return ((frame - least) / spread.mask(equal)).fillna(0.5)
 
 
 def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:

@@ -54,8 +54,7 @@ def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: st
             remedy="name a classifier fitted on CoLA whose configuration (id2label) says which label that is",
         )
     values = np.asarray(logits, dtype=np.float64).reshape(-1, 2)
-    found: NDArray[np.float64] = softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
-    return found
+    return softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
 
 
 def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str) -> pd.DataFrame:

@@ -96,8 +96,7 @@ def _beyond(fits: Sequence[Record], form: str) -> Confirmatory:
 
 def _scores(table: pd.DataFrame, form: str) -> "pd.Series[float]":
     """[items] of one model and form."""
-    found: pd.Series[float] = table[table["configuration"] == form].set_index("item")["score"]
-    return found
+    return table[table["configuration"] == form].set_index("item")["score"]
 
 
 def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least: int) -> Confirmatory:
