@@ -22,15 +22,15 @@ class Resampling:
 _ROUNDING = 1e-12
 
 
-def as_items(x: ArrayLike, *, observations: int = 2, items: int = 2) -> Floats:
-    """Return `x` as a finite float64 matrix, observations x items, at least that large, or ValueError."""
+def as_items(x: ArrayLike) -> Floats:
+    """Return `x` as a finite float64 matrix, observations x items, two by two at least, or ValueError."""
     matrix = np.asarray(x, dtype=np.float64)
     if matrix.ndim != 2:
         raise ValueError(f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)")
-    if matrix.shape[0] < observations:
-        raise ValueError(f"needs at least {observations} observations (rows), got {matrix.shape[0]}")
-    if matrix.shape[1] < items:
-        raise ValueError(f"needs at least {items} items (columns), got {matrix.shape[1]}")
+    if matrix.shape[0] < 2:
+        raise ValueError(f"needs at least 2 observations (rows), got {matrix.shape[0]}")
+    if matrix.shape[1] < 2:
+        raise ValueError(f"needs at least 2 items (columns), got {matrix.shape[1]}")
     if not np.isfinite(matrix).all():
         raise ValueError("values must be finite")
     return matrix

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from evenruler.files import templates
-from evenruler.instruments.card import CHECKLIST
+from evenruler.instruments.card import CHECKLIST, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.publish.benchmark import COMMIT, LAST, PROJECT, URL, Benchmark
@@ -101,14 +101,9 @@ def _quotation(text: str, name: str, n: int) -> str:
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every figure that has a verdict, with model and part: all of one model together."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for name, record in figures.items():
-                if isinstance(record, Mapping) and "verdict" in record:
-                    row = {"part": part, "model": model, "figure": name, "record": record}
-                    found.setdefault(model, []).append(row)
-    return [row for rows in found.values() for row in rows]
+    found = [dict(zip(("part", "model", "figure", "record"), one, strict=True)) for one in amounts(evidence)]
+    models = list(dict.fromkeys(row["model"] for row in found))
+    return sorted(found, key=lambda row: models.index(row["model"]))
 
 
 def _specific(record: Mapping[str, Any]) -> str:

@@ -26,14 +26,6 @@ def test_items_are_a_matrix_of_two_by_two_at_least() -> None:
             as_items(wrong)
 
 
-def test_more_can_be_asked_for() -> None:
-    square = np.eye(2)
-    with pytest.raises(ValueError, match="3 observations"):
-        as_items(square, observations=3)
-    with pytest.raises(ValueError, match="3 items"):
-        as_items(square, items=3)
-
-
 @pytest.mark.parametrize("level", [0, 1])
 def test_a_level_lies_between(level: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):

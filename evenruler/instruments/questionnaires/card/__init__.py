@@ -142,7 +142,7 @@ def _construct(evidence: Evidence) -> Iterator[str]:
         yield f"Not done, {reason}: {', '.join(names)}."
     moved = [
         f"{name.removeprefix(MOVED)}, {model} {record['value']:z.2f} ({record['verdict']})"
-        for model, name, record in cards.amounts(evidence)
+        for _, model, name, record in cards.amounts(evidence)
         if name.startswith(MOVED) and record["value"] is not None
     ]
     if moved:
