@@ -22,6 +22,10 @@ ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
 
+Mark = Literal["good", "weak", "poor", "told"]
+"""A traffic light; `told`: there is nothing to judge by."""
+
+
 class Verdict(StrEnum):
     """What is said of a headline figure."""
 
@@ -36,9 +40,9 @@ class Verdict(StrEnum):
     EFFECT = "effect"
 
     @property
-    def mark(self) -> Literal["good", "told", "weak", "poor"]:
+    def mark(self) -> Mark:
         """How it is marked: as shown, as denied, as open, or as no measurement."""
-        marks: dict[Verdict, Literal["good", "told", "weak", "poor"]] = {
+        marks: dict[Verdict, Mark] = {
             Verdict.EFFECT: "good",
             Verdict.NO_EFFECT: "told",
             Verdict.NOT_SPECIFIC: "told",

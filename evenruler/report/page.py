@@ -7,20 +7,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from evenruler.files import templates
+from evenruler.measurement.verdicts import Mark as Mark
 from evenruler.report.colours import DARK
 from evenruler.report.grid import Instrument, counted, families, fitness, table
 from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
-
-Mark = Literal["good", "weak", "poor", "told"]
-"""A traffic light; `told`: there is nothing to judge by."""
 
 
 @dataclass(frozen=True)

@@ -72,11 +72,8 @@ def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: 
         By `schemas.CONTENT`: `value` is the mean over `n` distinct sentences.
 
     Raises:
-        ValueError: There is no such measure.
         KeyError: A sentence has no figure.
     """
-    if measure not in (SLOR, ACCEPTABILITY):
-        raise ValueError(f"measure is {measure!r}, expected {SLOR!r} or {ACCEPTABILITY!r}")
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
         values = [by_text[text] for text in sentences(of_item)]
