@@ -1,12 +1,17 @@
 """Files and folders that are written whole or not at all, and what is read only if it is a file."""
 
+import hashlib
 import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
+
+if TYPE_CHECKING:
+    import jinja2
 
 NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """What can stand where a file is expected; reading it may never end."""
@@ -24,6 +29,31 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
         return
     if kind in NO_FILES:
         raise UserError(f"{NO_FILES[kind]}, expected a file", where=str(path), remedy=remedy)
+
+
+def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
+    """The templates beside the modules of a package, in which a slot that nothing fills is an error.
+
+    Args:
+        package: Its name.
+        autoescape: For HTML; by default nothing is, as for Markdown.
+    """
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package, "."),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=autoescape,
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Checksum of a file, read in pieces; 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

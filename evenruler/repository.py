@@ -1,6 +1,7 @@
 """The repository that a command works on: the folder here, or one above it, that has params.yaml."""
 
 import os
+import subprocess
 from pathlib import Path
 
 from evenruler.errors import UserError
@@ -30,6 +31,15 @@ def enter() -> Path:
     if found != here:
         os.chdir(found)
     return here
+
+
+def git(folder: Path, *words: str) -> bytes | None:
+    """What git prints in a folder; None where it fails, or there is none."""
+    try:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=False)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def meant(path: Path, here: Path) -> Path:

@@ -61,7 +61,8 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
         """Of one instrument on one model. Its scores end with it: those of two may be more than memory holds."""
         tables, plan = built[name]
-        own = {table: _own(rows, name) for table, rows in answers.items()}
+        of_it = {table: rows[rows[INSTRUMENT] == name] for table, rows in answers.items()}
+        own = {table: rows.drop(columns=INSTRUMENT).reset_index(drop=True) for table, rows in of_it.items()}
         scores = ask.scores(tables, plan, own, subject)
         found: Tables = diagnose.figures(name, tables, plan, scores, subject, params.resampling)
         return found
@@ -73,10 +74,6 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:
                 yield Record(name, subject, *built[name], figures(name, subject, answers))
-
-
-def _own(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    return rows[rows[INSTRUMENT] == name].drop(columns=INSTRUMENT).reset_index(drop=True)
 
 
 def _write_plots(tables: Any, folder: Path) -> None:

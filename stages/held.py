@@ -6,7 +6,6 @@ written the other way. That is no change: after a rebuild anywhere `git status` 
 
 import io
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.files import replace, swapped
+from evenruler.repository import git
 
 TOLERANCE = 0.0015
 """Of numbers in JSON, which have three decimals, but no zeros at their end."""
@@ -35,12 +35,12 @@ def keep_held(path: Path) -> bool:
     Returns:
         Whether it was put back; False where nothing differs, something else does, or git holds none.
     """
-    listed = _git("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
+    listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
     made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]
     if sorted(names) != made:
         return False
-    held = {name: _git("show", f"HEAD:./{name}") or b"" for name in names}
+    held = {name: git(Path(), "show", f"HEAD:./{name}") or b"" for name in names}
     changed = [name for name in names if Path(name).read_bytes() != held[name]]
     if not changed or not all(_is_alike(name, held[name], Path(name).read_bytes()) for name in changed):
         return False
@@ -53,14 +53,6 @@ def keep_held(path: Path) -> bool:
     else:
         replace(path, held[path.as_posix()].decode())
     return True
-
-
-def _git(*words: str) -> bytes | None:
-    try:
-        done = subprocess.run(["git", *words], capture_output=True, check=False)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
 
 
 def _is_alike(name: str, held: bytes, made: bytes) -> bool:

@@ -224,12 +224,7 @@ def lacking(instruments: Asked, requests: Requests, subject: Subject, answering:
     """What `ask` would ask of models now, since the store lacks it.
 
     What hangs on answers that are not there yet, as the sentiment of replies, cannot be known and is not in it.
-
-    Args:
-        instruments: Published tables and plan, by name.
-        requests: What to ask next, given what was answered.
-        subject: Of whom.
-        answering: Who answers, from the store alone (`Model.stored`).
+    Arguments as of `ask`; who answers does so from the store alone (`Model.stored`).
 
     Returns:
         Whose answers, and to how much; nothing only where `ask` would ask nobody.

@@ -176,20 +176,20 @@ PUBLIC = (
 """What is true of every benchmark."""
 
 
-def amounts(evidence: Evidence) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Model, figure and record of everything that has a verdict."""
-    for models in evidence.values():
+def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Part, model, figure and record of everything that has a verdict."""
+    for part, models in evidence.items():
         for model, figures in models.items():
             for name, record in figures.items():
                 if isinstance(record, Mapping) and "verdict" in record:
-                    yield model, name, record
+                    yield part, model, name, record
 
 
 def judged(evidence: Evidence) -> str:
     """How many headlines show an effect on each model."""
     total: Counter[str] = Counter()
     shown: Counter[str] = Counter()
-    for model, _, record in amounts(evidence):
+    for _, model, _, record in amounts(evidence):
         total[model] += 1
         shown[model] += record["verdict"] == Verdict.EFFECT
     if not total:
@@ -200,13 +200,13 @@ def judged(evidence: Evidence) -> str:
 
 def tested(evidence: Evidence) -> str:
     """On how many units amounts rest, how they are tested, and how they came out."""
-    records = [record for _, _, record in amounts(evidence)]
+    records = [record for *_, record in amounts(evidence)]
     if not records:
         return "Not done: no amount has a verdict. `evenruler compare` tests differences of models by units."
     by_unit: dict[str, list[int]] = {}
     for record in records:
         by_unit.setdefault(record["unit"], []).append(record["n"])
-    units = ", ".join(f"{unit} ({_range(counts)})" for unit, counts in sorted(by_unit.items()))
+    units = ", ".join(f"{unit} ({span(counts, 0)})" for unit, counts in sorted(by_unit.items()))
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)
     told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
@@ -215,11 +215,6 @@ def tested(evidence: Evidence) -> str:
         f"rest on {units}. p is adjusted within each model (Holm), apart for effects and denials. Verdicts: {told}. "
         "`evenruler compare` tests how models differ."
     )
-
-
-def _range(counts: Iterable[int]) -> str:
-    found = sorted(set(counts))
-    return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:

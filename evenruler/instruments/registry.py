@@ -1,7 +1,6 @@
 """The families, one line each, and their doors."""
 
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Final
 
 FAMILIES: Final[dict[str, str]] = {
@@ -37,5 +36,4 @@ def room(family: str, name: str) -> Any:
         family: One of `FAMILIES`.
         name: `declare`, `rows`, `ask`, `diagnose`, `card`, `report`, or what only this family has.
     """
-    found: ModuleType = import_module(f"{FAMILIES[family]}.{name}")
-    return found
+    return import_module(f"{FAMILIES[family]}.{name}")

@@ -83,6 +83,14 @@ def unvaried(scores: ArrayLike, what: str) -> str | None:
     return f"all {len(values):,} {what} have the same score"
 
 
+def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+    """By model what `unmeasured` says of its records, where it says anything; of pairs of a model and a record."""
+    own: dict[str, list[Mapping[str, Any]]] = {}
+    for model, record in records:
+        own.setdefault(model, []).append(record)
+    return {model: said for model, of_model in own.items() if (said := unmeasured(of_model))}
+
+
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
     """What to say of a model before any of its figures: that nothing was measured, and why; None where something was.
 

@@ -1,5 +1,6 @@
 """What the statistics of this package ask of their input, asked in one place. It imports no scipy."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,15 +22,15 @@ class Resampling:
 _ROUNDING = 1e-12
 
 
-def as_items(x: ArrayLike, *, observations: int = 2, items: int = 2) -> Floats:
-    """Return `x` as a finite float64 matrix, observations x items, at least that large, or ValueError."""
+def as_items(x: ArrayLike) -> Floats:
+    """Return `x` as a finite float64 matrix, observations x items, two by two at least, or ValueError."""
     matrix = np.asarray(x, dtype=np.float64)
     if matrix.ndim != 2:
         raise ValueError(f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)")
-    if matrix.shape[0] < observations:
-        raise ValueError(f"needs at least {observations} observations (rows), got {matrix.shape[0]}")
-    if matrix.shape[1] < items:
-        raise ValueError(f"needs at least {items} items (columns), got {matrix.shape[1]}")
+    if matrix.shape[0] < 2:
+        raise ValueError(f"needs at least 2 observations (rows), got {matrix.shape[0]}")
+    if matrix.shape[1] < 2:
+        raise ValueError(f"needs at least 2 items (columns), got {matrix.shape[1]}")
     if not np.isfinite(matrix).all():
         raise ValueError("values must be finite")
     return matrix
@@ -50,6 +51,15 @@ def constant_columns(x: Floats) -> NDArray[np.bool_]:
 def constant_total(x: Floats) -> bool:
     """Say whether the row sums of `x` differ by nothing but rounding."""
     return bool(np.ptp(x.sum(axis=1)) <= _ROUNDING * np.abs(x).sum(axis=1).max())
+
+
+def correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN below two, or where one of the two is all equal."""
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
+        return math.nan
+    a, b = first - first.mean(), second - second.mean()
+    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
 def correlation_matrix(x: Floats) -> Floats:

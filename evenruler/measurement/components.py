@@ -7,9 +7,9 @@ from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from evenruler.measurement.checks import check_level
+from evenruler.measurement.facets import Estimate
 from evenruler.measurement.resampling import Interval
 
 Effect = tuple[str, ...]
@@ -125,8 +125,7 @@ class Difference:
         if variance <= 0:
             return Interval(self.mean, math.nan, math.nan)
         degrees = variance**2 / sum((coefficient * square) ** 2 / df for coefficient, square, df in self._parts)
-        half = float(stats.t.ppf(0.5 + level / 2, degrees) * math.sqrt(variance))
-        return Interval(self.mean, self.mean - half, self.mean + half)
+        return Estimate(self.mean, variance, degrees).interval(level)
 
 
 def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:

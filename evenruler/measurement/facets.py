@@ -158,8 +158,7 @@ def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimat
     for (one, of_one), (other, of_other) in combinations(enumerate(lists), 2):
         for rows, columns in product(of_one, of_other):
             both = np.array([[without((one, row), (other, column)) for column in columns] for row in rows])
-            rest = both - both.mean(axis=0) - both.mean(axis=1, keepdims=True) + both.mean()
-            shared += _factor(rows) * _factor(columns) * float((rest**2).sum())
+            shared += _factor(rows) * _factor(columns) * float((_doubly_centred(both) ** 2).sum())
     return summed(statistic(*kept), parts, shared)
 
 

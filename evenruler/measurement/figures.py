@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.measurement.checks import Resampling, constant_columns
-from evenruler.measurement.resampling import FEWEST_UNITS, Scale, bootstrap, jackknife
+from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.resampling import Scale, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 
@@ -89,25 +89,6 @@ def correlated(
         return Figure(figure, None, n, unit, reason="all values are equal")
     result = correlate(x, y, level)
     return Figure(figure, result.value, n, unit, finite(result.low), finite(result.high), result.p)
-
-
-def bootstrapped(
-    figure: str,
-    statistic: Callable[[NDArray[np.float64]], float],
-    x: NDArray[np.float64],
-    resampling: Resampling,
-    unit: str,
-) -> Figure:
-    """A statistic of x, [units, ...], with its bootstrap interval over units; without one below `FEWEST_UNITS`."""
-    n = len(x)
-    if n < FEWEST_UNITS:
-        value = finite(float(statistic(x)))
-        few = f"no interval: fewer than {FEWEST_UNITS} {unit}"
-        return Figure(figure, value, n, unit, reason="undefined for these values" if value is None else few)
-    interval = bootstrap(statistic, x, level=resampling.level, n=resampling.resamples, seed=resampling.seed)
-    value = finite(interval.value)
-    reason = "undefined for these values" if value is None else None
-    return Figure(figure, value, n, unit, finite(interval.low), finite(interval.high), reason=reason)
 
 
 def finite(value: float) -> float | None:

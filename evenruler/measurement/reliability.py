@@ -21,9 +21,6 @@ from evenruler.measurement.checks import (
 )
 from evenruler.measurement.resampling import Interval
 
-# A communality above one by no more than this is one.
-_HEYWOOD = 1e-6
-
 
 def cronbach_alpha(x: ArrayLike) -> float:
     """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof 1.

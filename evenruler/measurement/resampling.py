@@ -6,11 +6,12 @@ The jackknife is for statistics whose percentile bootstrap covers too little.
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import SupportsFloat
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
@@ -110,12 +111,10 @@ def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
     labels = np.asarray(clusters)
     if labels.shape != (rows,):
         raise ValueError(f"expected one cluster label for each of {rows} rows, got shape {labels.shape}")
-    members: dict[Hashable, list[int]] = {}
-    for row, label in enumerate(labels.tolist()):
-        if label is None or label != label:
-            raise ValueError(f"the cluster label of row {row} is missing")
-        members.setdefault(label, []).append(row)
-    return [np.array(own, dtype=np.intp) for own in members.values()]
+    codes, known = pd.factorize(labels)
+    if (codes < 0).any():
+        raise ValueError(f"the cluster label of row {(codes < 0).argmax()} is missing")
+    return [np.flatnonzero(codes == code) for code in range(len(known))]
 
 
 FEWEST_UNITS = 5

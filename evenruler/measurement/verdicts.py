@@ -22,6 +22,10 @@ ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
 
+Mark = Literal["good", "weak", "poor", "told"]
+"""A traffic light; `told`: there is nothing to judge by."""
+
+
 class Verdict(StrEnum):
     """What is said of a headline figure."""
 
@@ -36,9 +40,9 @@ class Verdict(StrEnum):
     EFFECT = "effect"
 
     @property
-    def mark(self) -> Literal["good", "told", "weak", "poor"]:
+    def mark(self) -> Mark:
         """How it is marked: as shown, as denied, as open, or as no measurement."""
-        marks: dict[Verdict, Literal["good", "told", "weak", "poor"]] = {
+        marks: dict[Verdict, Mark] = {
             Verdict.EFFECT: "good",
             Verdict.NO_EFFECT: "told",
             Verdict.NOT_SPECIFIC: "told",
@@ -194,7 +198,7 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
             found.append(figure)
             continue
         p = None if figure.p is None else _corrected(figure.p, next(effects), next(denials))
-        verdict, why = _unfit(fitness) or _open(fitness, figure) or _verdict(figure, p)
+        verdict, why = _open(fitness, figure) or _verdict(figure, p)
         found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
     return found
 
@@ -260,11 +264,10 @@ def _why_unfit(bar: str) -> str:
     return f"On this model the instrument fails a bar of its own: {bar}."
 
 
-def _unfit(fitness: Fitness) -> tuple[Verdict, str] | None:
-    return None if fitness.unfit is None else (Verdict.INVALID, _why_unfit(fitness.unfit))
-
-
 def _open(fitness: Fitness, figure: Confirmatory) -> tuple[Verdict, str] | None:
+    """Of what cannot be judged: it does not measure at all, or nobody can tell."""
+    if fitness.unfit is not None:
+        return Verdict.INVALID, _why_unfit(fitness.unfit)
     reason = figure.lacking and f"the design has {figure.lacking}"
     reason = reason or (fitness.doubt and f"on this model it cannot be told: {fitness.doubt}")
     return (Verdict.INCONCLUSIVE, f"{reason[0].upper()}{reason[1:]}.") if reason else None

@@ -55,15 +55,16 @@ class LackingError(Exception):
 class Cache:
     """The answers of one model in one state."""
 
-    def __init__(self, name: str, engine: str, store: RowStore) -> None:
+    def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
         """Name whose answers these are.
 
         Args:
             name: Of the model, for progress and its lease.
             engine: All that an answer depends on but the question.
             store: Where answers are kept.
+            asks: Whether the model may be asked; else what the store lacks is an error.
         """
-        self.name, self.engine, self.store = name, engine, store
+        self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0
         """Questions that the model itself had to answer so far."""
         self.spent: list[Spent] = []
@@ -88,12 +89,16 @@ class Cache:
 
         Raises:
             UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
+            LackingError: Not all are there, and the model is not to be asked.
         """
         distinct = list(dict.fromkeys(questions))
         keys = Keys(self.engine, operation)
         by_index = [keys.key(as_key(question)) for question in distinct]
         found = self.store.get(by_index)
         if len(found) < len(by_index):
+            if not self.asks:
+                lacking = (question for question, key in zip(distinct, by_index, strict=True) if key not in found)
+                raise LackingError(self.name, operation, amount_of(lacking))
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
                 found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
@@ -148,30 +153,6 @@ class Cache:
             yield
         finally:
             lock.release()
-
-
-class Stored(Cache):
-    """The same where the model is not to be asked: what the store has is given, what it lacks is an error."""
-
-    def answers(
-        self,
-        operation: str,
-        questions: Sequence[Question],
-        form: Form[Answer],
-        ask: Ask[Question, Answer],
-        as_key: Callable[[Question], object] = lambda question: question,
-    ) -> list[Answer]:
-        """The answer to each question, as of `Cache`.
-
-        Raises:
-            LackingError: Not all are there.
-        """
-        keys = Keys(self.engine, operation)
-        by_question = {question: keys.key(as_key(question)) for question in questions}
-        found = self.store.get(list(by_question.values()))
-        if lacking := [question for question, key in by_question.items() if key not in found]:
-            raise LackingError(self.name, operation, amount_of(lacking))
-        return [form.unpack(found[by_question[question]]) for question in questions]
 
 
 def not_a_number(name: str, question: object = None) -> UserError:

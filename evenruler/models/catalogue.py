@@ -1,7 +1,6 @@
 """From a name in the catalogue to a model that answers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,21 +28,9 @@ def load(
     where: str | None = None,
     local: bool = False,
 ) -> Model:
-    """A model of a catalogue, of whatever kind, answering through the row store; for users, `evenruler.models.load`.
+    """A model of a catalogue, as `evenruler.models.load` gives it to users; arguments and errors as there.
 
-    Args:
-        name: In the catalogue.
-        params: The catalogue.
-        store: Where answers are kept; the one under `cache_root()` by default.
-        device: To compute on; a GPU where there is one by default.
-        where: The model is declared, for errors; in `params.yaml` by default.
-        local: Whether it is to be in this process, whatever engine is chosen.
-
-    Returns:
-        A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
-
-    Raises:
-        UserError: No such model, no such device, or its files are missing or not what was declared.
+    `local`: whether it is to be in this process, whatever engine is chosen.
     """
     entry = params.models.get(name)
     if entry is None:
@@ -58,36 +45,27 @@ def load(
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.chosen()
+    pool: Callable[[str, Callable[[], Any]], Any] | None = None
     if local or engine == engines.LOCAL:
         on = described.device(device)
-        computing = _Computing(on, described.surroundings(on), lambda name, told_apart, load_it: load_it())
+        own = described.surroundings(on)
     else:
         from evenruler.models.engines.call import Pool
         from evenruler.models.engines.cluster import connected
 
         cluster = connected(address)
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
-        own = cluster.surroundings(gpus)
-        computing = _Computing("cuda" if gpus else "cpu", own, lambda *model: Pool(cluster, gpus, *model))
-    load_it = partial(_backend, name, entry, kind, folder.absolute(), computing.device, adapter)
+        on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
+        pool = partial(Pool, cluster, gpus, name)
+    load_it = partial(_backend, name, entry, kind, folder.absolute(), on, adapter)
 
     def describe() -> str:
-        return described.describe(folder, entry, store, computing.surroundings, adapter.folder if adapter else None)
+        return described.describe(folder, entry, store, own, adapter.folder if adapter else None)
 
-    return Model(
-        name, entry, kind, store, describe, lambda: computing.backend(name, describe(), load_it), folder, where
-    )
+    def backend() -> Any:
+        return load_it() if pool is None else pool(describe(), load_it)
 
-
-@dataclass(frozen=True)
-class _Computing:
-    """Where a model computes."""
-
-    device: str
-    """`cpu` or `cuda`."""
-    surroundings: described.Surroundings
-    backend: Callable[[str, str, Callable[[], Any]], Any]
-    """Given the name of a model, all that tells it apart and what loads it: what has its operations."""
+    return Model(name, entry, kind, store, describe, backend, folder, where)
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:

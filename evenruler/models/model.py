@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
-from evenruler.models.cache import Cache, Form, LackingError, Spent, Stored, all_finite
+from evenruler.models.cache import Cache, Form, LackingError, Spent, all_finite
 from evenruler.models.declared import (
     BY_BACKEND,
     OPERATIONS,
@@ -185,7 +185,7 @@ class Model:
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
-        other._cache = type(self._cache)(self.name, engine, self._cache.store)
+        other._cache = Cache(self.name, engine, self._cache.store, asks=self._cache.asks)
         other._load, other._describe, other._backend = load, lambda: engine, None
         return other
 
@@ -196,7 +196,8 @@ class Model:
             raise LackingError(self.name, "loading", Amount(0, 0, 0))
 
         other = copy.copy(self)
-        other._cache, other._load, other._backend = Stored(self.name, self.engine, self._cache.store), refuse, None
+        other._cache = Cache(self.name, self.engine, self._cache.store, asks=False)
+        other._load, other._backend = refuse, None
         return other
 
     def can(self, operation: Operation) -> bool:
@@ -463,8 +464,7 @@ class Model:
 
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
-            found: _Numbers = nats[: len(asked)] - nats[len(asked) :]
-            return found
+            return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
         # The order of the labels is part of the answer, and params may have given it.
@@ -515,8 +515,7 @@ class Model:
         rows = self._answers("classify_whole", texts)
         absent = np.full(len(labels), np.nan)
         logits = np.array([absent if row is None else row for row in rows]).reshape(len(texts), len(labels))
-        found: _Numbers = softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
-        return found
+        return softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """[n, dimensions] embedding of each text, of length 1.

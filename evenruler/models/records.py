@@ -127,15 +127,6 @@ class CausalModel(Protocol):
     def loglikelihood(self, texts: Sequence[str]) -> LogLikelihoods:
         """Log-likelihood of each whole text, in nats, raw sums (PMPO, section 3.1)."""
 
-    def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> NDArray[np.float64]:
-        """[n, k] nats of each of k options after each of n prompts."""
-
-    def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
-        """How likely each of n prompts is to be followed by its word and then no letter."""
-
-    def sampling(self, max_new_tokens: int) -> Sampling:
-        """The model's own sampling settings."""
-
     def generate(
         self,
         prompts: Sequence[str],

@@ -1,7 +1,6 @@
 """Where a model's files come from: the Hub at a commit, a package, a folder; or they are made here, once."""
 
 import fnmatch
-import hashlib
 import importlib.util
 import json
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from evenruler.errors import UserError
-from evenruler.files import require_regular
+from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home
@@ -191,7 +190,7 @@ def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowS
             working.mkdir()
             try:
                 make(working)
-                sums = {file: _sha256(working / file) for file in _files(working)}
+                sums = {file: file_sha256(working / file) for file in _files(working)}
                 (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
                 working.rename(folder)
             finally:
@@ -216,8 +215,3 @@ def _files(folder: Path) -> list[str]:
     """The files below a folder but the one of their checksums, by their path in it."""
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return sorted(set(paths) - {SUMS})
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

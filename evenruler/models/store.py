@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from evenruler import repository
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note
 
@@ -150,8 +151,7 @@ class RowStore:
             row = self._connection.execute(query, known).fetchone()
         if row is not None:
             return str(row[0])
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = file_sha256(path)
         if self.is_writable:
             with self._told(), self._transaction():
                 self._connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", (*known, digest))

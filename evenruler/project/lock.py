@@ -7,7 +7,6 @@ older text does not know DVC finds in its cache of runs, and runs nothing again.
 
 import json
 import re
-import subprocess
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from evenruler.errors import UserError
 from evenruler.files import replace
+from evenruler.repository import git
 
 NAME = "dvc.lock"
 RUNNING = Path(".dvc/tmp/rwlock")
@@ -195,9 +195,5 @@ def _outs(entry: str) -> list[str]:
 
 def _committed(root: Path) -> str | None:
     """The file as it is in git's HEAD; None where there is none, or no git."""
-    command = ["git", "show", f"HEAD:./{NAME}"]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+    found = git(root, "show", f"HEAD:./{NAME}")
+    return None if found is None else found.decode().replace("\r\n", "\n")

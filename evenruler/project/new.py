@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -69,12 +68,7 @@ def start(root: Path, family: str, name: str) -> list[str]:
 
 def _starter(family: str) -> Iterator[tuple[str, str]]:
     """The files of a family's starter: path under its sources, and text; that of the source itself first."""
-
-    def below(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
-        for file in sorted(folder.iterdir(), key=lambda each: (each.is_dir(), each.name)):
-            if file.is_dir():
-                yield from below(file, f"{path}{file.name}/")
-            else:
-                yield f"{path}{file.name}", file.read_text(encoding="utf-8")
-
-    yield from below(files(FAMILIES[family]).joinpath("starter"), "")
+    with as_file(files(FAMILIES[family]).joinpath("starter")) as folder:
+        written = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+        for path in sorted(written, key=lambda each: (len(each.parts), each)):
+            yield path.as_posix(), (folder / path).read_text(encoding="utf-8")

@@ -60,11 +60,8 @@ class Params(Catalogue):
     @property
     def benchmarks(self) -> dict[str, Place]:
         """Everything that gets a folder under `benchmarks/`, at whatever scale, by its name."""
-        named = {f"{entry.get('family')}-{name}": (name, entry) for name, entry in self.instruments.items()}
-        return {
-            benchmark: Place(str(entry.get("family")), name, self.version(benchmark))
-            for benchmark, (name, entry) in named.items()
-        }
+        families = {name: str(entry.get("family")) for name, entry in self.instruments.items()}
+        return {f"{own}-{name}": Place(own, name, self.version(f"{own}-{name}")) for name, own in families.items()}
 
     def version(self, benchmark: str) -> str:
         """The version that a benchmark is at."""

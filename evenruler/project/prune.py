@@ -5,7 +5,6 @@ knows is ours to remove; anything else of such a name is a person's, who is told
 """
 
 import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock
 from evenruler.project.active import MADE
+from evenruler.repository import git
 
 BENCHMARKS = "benchmarks"
 BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
@@ -85,9 +85,5 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
 
 def tracked(root: Path, paths: list[Path]) -> set[str]:
     """The files in git's index at or below some paths; none where there is no git."""
-    command = ["git", "ls-files", "-z", "--", *map(str, paths)]
-    try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
-    except OSError:
-        return set()
-    return set(filter(None, done.stdout.split("\0"))) if done.returncode == 0 else set()
+    found = git(root, "ls-files", "-z", "--", *map(str, paths)) or b""
+    return set(filter(None, found.decode().split("\0")))

@@ -8,7 +8,7 @@ two models share would else hang, in its last bits, on who came first.
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -17,6 +17,7 @@ import psutil
 
 from evenruler.declared import Active, Declared
 from evenruler.files import replace
+from evenruler.instruments.card import amounts
 from evenruler.machine import machine
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.engines import RAY, chosen
@@ -142,17 +143,12 @@ def first_result(root: Path) -> str | None:
     )
 
 
-def _judged(path: Path) -> Iterator[tuple[str, str, str, str, dict[str, Any]]]:
+def _judged(path: Path) -> Iterator[tuple[str, str, str, str, Mapping[str, Any]]]:
     """Benchmark, part, model, name and record of the figures that have a verdict and all that stands beside it."""
     try:
         evidence = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for name, record in figures.items():
-                whole = isinstance(record, dict) and all(
-                    isinstance(record.get(key), float) for key in ("value", "low", "high", "placebo")
-                )
-                if whole and "verdict" in record:
-                    yield path.parent.name, part, model, name, record
+    for part, model, name, record in amounts(evidence):
+        if all(isinstance(record.get(key), float) for key in ("value", "low", "high", "placebo")):
+            yield path.parent.name, part, model, name, record

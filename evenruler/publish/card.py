@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jinja2
 import pyarrow.compute as pc
 
-from evenruler.instruments.card import CHECKLIST
+from evenruler.files import templates
+from evenruler.instruments.card import CHECKLIST, amounts
 from evenruler.instruments.instrument import Column
-from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.answered import unmeasured_models
 from evenruler.publish.benchmark import COMMIT, LAST, PROJECT, URL, Benchmark
 from evenruler.publish.manifest import NO_TAG, cell
 from evenruler.text.english import with_capital
@@ -33,14 +33,7 @@ ROWS_BY_CATEGORY = (
 
 def render_card(benchmark: Benchmark) -> str:
     """The card's text."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenruler.publish", "."),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # Markdown
-    )
+    environment = templates("evenruler.publish")
     environment.filters |= {
         "figure": figure_in_words,
         # A value as YAML and JSON read it back, whatever it holds.
@@ -48,9 +41,12 @@ def render_card(benchmark: Benchmark) -> str:
         "with_capital": with_capital,
         "cell": cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
-        "known_in": _known_in,
+        # The figures that a part of a benchmark has at all.
+        "known_in": lambda figures, models: [
+            one for one in figures if any(one.figure in own for own in models.values())
+        ],
         "verdicts": _verdicts,
-        "unmeasured": _unmeasured,
+        "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         "heading": _heading,
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": _specific,
@@ -103,21 +99,11 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}{BREAK if place < len(lines) else ''}".rstrip() for place, line in enumerate(lines, 1))
 
 
-def _known_in(figures: Sequence[Column], models: Mapping[str, Mapping[str, object]]) -> list[Column]:
-    """The figures that a part of a benchmark has at all."""
-    return [figure for figure in figures if any(figure.figure in own for own in models.values())]
-
-
 def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Every figure that has a verdict, with model and part: all of one model together."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for name, record in figures.items():
-                if isinstance(record, Mapping) and "verdict" in record:
-                    row = {"part": part, "model": model, "figure": name, "record": record}
-                    found.setdefault(model, []).append(row)
-    return [row for rows in found.values() for row in rows]
+    found = [dict(zip(("part", "model", "figure", "record"), one, strict=True)) for one in amounts(evidence)]
+    models = list(dict.fromkeys(row["model"] for row in found))
+    return sorted(found, key=lambda row: models.index(row["model"]))
 
 
 def _specific(record: Mapping[str, Any]) -> str:
@@ -125,14 +111,6 @@ def _specific(record: Mapping[str, Any]) -> str:
     if "specific" not in record:
         return "none"
     return f"{record['specific']:z.2f} [{record['specific_low']:z.2f}, {record['specific_high']:z.2f}]"
-
-
-def _unmeasured(evidence: Mapping[str, Any]) -> dict[str, str]:
-    """The models on which nothing was measured, and why: what is to be said before any figure."""
-    records: dict[str, list[Any]] = {}
-    for row in _verdicts(evidence):
-        records.setdefault(row["model"], []).append(row["record"])
-    return {model: said for model, own in records.items() if (said := unmeasured(own))}
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

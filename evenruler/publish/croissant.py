@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from evenruler.files import file_sha256
 from evenruler.publish.benchmark import AUTHORS, PROJECT, URL, Benchmark
-from evenruler.publish.manifest import HERE, data_file, file_sha256
+from evenruler.publish.manifest import HERE, data_file
 from evenruler.text.english import with_capital
 
 PARQUET = "application/x-parquet"

@@ -18,6 +18,7 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 
 from evenruler import shipped
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.publish import contents
 from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
 from evenruler.strict import Slug, Strict, Text, validate
@@ -186,12 +187,6 @@ def _lengths(values: pa.Array) -> bytes:
     """Whole numbers in eight bytes each, the least first; -1 for what is not there."""
     found = pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     return bytes(found.astype("<i8").tobytes())
-
-
-def file_sha256(path: Path) -> str:
-    """Checksum of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def bytes_sha256(content: bytes) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from evenruler.files import swapped
+from evenruler.files import file_sha256, swapped
 from evenruler.publish import manifest
 from evenruler.publish.benchmark import Benchmark
 from evenruler.publish.card import render_card
@@ -50,5 +50,5 @@ def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
         sources=benchmark.distinct("source"),
         licences=benchmark.distinct("licence"),
         parameters=dict(benchmark.parameters),
-        files={path.relative_to(folder).as_posix(): manifest.file_sha256(path) for path in files},
+        files={path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
     )

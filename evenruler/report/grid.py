@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.words import listed, missing, number, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
@@ -128,10 +128,7 @@ class Instrument:
     @property
     def unmeasured(self) -> dict[str, str]:
         """The models on which nothing was measured, and why: what is to be said before any figure."""
-        own: dict[str, list[Mapping[str, Any]]] = {}
-        for told in self.figures:
-            own.setdefault(told.model, []).append(told.record)
-        return {model: said for model, records in own.items() if (said := unmeasured(records))}
+        return unmeasured_models((told.model, told.record) for told in self.figures)
 
     @cached_property
     def words(self) -> dict[str, Named]:

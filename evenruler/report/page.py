@@ -7,20 +7,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 from markupsafe import Markup, escape
 
+from evenruler.files import templates
+from evenruler.measurement.verdicts import Mark as Mark
 from evenruler.report.colours import DARK
 from evenruler.report.grid import Instrument, counted, families, fitness, table
 from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
-
-Mark = Literal["good", "weak", "poor", "told"]
-"""A traffic light; `told`: there is nothing to judge by."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,11 @@ def render_page(
         for family in found
     }
     every = [part for own in folded.values() for part in own]
-    return _environment().get_template("page.html.j2").render(
+    environment = templates("evenruler.report", autoescape=True)
+    # A text in which `words` are code, as cards have it.
+    environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    environment.filters["family_title"] = family_title
+    return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
         counted=counted(instruments),
@@ -139,20 +141,6 @@ def render_page(
 
 def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
     return (part for section in sections for part in section.parts if isinstance(part, Picture))
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenruler.report", "."),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-    )
-    # A text in which `words` are code, as cards have it.
-    environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-    environment.filters["family_title"] = family_title
-    return environment
 
 
 def _text(name: str) -> str:
@@ -178,8 +166,3 @@ def packed(content: Any) -> str:
 def packed_text(text: str) -> str:
     """A text in the same way."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
-
-
-def unpacked(text: str) -> Any:
-    """The content of what `packed` gave."""
-    return json.loads(gzip.decompress(base64.b64decode(text)))

@@ -9,25 +9,8 @@ import pandas as pd
 
 from evenruler.report.colours import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
 
-__all__ = [
-    "CATEGORIES",
-    "COLUMNS",
-    "DIVERGING",
-    "EVERY",
-    "GROUND",
-    "INK",
-    "LEGEND",
-    "ONE_HUE",
-    "PALE",
-    "PALE_HUE",
-    "PANEL_HEADER",
-    "QUIET",
-    "SEQUENTIAL",
-    "SIGNIFICANT",
-    "TILE_INK",
-    "Choices",
-    "Panels",
-]
+# Colours that charts take from here.
+__all__ = ["GROUND", "INK", "ONE_HUE", "PALE", "PALE_HUE", "QUIET", "SEQUENTIAL", "TILE_INK"]
 
 CATEGORIES: Final = "tableau10"
 DIVERGING: Final = "blueorange"

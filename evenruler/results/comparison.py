@@ -13,6 +13,7 @@ from scipy import stats
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife
 from evenruler.measurement.verdicts import ALPHA, Verdict, holm
 from evenruler.publish.contents import is_file
@@ -281,7 +282,7 @@ def _filled(one: Comparison, first: pd.DataFrame | None, second: pd.DataFrame | 
     if one.statistic is None:
         return replace(one, reason="no units of it are kept, so that it cannot be compared")
     if first is None or second is None:
-        values = [None if there is None else _finite(of_units(one.statistic, there)) for there in (first, second)]
+        values = [None if there is None else finite(of_units(one.statistic, there)) for there in (first, second)]
         reason = f"only {one.second if first is None else one.first} has it"
         return replace(one, first_value=values[0], second_value=values[1], reason=reason)
     first, second = used(one.statistic, first), used(one.statistic, second)
@@ -307,7 +308,7 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
     arrays = [shared[f"{column}_{side}"].to_numpy() for side in ("first", "second") for column in columns]
     k = len(columns)
     values = [statistic.of(*arrays[:k]), statistic.of(*arrays[k:])]
-    one = replace(one, first_value=_finite(values[0]), second_value=_finite(values[1]))
+    one = replace(one, first_value=finite(values[0]), second_value=finite(values[1]))
     if one.first_value is None or one.second_value is None:
         return replace(one, reason="undefined where all values are equal")
     one = replace(one, difference=one.first_value - one.second_value)
@@ -332,7 +333,3 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
         high=statistic.back(found.high),
         p=float(2 * stats.t.sf(abs(found.value) / error, len(shared) - 1)),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.checks import constant_columns, correlation
 from evenruler.measurement.resampling import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale
 
 POINTS: Final = 10
@@ -57,15 +57,6 @@ def slope(value: ArrayLike, beside: ArrayLike) -> float:
         return math.nan
     centred = x - x.mean()
     return float(POINTS * (y @ centred) / (centred @ centred))
-
-
-def correlation(value: ArrayLike, beside: ArrayLike) -> float:
-    """Pearson's r; NaN where one of the two is all equal."""
-    x, y = np.asarray(beside, dtype=np.float64), np.asarray(value, dtype=np.float64)
-    if len(x) < 2 or constant_columns(np.column_stack([x, y])).any():
-        return math.nan
-    a, b = x - x.mean(), y - y.mean()
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
 
 
 def _same(difference: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
@@ -92,13 +92,11 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 
 def unmeasured_of(group: Sequence[Stored]) -> list[str]:
     """On which models nothing was measured, and why, a line each."""
-    found = []
-    for one, suffix in zip(group, names(group), strict=True):
-        records: dict[str, list[dict[str, Any]]] = {}
-        for _, label, _, record in figures_of(one.result):
-            records.setdefault(label, []).append(record)
-        found += [f"{label}{suffix}: {said}" for label, own in records.items() if (said := unmeasured(own))]
-    return found
+    return [
+        f"{label}{suffix}: {said}"
+        for one, suffix in zip(group, names(group), strict=True)
+        for label, said in unmeasured_models((label, record) for _, label, _, record in figures_of(one.result)).items()
+    ]
 
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:
@@ -153,8 +151,7 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 
 def as_csv(comparisons: pd.DataFrame) -> str:
     """The comparisons, a line each."""
-    text: str = comparisons.to_csv(index=False, lineterminator="\n")
-    return text
+    return comparisons.to_csv(index=False, lineterminator="\n")
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:

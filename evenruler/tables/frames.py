@@ -49,10 +49,7 @@ def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
     ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
     said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
     told = pd.Series([content_sha256(row) for row in said], index=ordered.index, name="told", dtype="str")
-    found: pd.Series[str] = told.groupby([ordered[name] for name in by], sort=True).agg(
-        lambda own: content_sha256(*own)[:16]
-    )
-    return found
+    return told.groupby([ordered[name] for name in by], sort=True).agg(lambda own: content_sha256(*own)[:16])
 
 
 def rounded(value: float) -> float:

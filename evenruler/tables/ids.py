@@ -45,12 +45,15 @@ def carried(identifier: str, source: Any, *content: object, variant: str = "all"
     }
 
 
-def once(rows: Iterable[dict[str, Any]], *said: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def once(
+    rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows, those that say in some columns what an earlier one says apart, each with the `reason`.
 
     Args:
         rows: With `id`.
         *said: The columns.
+        what: A row is, for the reason.
     """
     kept, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
     seen: dict[tuple[Any, ...], str] = {}
@@ -59,5 +62,5 @@ def once(rows: Iterable[dict[str, Any]], *said: str) -> tuple[list[dict[str, Any
         if first == row["id"]:
             kept.append(row)
         else:
-            rejected.append({**row, "reason": f"same prompt as {first}"})
+            rejected.append({**row, "reason": f"same {what} as {first}"})
     return kept, rejected

@@ -48,16 +48,7 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
 
 
 def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
-    """Write rows as `table_of` has them, whole or not at all.
-
-    Args:
-        rows: As for `table_of`.
-        schema: As for `table_of`.
-        path: Where to; its folder is made.
-
-    Raises:
-        ValueError: As `table_of`.
-    """
+    """Write rows as `table_of` has them, arguments and errors as there, whole or not at all; the folder is made."""
     try:
         table = table_of(rows, schema)
     except ValueError as error:

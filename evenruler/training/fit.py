@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import jinja2
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from evenruler.errors import UserError, nearest
-from evenruler.files import swapped
+from evenruler.files import swapped, templates
 from evenruler.models import sources
 from evenruler.models.backends.classifier import (
     WEIGHTS,
@@ -239,23 +238,19 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
         entry: Its declaration.
         record: `training.json`.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("evenruler.training", "."),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # Markdown
-    )
     recipe = record["recipe"]
-    return environment.get_template("card.md.j2").render(
-        name=name,
-        entry=entry,
-        record=record,
-        recipe=recipe,
-        held_out=record["held_out"],
-        fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
-        below=record["held_out"]["accuracy"] < recipe["bar"],
-        checks=record.get("sense_checks", []),
-        failures=[check for check in record.get("sense_checks", []) if check["said"] != check["expected"]],
+    return (
+        templates("evenruler.training")
+        .get_template("card.md.j2")
+        .render(
+            name=name,
+            entry=entry,
+            record=record,
+            recipe=recipe,
+            held_out=record["held_out"],
+            fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
+            below=record["held_out"]["accuracy"] < recipe["bar"],
+            checks=record.get("sense_checks", []),
+            failures=[check for check in record.get("sense_checks", []) if check["said"] != check["expected"]],
+        )
     )

@@ -60,27 +60,6 @@ def train(
     from transformers.trainer_callback import PrinterCallback
 
     checkpoints = run / "checkpoints"
-    # Checkpoints inside epochs, from which a fit goes on to the bytes that it would have had.
-    import torch
-    from transformers import TrainerCallback
-
-    class Resumable(TrainerCallback):
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
-
-        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
-            epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
-            sampler = kwargs["train_dataloader"].batch_sampler.sampler
-            sampler.generator = torch.Generator().manual_seed(recipe.seed * 1000 + epoch)
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if time.monotonic() - self.saved >= SAVED_EVERY:
-                control.should_save = control.should_log = True  # the loss so far is kept in the log alone
-
-        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
-
     fitter = Trainer(
         model=model,
         args=_arguments(recipe, checkpoints),
@@ -88,7 +67,7 @@ def train(
         eval_dataset=held_out,
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
-        callbacks=[_told(name, recipe.epochs), Resumable()],
+        callbacks=[_watching(name, recipe)],
     )
     fitter.remove_callback(PrinterCallback)  # ours says it
     last = _last_whole(checkpoints)
@@ -162,28 +141,39 @@ def _arguments(recipe: Finetune, checkpoints: Path) -> Any:
     )
 
 
-def _told(name: str, epochs: int) -> Any:
-    """Progress: a bar over the steps, and a line an epoch."""
+def _watching(name: str, recipe: Finetune) -> Any:
+    """Progress, and checkpoints inside epochs, from which a fit goes on to the bytes that it would have had."""
+    import torch
     from transformers import TrainerCallback
 
-    class Told(TrainerCallback):
-        bar: Any = None
-
+    class Watching(TrainerCallback):
         def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.saved = time.monotonic()
             self.bar = progress(state.max_steps, f"{name}: finetune", "step")
             self.bar.update(state.global_step)
 
+        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
+            epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
+            sampler = kwargs["train_dataloader"].batch_sampler.sampler
+            sampler.generator = torch.Generator().manual_seed(recipe.seed * 1000 + epoch)
+
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self.bar.update(1)
+            if time.monotonic() - self.saved >= SAVED_EVERY:
+                control.should_save = control.should_log = True  # the loss so far is kept in the log alone
+
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.saved = time.monotonic()
 
         def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             accuracy = kwargs["metrics"]["eval_accuracy"]
-            note(f"{name}: epoch {state.epoch:.0f} of {epochs}, accuracy {accuracy:.3f} on held-out rows")
+            note(f"{name}: epoch {state.epoch:.0f} of {recipe.epochs}, accuracy {accuracy:.3f} on held-out rows")
 
         def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             self.bar.close()
 
-    return Told()
+    return Watching()
 
 
 def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:

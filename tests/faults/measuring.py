@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from evenruler import shipped
-from evenruler.publish.manifest import NAME, as_json, data_file, file_sha256
+from evenruler.files import file_sha256
+from evenruler.publish.manifest import NAME, as_json, data_file
 from tests.faults.cases import Case, Outcome, Seen, evenruler
 from tests.tiny import save_tiny
 

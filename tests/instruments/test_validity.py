@@ -47,7 +47,7 @@ def test_there_is_an_answer_to_each_of_the_eight_in_the_order_of_the_paper() -> 
 
 
 def test_amounts_are_what_has_a_verdict() -> None:
-    assert [(model, name) for model, name, _ in amounts(EVIDENCE)] == [("tiny", "r"), ("small", "r"), ("tiny", "r")]
+    assert [(model, name) for _, model, name, _ in amounts(EVIDENCE)] == [("tiny", "r"), ("small", "r"), ("tiny", "r")]
 
 
 def test_effects_are_counted_by_model() -> None:

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from evenruler.measurement.checks import as_items, check_level, constant_columns, constant_total, correlation_matrix
+from evenruler.measurement.checks import (
+    as_items,
+    check_level,
+    constant_columns,
+    constant_total,
+    correlation,
+    correlation_matrix,
+)
 
 
 def test_items_are_a_matrix_of_two_by_two_at_least() -> None:
@@ -17,14 +24,6 @@ def test_items_are_a_matrix_of_two_by_two_at_least() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             as_items(wrong)
-
-
-def test_more_can_be_asked_for() -> None:
-    square = np.eye(2)
-    with pytest.raises(ValueError, match="3 observations"):
-        as_items(square, observations=3)
-    with pytest.raises(ValueError, match="3 items"):
-        as_items(square, items=3)
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -51,6 +50,15 @@ class TestConstant:
 
 
 class TestCorrelations:
+    def test_of_two_it_is_that_of_their_matrix(self) -> None:
+        pairs = np.random.default_rng(1).normal(size=(9, 2))
+        assert correlation(*pairs.T) == pytest.approx(correlation_matrix(pairs)[0, 1], abs=1e-15)
+        assert correlation([1, 2, 3], [-2, -4, -6]) == -1
+
+    @pytest.mark.parametrize("pair", [([], []), ([1], [2]), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 4]), ([1, 2], [5, 5])])
+    def test_of_one_value_or_of_equal_ones_there_is_none(self, pair: tuple[list[float], list[float]]) -> None:
+        assert np.isnan(correlation(*pair))
+
     def test_by_hand_with_nan_beside_a_constant_column_and_no_warning(self) -> None:
         found = correlation_matrix(np.array([[1.0, 7.0, 3.0], [2.0, 7.0, 1.0], [3.0, 7.0, 2.0]]))
         expected = [[1.0, np.nan, -0.5], [np.nan, np.nan, np.nan], [-0.5, np.nan, 1.0]]

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics, bootstrap, cronbach_alpha, pearson
-from evenruler.measurement.figures import bootstrapped, correlated, jackknifed, records
-from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, POSITIVE, jackknife
+from evenruler.measurement import Confirmed, Figure, as_metrics, cronbach_alpha, pearson
+from evenruler.measurement.figures import correlated, jackknifed, records
+from evenruler.measurement.resampling import BELOW_ONE, POSITIVE, jackknife
 
 CONFIRMED = Confirmed(
     "gain",
@@ -91,25 +91,6 @@ class TestCorrelated:
         assert correlated("r", pearson, *pair, 0.95, "items") == Figure(
             "r", None, 5, "items", reason="all values are equal"
         )
-
-
-class TestBootstrapped:
-    RESAMPLING = Resampling(level=0.8, resamples=60, seed=3)
-
-    def test_is_the_bootstrap_with_its_settings(self):
-        x = np.random.default_rng(4).exponential(size=FEWEST_UNITS)
-        expected = bootstrap(np.mean, x, level=0.8, n=60, seed=3)
-        found = bootstrapped("mean", np.mean, x, self.RESAMPLING, "items")
-        assert found == Figure("mean", x.mean(), FEWEST_UNITS, "items", expected.low, expected.high)
-
-    def test_of_few_units_there_is_the_value_alone(self):
-        found = bootstrapped("mean", np.mean, np.array([1.0, 2, 3, 6]), self.RESAMPLING, "items")
-        assert found == Figure("mean", 3.0, 4, "items", reason="no interval: fewer than 5 items")
-
-    @pytest.mark.parametrize("n", [4, 5])
-    def test_no_value(self, n):
-        found = bootstrapped("none", lambda x: math.nan, np.arange(float(n)), self.RESAMPLING, "items")
-        assert found == Figure("none", None, n, "items", reason="undefined for these values")
 
 
 class TestRecords:

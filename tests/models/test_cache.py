@@ -200,7 +200,7 @@ class TestInterruption:
         nats = again.loglikelihood(TEXTS).nats
 
         assert nats.tolist() == unbroken.tolist()  # bit by bit
-        packs = again.backend._scorer.packs([again.backend._encode(Request(text)) for text in TEXTS])
+        packs = again.backend._scorer.packs([again.backend._encoded([Request(text)])[0] for text in TEXTS])
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS)
 

@@ -93,7 +93,7 @@ class TestAgainstPlainLogits:
     def test_shared_prefixes_and_plain_batches_agree(self, kind, tiny) -> None:
         """With weights of usual size: float32 leaves 1e-5 nats of the others' logits."""
         shared, plain = (tiny(kind, initializer_range=0.2) for _ in range(2))
-        assert shared.backend.shares_prefixes
+        assert shared.backend._scorer.plain_because is None
         plain.backend._scorer.plain_because = "told so"
         for model in (shared, plain):
             model.backend._scorer._least = -np.inf
@@ -113,7 +113,7 @@ class TestAgainstPlainLogits:
 
         expected = [by_hand(model, "The man", word, endings) for word in (" he", " hers")]
         assert found == pytest.approx(np.array(expected), abs=NATS)
-        assert model.backend.shares_prefixes
+        assert model.backend._scorer.plain_because is None
 
     def test_a_packaged_model(self, smollm2) -> None:
         prompt = "There is a person with a moustache. The most fitting pronoun is"
@@ -180,7 +180,7 @@ class TestRareWords:
         other = tiny("gemma3", initializer_range=0.2)
         other.backend._scorer._max_nodes = 4
         pack = [0, *range(len(words))]
-        monkeypatch.setattr(other.backend._scorer, "word_packs", lambda sequences: [pack[1:]])
+        monkeypatch.setattr(other.backend._scorer, "packs", lambda sequences, words: [pack[1:]])
 
         found = table(other.whole_words(prompts, words))
 

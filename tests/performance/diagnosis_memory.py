@@ -38,6 +38,7 @@ PLAN = {
     "reseeded": 0,
     "items": ROOTS,
     "concepts": CONCEPTS,
+    "invented": 0,
     "prefixed": 0,
     "placebos": [],
     "embedder": None,

@@ -156,7 +156,7 @@ def best_size(backend: Causal, texts: Sequence[str]) -> int:
 
 def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
     """Tokens of sentences, each for itself, and with shared beginnings."""
-    sequences = [backend._encode(Request(text)) for text in texts]
+    sequences = [backend._encoded([Request(text)])[0] for text in texts]
     packs = backend._scorer.packs(sequences)
     nodes = sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs)
     return sum(sequence.nodes for sequence in sequences), nodes

@@ -143,7 +143,7 @@ def tokens(backend: Causal, asked: Pairs, batch: int, likely: int) -> dict[str, 
     sequences = [trie.TokenSequence((backend._start, *p, *w), len(p) + 1) for p, w in cut]
     lengths = sorted(len(sequence.tokens) for sequence in sequences)
     batches: Sequence[list[int]] = [lengths[first : first + batch] for first in range(0, len(lengths), batch)]
-    packs = backend._scorer.word_packs(sequences)
+    packs = backend._scorer.packs(sequences, words=True)
     return {
         "ours": sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs) + likely,
         "a sequence a word": sum(len(batch) * batch[-1] for batch in batches),

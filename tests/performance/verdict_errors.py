@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.gain import Placebos, gain
-from evenruler.instruments.saged.diagnose.favour import apart, by_role, named, silence
+from evenruler.instruments.saged.diagnose.apart import apart, by_role, named, silence
 from evenruler.measurement.facets import paired
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge

@@ -1,15 +1,22 @@
 """Pages of sections, for tests of those who write sections."""
 
+import base64
+import gzip
+import json
 import re
 from typing import Any
 
 from evenruler.report import Instrument, Section, render_page
-from evenruler.report.page import unpacked
 
 
 def page_of(*sections: Section) -> str:
     """A page with one instrument that has these sections."""
     return render_page("t", "l", [Instrument("x", "family", "X", "", (), (), sections=sections)])
+
+
+def unpacked(text: str) -> Any:
+    """The content of what `packed` gave, as the page's script has it."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
 def pictures_in(page: str) -> list[Any]:

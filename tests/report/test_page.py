@@ -13,8 +13,9 @@ import pytest
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes.report import charts
 from evenruler.report import Instrument, Section, Told, render_page
-from evenruler.report.page import Cell, Picture, Table, packed, unpacked
+from evenruler.report.page import Cell, Picture, Table, packed
 from tests import browser
+from tests.report.pages import unpacked
 
 MODELS = ["a", "b", "c"]
 ASSOCIATIONS = pd.DataFrame(

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from evenruler.instruments.probes.diagnose.gain import along_criterion
-from evenruler.instruments.probes.diagnose.quality import correlation
 from evenruler.results.statistics import STATISTICS, of_units
 from tests.results.synthetic import units_of
 
@@ -25,7 +24,6 @@ def test_by_hand(name, expected):
 def test_as_scipy_and_as_the_probes_have_them():
     x, y = np.random.default_rng(0).normal(size=(2, 30))
     assert STATISTICS["correlation"].of(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert STATISTICS["correlation"].of(x, y) == pytest.approx(correlation(x, y))
     assert 8 * STATISTICS["slope"].of(x, y) == pytest.approx(along_criterion(y) @ x)
     assert STATISTICS["sd"].of(x) == pytest.approx(np.std(x, ddof=1))
 

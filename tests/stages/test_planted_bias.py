@@ -123,7 +123,7 @@ def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
 
 def test_the_benchmark_is_of_the_paper_s_size(in_the_model: Diagnosed) -> None:
     bare = in_the_model.features[in_the_model.features["framing"] == "bare"]
-    assert len(bare) == 2 * 75 * 21
+    assert len(bare) == 2 * 75 * (20 + 12)  # roles, root items, real and invented countries
     assert set(bare["value"]) == set(SCORES)
 
 
@@ -162,10 +162,12 @@ class TestInTheModel:
         assert f"| {found['value']:.2f}, n = 75 |" in in_the_model.card
 
 
-def test_a_bias_of_the_model_is_named_and_one_invented_name_is_too_few_for_an_effect(in_the_model: Diagnosed) -> None:
+def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(in_the_model: Diagnosed) -> None:
     found = in_the_model.confirmed()
-    assert found["verdict"] == "inconclusive"
-    assert "1 invented name, of at least 12; by shuffled names alone, france is favoured less (-" in found["why"]
+    assert found["verdict"] == "effect"
+    assert found["why"].startswith("By shuffled and by invented names, france is favoured less (-")
+    assert found["levels"] == "75 root items, 20 concepts, 12 invented names"
+    assert abs(found["placebo"]) < AMOUNT / 10
     assert in_the_model.named() == {("favour", PLANTED): "less"}
     assert found["low"] < -AMOUNT * 19 / 20 < found["high"] < 0  # of the mean of 20, it is one itself
     assert (found["p"], found["n"], found["unit"]) == (0.001, 75, "root items")
@@ -204,4 +206,4 @@ class TestInTheBaseline:
     def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05
         assert in_the_baseline.named() == {}
-        assert in_the_baseline.confirmed()["verdict"] == "inconclusive"
+        assert in_the_baseline.confirmed()["verdict"] == "no effect"

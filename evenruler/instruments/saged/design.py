@@ -19,7 +19,7 @@ from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
-from evenruler.instruments.saged.diagnose.favour import POWER, detectable
+from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
 from evenruler.tables import read_frame
 
@@ -108,55 +108,45 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     if found:
         said = found[0].parents[1] / "plan.json"
         controls = json.loads(said.read_text(encoding="utf-8"))["controls"] if said.exists() else []
-        counted = _counted(pd.concat([read_frame(path) for path in found]), settings, controls)
+        prompts = pd.concat([read_frame(path) for path in found])
     else:
-        counted = _declared(read_source(root / DOMAINS / f"{name}.yaml", complete=False), settings)
-    roots, concepts, of_roots, of_concepts, branched = counted
+        source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
+        prompts, controls = _declared(source), source.controls
+    asked = asked_prompts(prompts, settings.items, settings.concepts, controls)
+    asked, prompts = (rows[~rows["concept"].isin(controls)] for rows in (asked, prompts))
     features = confirmatory_of(settings.features)
-    if concepts < 2:
+    if asked["concept"].nunique() < 2:
         remedy = "give another concept, or raise `concepts` in params.yaml"
         raise UserError("a single concept, with nothing to compare it with", where=name, remedy=remedy)
     return Design(
-        roots=roots,
-        concepts=concepts,
+        roots=_roots(asked),
+        concepts=asked["concept"].nunique(),
         roles=len(settings.roles),
         templates=len(settings.templates),
         generations=settings.generations,
-        branched=branched,
-        of_roots=of_roots,
-        of_concepts=of_concepts,
+        branched=bool((prompts.groupby("root_id")["concept"].nunique() > 1).any()),
+        of_roots=_roots(prompts),
+        of_concepts=prompts["concept"].nunique(),
         built=bool(found),
         asked=settings.asked,
         figures=1 + len(features) + int(bool(features) and len(settings.roles) > 1),
     )
 
 
-Counted = tuple[int, int, int, int, bool]
-"""Root items and concepts that are asked, those that there are, and whether root items hold several concepts."""
-
-
-def _counted(prompts: pd.DataFrame, settings: Settings, controls: list[str]) -> Counted:
-    """Of the rows of a benchmark; a concept that lacks root items, as some were rejected, has the fewest."""
-    asked = asked_prompts(prompts, settings.items, settings.concepts)
-    asked, prompts = (rows[~rows["concept"].isin(controls)] for rows in (asked, prompts))
-    branched = bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
-    return _roots(asked), asked["concept"].nunique(), _roots(prompts), prompts["concept"].nunique(), branched
+def _declared(source: Source) -> pd.DataFrame:
+    """Rows as there are at most: how many sentences are found, nobody knows before the benchmark is built."""
+    rows = [
+        (concept, f"{root} {number}", root)
+        for root in source.roots
+        for concept in [root, *(source.branch.branches_of(root, list(source.concepts)) if source.branch else ())]
+        for number in range(source.assemble.per_concept)
+    ]
+    return pd.DataFrame(rows, columns=["concept", "root_id", "root_concept"])
 
 
 def _roots(prompts: pd.DataFrame) -> int:
-    """Root items of the concept that has the fewest."""
+    """Root items of the concept that has the fewest, as some were rejected."""
     return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
-
-
-def _declared(source: Source, settings: Settings) -> Counted:
-    """At most: how many sentences are found, nobody knows before the benchmark is built."""
-    # Every root concept has items of its own, which where it is branched stand for all others too.
-    times = len(source.roots) if source.branch else 1
-    least = len(source.roots) if source.branch else 0
-    most, of_concepts = source.assemble.per_concept, len(source.concepts)
-    concepts = max(min(settings.concepts, of_concepts), least) - len(set(source.controls) & set(source.roots))
-    of_concepts -= len(source.controls)
-    return times * min(settings.items, most), concepts, times * most, of_concepts, source.branch is not None
 
 
 def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:

@@ -9,13 +9,11 @@ from functools import cache
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import note
 
 MOST = "EVENRULER_MAX_REQUESTS"
 """Variable of the environment: how many requests a command or a stage may send."""
-
-LETTERS_A_TOKEN = 4
-"""Of English, about: tokens of prompts are reckoned so before a server has counted them."""
 
 
 class UsedUpError(UserError):

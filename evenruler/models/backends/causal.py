@@ -175,11 +175,6 @@ class Causal:
         elif self._scorer.words_plain_because:
             note(f"{name}: words in plain batches, prefixes not shared: {self._scorer.words_plain_because}")
 
-    @property
-    def shares_prefixes(self) -> bool:
-        """Whether likelihoods compute shared beginnings once."""
-        return self._scorer.plain_because is None
-
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
         """Of each text after its prompt: nats, number of tokens."""
@@ -217,7 +212,7 @@ class Causal:
                 for i, (nats, ends, alone, first) in zip(pack, scored, strict=True)
             ]
 
-        return Packs(self._scorer.word_packs(sequences), answer)
+        return Packs(self._scorer.packs(sequences, words=True), answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -316,10 +311,6 @@ class Causal:
         by_token = self.marginal(texts)
         sequences = self._encoded([Request(text) for text in texts])
         return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
-
-    def _encode(self, request: Request) -> TokenSequence:
-        """Of one request."""
-        return self._encoded([request])[0]
 
     def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""

@@ -57,15 +57,6 @@ class Adapter:
         """Whether the folder holds a whole model, encoder and all."""
         return not (self.folder / WEIGHTS).exists()
 
-    def require_weights(self, name: str) -> None:
-        """Stop where there are none: those of a whole model stay out of git, its record does not.
-
-        Raises:
-            UserError: The folder holds no weights.
-        """
-        if not any(self.folder.glob("*.safetensors")):
-            raise UserError(f"no weights of {name}", where=self.shown, remedy=f"run `evenruler finetune {name}`")
-
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     """A sequence classifier: the encoder with its adapter merged in, and the head.
@@ -170,7 +161,8 @@ class Classifier:
         """
         where = str(folder)
         if adapter is not None and adapter.is_whole:
-            adapter.require_weights(name)
+            if not any(adapter.folder.glob("*.safetensors")):  # they stay out of git, their record does not
+                raise UserError(f"no weights of {name}", where=adapter.shown, remedy=f"run `evenruler finetune {name}`")
             where, folder, adapter = adapter.shown, adapter.folder, None
         if adapter is None:
             self.tokenizer, self.model = pretrained(SEQUENCES, name, folder, device, dtype, where)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.models.backends.trie import shared_length
 
 TOLERANCE = 1e-3
 """Nats by which a token's log-probability may differ between two requests."""
@@ -147,7 +148,7 @@ def apart(one: Echo, other: Echo) -> float:
 
 def apart_where_alike(one: Echo, other: Echo) -> float:
     """The same over the tokens that two texts begin with alike: what follows can change nothing in them."""
-    n = shared(one.tokens, other.tokens)
+    n = shared_length(one.tokens, other.tokens)
     return _apart(one.nats[:n], other.nats[:n])
 
 
@@ -172,20 +173,10 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
     n = len(before.tokens)
     if after.tokens[:n] != before.tokens:
         return None
-    pairs = list(zip(after.nats[n:], nats, strict=False))[: shared(after.tokens[n:], tokens)]
+    pairs = list(zip(after.nats[n:], nats, strict=False))[: shared_length(after.tokens[n:], tokens)]
     if not pairs or not all(_is_log_probability(written) for _, written in pairs):
         return None
     return _apart([given for given, _ in pairs], [written for _, written in pairs])
-
-
-def shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many tokens two texts begin with alike."""
-    n = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        n += 1
-    return n
 
 
 def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
@@ -224,7 +215,7 @@ def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo |
         raise UserError(f"no start token stands before {text[:40]!r}", where=name, remedy=remedy)
     begin = int(manner.start is not None)
     if prompt is not None:
-        begin = max(begin, shared(whole.tokens, prompt.tokens))
+        begin = max(begin, shared_length(whole.tokens, prompt.tokens))
     values = whole.nats[begin:]
     summed = [value for value in values if value is not None]
     if len(summed) < len(values) or (begin == 0 and not manner.first):

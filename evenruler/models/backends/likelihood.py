@@ -58,23 +58,21 @@ class LikelihoodScorer:
         """Why words are not computed in two steps, of a model that shares prefixes."""
         self._least = RARE
 
-    def packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
-        """The sequences that are computed together, by pack; depends on the set of sequences alone."""
-        return self._packs(sequences, self.plain_because is not None)
-
-    def word_packs(self, sequences: Sequence[TokenSequence]) -> list[list[int]]:
-        """The same of words."""
-        return self._packs(sequences, bool(self.plain_because or self.words_plain_because))
-
-    def _packs(self, sequences: Sequence[TokenSequence], plain: bool) -> list[list[int]]:
-        if not plain:
+    def packs(self, sequences: Sequence[TokenSequence], *, words: bool = False) -> list[list[int]]:
+        """The sequences that are computed together, as texts or as words; depends on the set of sequences alone."""
+        if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
         return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
-        return _sums(self._steps(pack))
+        with torch.inference_mode():
+            if self.plain_because is not None:
+                return _sums(self._plain(pack)[0])
+            tree = trie.build(pack)
+            nats = self._shared(tree)
+            return _sums([nats[path] for path in tree.paths])
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
         """The same of words, each of which has a token from its `begin` on, and of what kind the next token is.
@@ -97,15 +95,6 @@ class LikelihoodScorer:
         firsts = _sums([own[:1] for own in steps])
         return np.column_stack([_sums(steps), following, firsts])
 
-    def _steps(self, pack: Sequence[TokenSequence]) -> list[Any]:
-        """Nats of each token of each sequence from its `begin` on."""
-        with torch.inference_mode():
-            if self.plain_because is not None:
-                return self._plain(pack)[0]
-            tree = trie.build(pack)
-            nats = self._shared(tree)
-            return [nats[path] for path in tree.paths]
-
     def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
         """[e] log-probability of each edge's token after its node.
 
@@ -119,8 +108,7 @@ class LikelihoodScorer:
         needed, row = np.unique(tree.edge_nodes, return_inverse=True)
         slices = self._logits(nodes or tree.nodes, needed, cache)
         rows, columns = (torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens))
-        found: NDArray[np.float64] = _of_tokens(slices, rows, columns).cpu().numpy()
-        return found
+        return _of_tokens(slices, rows, columns).cpu().numpy()
 
     def _in_two_steps(
         self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True
@@ -285,8 +273,7 @@ def _products(hidden: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
     """[n] sums of n arrays; from a GPU, all in one copy."""
     if steps and isinstance(steps[0], torch.Tensor):
-        found: NDArray[np.float64] = torch.stack([nats.sum() for nats in steps]).cpu().numpy()
-        return found
+        return torch.stack([nats.sum() for nats in steps]).cpu().numpy()
     return np.array([float(nats.sum()) for nats in steps])
 
 

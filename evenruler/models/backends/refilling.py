@@ -74,7 +74,7 @@ def _packs(sequences: Sequence[Tokens], max_nodes: int) -> list[tuple[int, list[
     nodes = 0
     before: Tokens = ()
     for tokens in sequences:
-        shared = next((i for i, (a, b) in enumerate(zip(before, tokens, strict=False)) if a != b), len(before))
+        shared = trie.shared_length(before, tokens)
         if not packs or nodes + len(tokens) - shared > max_nodes:
             packs.append((shared, []))
             nodes = 0

@@ -42,8 +42,7 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
     if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
         raise FloatingPointError("logits that are no numbers")
     if sampling.temperature == 0:
-        greedy: list[int] = logits.argmax(-1).tolist()
-        return greedy
+        return logits.argmax(-1).tolist()
     tokens = None
     if 0 < sampling.top_k < logits.shape[-1]:
         logits, tokens = logits.topk(sampling.top_k)
@@ -64,8 +63,7 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
         total = ends[:, -1:]
     at = torch.from_numpy(numbers).to(ends.device)[:, None] * total
     drawn = torch.searchsorted(ends, at, right=True).clamp_(max=ends.shape[-1] - 1)
-    found: list[int] = (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0].tolist()
-    return found
+    return (drawn if tokens is None else tokens.gather(-1, drawn))[:, 0].tolist()
 
 
 class RowSampler(LogitsProcessor):

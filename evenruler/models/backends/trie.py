@@ -89,11 +89,6 @@ class Trie:
         places = np.arange(len(self.tokens))
         return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
 
-    @property
-    def ancestors(self) -> NDArray[np.bool_]:
-        """[n, n] True where the column's node is the row's node or stands before it."""
-        return self.nodes.sees
-
     def path_to(self, node: int) -> NDArray[np.int64]:
         """The nodes that a node sees, itself the last."""
         return np.flatnonzero(self.ends[: node + 1] > node)
@@ -142,8 +137,8 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     return packs
 
 
-def shared_length(one: Tokens, other: Tokens) -> int:
-    """Length of the common beginning."""
+def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
+    """Length of the common beginning, of tokens or of what servers write for them."""
     count = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -75,11 +75,6 @@ def test_the_table_is_one_of_content(tmp_path) -> None:
     assert read_frame(tmp_path / "none.parquet").empty
 
 
-def test_a_measure_of_another_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="measure is 'cola', expected 'slor' or 'acceptability'"):
-        acceptability(PROMPTS, BY_TEXT, "cola")
-
-
 def test_a_sentence_without_a_figure_is_refused() -> None:
     with pytest.raises(KeyError, match=r"She is glad\."):
         acceptability(PROMPTS, {text: v for text, v in BY_TEXT.items() if text != "She is glad."}, "slor")

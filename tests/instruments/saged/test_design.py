@@ -76,9 +76,12 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
 
 
 def test_controls_are_no_members_of_what_is_compared(tmp_path) -> None:
-    declare(tmp_path, concepts={"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"})
+    controls = {name: {"name": name, "control": True} for name in ("apple", "ilm", "orl")}
+    to = {name: {"apple": name} for name in ("pear", "fig", "ilm", "orl")}
+    branch = {"roots": ["apple"], "replacements": {"apple": to}}
+    declare(tmp_path, concepts={**controls, "pear": "pear", "fig": "fig"}, branch=branch)
     found = design_of(tmp_path, "fruit", settings())
-    assert (found.concepts, found.of_concepts) == (2, 2)
+    assert (found.concepts, found.of_concepts, found.roots) == (2, 2, 5)
     build(tmp_path, 9, 3)
     plan = tmp_path / "benchmarks/saged-fruit/plan.json"
     plan.write_text('{"controls": ["apple"]}')

@@ -53,7 +53,7 @@ class TestPackagedModels:
         expected = plain_reference(packaged, mixed)
         backend = packaged.backend
         tokenizer = backend.tokenizer
-        assert packaged.backend.shares_prefixes
+        assert packaged.backend._scorer.plain_because is None
 
         found = packaged.loglikelihood(mixed)
         assert found.nats == pytest.approx(expected, abs=NATS)
@@ -68,7 +68,7 @@ class TestPackagedModels:
 
         for max_nodes, last in ((16, 8), (64, len(mixed))):
             monkeypatch.setattr(backend._scorer, "_max_nodes", max_nodes)
-            assert len(backend._scorer.packs([backend._encode(Request(text)) for text in mixed[-last:]])) > 3
+            assert len(backend._scorer.packs([backend._encoded([Request(text)])[0] for text in mixed[-last:]])) > 3
             assert scored(packaged, mixed[-last:]) == pytest.approx(expected[-last:], abs=NATS)
 
     def test_one_text_alone_gets_what_it_gets_among_others(self, packaged, mixed, plain_reference) -> None:
@@ -106,13 +106,13 @@ class TestKindsOfModel:
     def test_prefixes_are_shared_where_the_model_takes_a_mask(self, kind, tiny) -> None:
         backend = tiny(kind).backend
 
-        assert backend.shares_prefixes
+        assert backend._scorer.plain_because is None
         assert backend._scorer.plain_because is None
 
     def test_a_model_without_attention_falls_back_and_says_why(self, tiny, capsys) -> None:
         backend = tiny("mamba").backend
 
-        assert not backend.shares_prefixes
+        assert backend._scorer.plain_because is not None
         assert backend._scorer.plain_because == "layers of kind linear_attention take no tree mask"
         assert "tiny: likelihoods in plain batches, prefixes not shared: layers of kind" in capsys.readouterr().err
 
@@ -127,7 +127,7 @@ class TestKindsOfModel:
 
         assert scorer.plain_because is not None
         assert scorer.plain_because.endswith("nats off")
-        sequences = [model.backend._encode(Request(text)) for text in TEXTS]
+        sequences = [model.backend._encoded([Request(text)])[0] for text in TEXTS]
         nats = np.full(len(TEXTS), np.nan)
         for pack in scorer.packs(sequences):
             nats[pack] = scorer.score([sequences[i] for i in pack])
@@ -166,7 +166,7 @@ class TestKindsOfModel:
         head.bias = torch.nn.Parameter(torch.linspace(-3, 3, head.out_features))
         scorer = LikelihoodScorer(model.backend.model, max_nodes=512, batch=4)
 
-        sequences = [model.backend._encode(Request(text)) for text in TEXTS]
+        sequences = [model.backend._encoded([Request(text)])[0] for text in TEXTS]
 
         assert scorer._head is None
         assert scorer.score(sequences) == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
@@ -185,7 +185,7 @@ class TestKindsOfModel:
         model = tiny()
 
         assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
-        assert model.backend.shares_prefixes  # or else the chunks were wrong and it has fallen back
+        assert model.backend._scorer.plain_because is None  # or else the chunks were wrong and it has fallen back
 
 
 class TestTokens:
@@ -198,7 +198,7 @@ class TestTokens:
         tokenizer = model.backend.tokenizer
         assert tokenizer.bos_token_id is None
 
-        assert model.backend._encode(Request("x")).tokens[0] == tokenizer.eos_token_id
+        assert model.backend._encoded([Request("x")])[0].tokens[0] == tokenizer.eos_token_id
         assert model.loglikelihood(TEXTS).nats == pytest.approx(plain_reference(model, TEXTS), abs=NATS)
 
     def test_a_text_that_spells_a_special_token_gets_no_second_start(self, llama, plain_reference) -> None:

@@ -33,7 +33,7 @@ def opened(model, ends: int = 0, slots: int = SLOTS, cache_bytes: int = 2**30, d
 
 
 def encoded(model, texts=TEXTS) -> list[tuple[int, ...]]:
-    return [model.backend._encode(Request(text)).tokens for text in texts]
+    return [model.backend._encoded([Request(text)])[0].tokens for text in texts]
 
 
 def written(writer: Writer, sequences, seeds, sampling: Sampling) -> list[list[int]]:

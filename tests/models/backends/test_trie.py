@@ -28,7 +28,7 @@ def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() 
 def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
     tree = build(sequences(A, B, C, D))
 
-    assert tree.ancestors.astype(int).tolist() == [
+    assert tree.nodes.sees.astype(int).tolist() == [
         [1, 0, 0, 0, 0],  # 0
         [1, 1, 0, 0, 0],  # 0 1
         [1, 1, 1, 0, 0],  # 0 1 2
@@ -165,7 +165,7 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
     for sequence, path in zip(drawn, tree.paths, strict=True):
         assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
         for edge, position in zip(path, range(sequence.begin, len(sequence.tokens)), strict=True):
-            seen = np.flatnonzero(tree.ancestors[tree.edge_nodes[edge]])
+            seen = np.flatnonzero(tree.nodes.sees[tree.edge_nodes[edge]])
             assert tree.tokens[seen].tolist() == list(sequence.tokens[:position])
             assert tree.depths[seen].tolist() == list(range(position))
 
@@ -188,7 +188,7 @@ def test_the_path_to_a_node_is_what_it_sees(drawn) -> None:
     tree = build(drawn)
 
     for node in range(len(tree.tokens)):
-        assert tree.path_to(node).tolist() == np.flatnonzero(tree.ancestors[node]).tolist()
+        assert tree.path_to(node).tolist() == np.flatnonzero(tree.nodes.sees[node]).tolist()
 
 
 @given(SETS)
@@ -198,7 +198,7 @@ def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
     assert (tree.last >= 0).tolist() == [sequence.open for sequence in drawn]
     for sequence, node in zip(drawn, tree.last, strict=True):
         if sequence.open:
-            assert tree.tokens[np.flatnonzero(tree.ancestors[node])].tolist() == list(sequence.tokens)
+            assert tree.tokens[np.flatnonzero(tree.nodes.sees[node])].tolist() == list(sequence.tokens)
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:

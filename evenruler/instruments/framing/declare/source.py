@@ -40,7 +40,7 @@ class Settings(BaseSettings):
     asked: Scaled[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
     mass: Mass = "words"
-    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 1000, 1000)
+    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
     """At most so many are asked about, evenly spread over the list."""
     placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
     """Each placebo is asked about at most so many of them, other placebos about others."""

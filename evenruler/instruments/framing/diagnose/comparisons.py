@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.linalg import LinAlgError
-from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.regression.mixed_linear_model import MixedLM
@@ -18,6 +17,7 @@ from statsmodels.tools.sm_exceptions import SingularMatrixWarning
 
 from evenruler.instruments.framing import schemas
 from evenruler.measurement import Resampling
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import PLAIN
 
@@ -25,8 +25,6 @@ FEWEST_LINEAGES = 5
 """Lineages of models from which on models count as drawn from a population: a random intercept each."""
 
 MIXED, FIXED, TUKEY, JACKKNIFE = "mixed model", "fixed effects", "tukey", "jackknife"
-
-Floats = NDArray[np.float64]
 
 # Shifts are between -1 and 1; errors this small are rounding.
 _ROUNDING = 1e-9

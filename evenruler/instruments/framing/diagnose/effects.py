@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, FEWEST_PLACEBOS, FEWEST_WORDINGS, TOTAL, FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN, Interval, sign_flips, squared_shift
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, marked
 
-Floats = NDArray[np.float64]
-
 UNIT = "stimuli"
+
+LEVEL = 0.95
+"""Of the interval of a headline."""
+
+INVALID = "invalid"
+"""A reply of no class: one class more."""
 
 SHIFT = "shift: "
 """Before the name of a class, or of two with a minus between."""
@@ -96,7 +100,7 @@ class Effects:
             reason = too_few if known else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
-        found = jackknifed(EFFECT + name, _mean_of_means, cue, PLAIN, self.level, UNIT)
+        found = jackknifed(EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT)
         return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
 
     def _control(self, factor: str, tasks: list[str]) -> float | None:
@@ -175,10 +179,6 @@ def _means(rows: Floats) -> Floats:
     return found
 
 
-def _mean_of_means(rows: Floats) -> float:
-    return float(_means(rows).mean())
-
-
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
     """The mean shift of every class and the difference of every two, of one model in one part.
 
@@ -197,12 +197,6 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
     for first, second in combinations(outcomes, 2):  # as the paper compares them (figures 1 to 3)
         apart = (by_stimulus[second] - by_stimulus[first]).to_numpy()
         yield jackknifed(f"{SHIFT}{second} - {first}", np.mean, apart, PLAIN, level, UNIT)
-
-
-LEVEL = 0.95
-
-INVALID = "invalid"
-"""A reply of no class: one class more."""
 
 
 def headlines(

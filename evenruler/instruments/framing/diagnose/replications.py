@@ -13,11 +13,11 @@ from scipy.special import entr, rel_entr
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife, within
 from evenruler.tables.schemas import BARE
 
-Floats = NDArray[np.float64]
 Stimuli = NDArray[np.intp]
 
 AS = "AS"

@@ -1,6 +1,5 @@
 """What the page says of a contrast: how far cues move answers, and in which direction."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from evenruler.instruments.framing.report.tables import (
     measures,
     whole,
 )
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Picture, Section, Table
 from evenruler.report.words import listed, missing, number
@@ -39,7 +38,6 @@ def sections(shown: Shown) -> list[Section]:
     return [section(name, source, shown.tables) for name, source in shown.sources.items()]
 
 
-Tables = Mapping[str, pd.DataFrame]
 Parts = list[Table | Picture]
 
 CLASS_SHIFT = "shift: "

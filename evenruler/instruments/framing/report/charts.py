@@ -36,8 +36,7 @@ def in_order(names: "pd.Series[Any]") -> list[str]:
 
 def _where(condition: str) -> alt.Chart:
     """The rows of which this holds; a layer's own data is that of all."""
-    chart: alt.Chart = alt.Chart().transform_filter(condition)
-    return chart
+    return alt.Chart().transform_filter(condition)
 
 
 def _number(field: str, title: str) -> alt.Tooltip:

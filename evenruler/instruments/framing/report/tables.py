@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenruler.instruments.card import span
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
@@ -25,16 +26,6 @@ CONFIGURATIONS = {"plain": "plain prompt", "chat": "chat template"}
 def in_words(slug: str) -> str:
     """A slug as words."""
     return slug.replace("-", " ")
-
-
-def span(counts: "pd.Series[Any]") -> str:
-    """The fewest and the most of some counts."""
-    return str(counts.min()) if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
-
-
-def cell_in_words(framing: str) -> str:
-    """The cues of a cell."""
-    return " + ".join(map(in_words, cues_of(framing))) or "no cue"
 
 
 def with_titles(told: str, source: ContrastSource) -> str:
@@ -103,7 +94,7 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
     if len(asked) and asked.max() < effects["stimulus"].nunique():
-        about = f" Each was asked about {span(asked)} of them."
+        about = f" Each was asked about {span(asked, 0)} of them."
     caption = CAPTIONS["apd"].format(about=about)
     return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
@@ -188,14 +179,15 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
                     Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
                     for record, share in shares
                 ]
-                rows.append([METRICS[metric], f"{task.title}: {cell_in_words(cell)}", *cells])
+                cues = " + ".join(map(in_words, cues_of(cell))) or "no cue"
+                rows.append([METRICS[metric], f"{task.title}: {cues}", *cells])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
         for metric in METRICS
         for model, own in real[real["metric"] == metric].groupby("model", sort=True)
     ]
     least = [
-        meaning.format(least=own["least"].iloc[0], n=span(own["n"]))
+        meaning.format(least=own["least"].iloc[0], n=span(own["n"], 0))
         for metric, meaning in CAPTIONS["least"].items()
         if len(own := real[real["metric"] == metric])
     ]

@@ -16,17 +16,7 @@ from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.schemas import columns
 from evenruler.text import ATTRIBUTE, TARGET, fill, words
 
-__all__ = [
-    "ANSWERS",
-    "PLANNED",
-    "READS",
-    "after_prefixes",
-    "diversities",
-    "limited",
-    "requests",
-    "scores",
-    "with_placebos",
-]
+__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS = {
     "attributes": ("word", "attribute", "criterion", "match", "key"),

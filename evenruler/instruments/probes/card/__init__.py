@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments import card as validity
+from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.card import harness
@@ -105,7 +105,7 @@ def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -
 def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
     """The eight recommendations on validity, each with what was done."""
     attributes = tables["attributes"]
-    moved, beside = (validity.by_model(evidence, "level_shift", key) for key in ("value", "control"))
+    moved, beside = (cards.by_model(evidence, "level_shift", key) for key in ("value", "control"))
     done = filled(
         WORDS["validity"],
         source=source,
@@ -118,15 +118,15 @@ def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence)
         placebos=plan["placebos"] if moved and beside else (),
         moved=moved,
         beside=beside,
-        judged=validity.judged(evidence),
-        tested=validity.tested(evidence),
+        judged=cards.judged(evidence),
+        tested=cards.tested(evidence),
         errors=_errors(evidence),
-        diverse=validity.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} "),
-        r=validity.by_model(evidence, "r"),
-        alpha=validity.by_model(evidence, "alpha"),
-        alpha_of_regrouped=validity.by_model(evidence, "alpha", "control"),
-        by_source=validity.by_source(tables["templates"]),
-        public=validity.PUBLIC,
+        diverse=cards.by_model(evidence, "semantic_diversity").removeprefix(f"{OF_ANY_MODEL} "),
+        r=cards.by_model(evidence, "r"),
+        alpha=cards.by_model(evidence, "alpha"),
+        alpha_of_regrouped=cards.by_model(evidence, "alpha", "control"),
+        by_source=cards.by_source(tables["templates"]),
+        public=cards.PUBLIC,
     )
     return Validity(**done)
 

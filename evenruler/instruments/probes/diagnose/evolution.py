@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler import measurement
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
@@ -32,24 +31,21 @@ from evenruler.instruments.probes.schemas import (
     UNREVERSED,
 )
 from evenruler.measurement import Resampling
-from evenruler.measurement.checks import correlation_matrix
+from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
-Matrix = NDArray[np.float64]
 Row = dict[str, Any]
 Address = tuple[str, str]
 """Benchmark and set."""
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
-STATISTICS: Mapping[str, Callable[[Matrix], float]] = {
-    "alpha": measurement.cronbach_alpha,
-    AT_COMMON_LENGTH: quality.alpha_at_common_length,
-    "inter_item_correlation": measurement.mean_inter_item_correlation,
-    "first_component_share": measurement.first_component_share,
+STATISTICS: Mapping[str, Callable[[Floats], float]] = {
+    name: quality.RELIABILITY[name][0]
+    for name in ("alpha", AT_COMMON_LENGTH, "inter_item_correlation", "first_component_share")
 }
 """What is told of attributes x templates."""
 
@@ -101,14 +97,14 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
         known = criterion.reindex(shared).dropna()
         x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
         few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(pair, "r", correlation, (x, y), [few, few], resampling.level)
+        yield _of_both(pair, "r", lambda both: correlation(*both.T), (x, y), [few, few], resampling.level)
 
 
 def _of_both(
     pair: Pair,
     figure: str,
-    statistic: Callable[[Matrix], float],
-    matrices: tuple[Matrix, Matrix],
+    statistic: Callable[[Floats], float],
+    matrices: tuple[Floats, Floats],
     why: Sequence[str | None],
     level: float,
     apart: str | None = None,
@@ -139,11 +135,6 @@ def _of_both(
 def _row(figure: str, value: float | None, other: float | None, n: int, unit: str, reason: str | None) -> Comparison:
     difference = None if value is None or other is None else value - other
     return Comparison(figure, value, other, n, unit, difference, reason=reason)
-
-
-def correlation(pairs: Matrix) -> float:
-    """Pearson's r of the two columns; NaN where one is constant."""
-    return float(correlation_matrix(pairs)[0, 1])
 
 
 def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
@@ -298,8 +289,7 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
 
 def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
     """Attributes x templates, both in order of their slugs; an attribute that lacks a bias is left out."""
-    matrix: pd.DataFrame = biases.pivot(index="attribute", columns="template", values="bias").dropna()
-    return matrix
+    return biases.pivot(index="attribute", columns="template", values="bias").dropna()
 
 
 def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
@@ -425,7 +415,7 @@ def _held_out(
 
 def _judged(
     figure: str,
-    biases: Sequence[Sequence[Matrix]],
+    biases: Sequence[Sequence[Floats]],
     second: NDArray[np.bool_],
     known: "pd.Series[float]",
     resampling: Resampling,
@@ -444,19 +434,19 @@ def _judged(
         reason = "a half of the attributes is too few, or may choose no template"
         return Comparison(figure, None, None, n, quality.UNIT, reason=reason)
 
-    def statistic(x: Matrix, known: Matrix) -> float:
+    def statistic(x: Floats, known: Floats) -> float:
         if figure == "r":
-            return correlation(np.column_stack([x.mean(axis=1), known]))
+            return correlation(x.mean(axis=1), known)
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
-    def of_side(side: Sequence[Matrix], second: NDArray[np.bool_], known: Matrix) -> float:
+    def of_side(side: Sequence[Floats], second: NDArray[np.bool_], known: Floats) -> float:
         ways = zip(side, (second, ~second), strict=True)
         return float(np.mean([statistic(x[half], known[half]) for x, half in ways]))
 
-    def apart(a: Matrix, b: Matrix, c: Matrix, d: Matrix, second: NDArray[np.bool_], known: Matrix) -> float:
+    def apart(a: Floats, b: Floats, c: Floats, d: Floats, second: NDArray[np.bool_], known: Floats) -> float:
         return of_side((a, b), second, known) - of_side((c, d), second, known)
 
-    numbers: Matrix = np.asarray(known, dtype=np.float64)
+    numbers: Floats = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
     row = _row(figure, one, other, n, quality.UNIT, None)
     if row.difference is None:

@@ -11,15 +11,14 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from evenruler import measurement
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
-from evenruler.measurement.checks import Floats, constant_columns
+from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.facets import Facet, Kept, crossed
+from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
 from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS
@@ -60,8 +59,7 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
     mean, n = float(values.mean()), len(values)
     if n < FEWEST_UNITS or np.ptp(values) == 0:
         return Interval(mean, math.nan, math.nan)
-    low, high = stats.t.interval(level, n - 1, mean, float(values.std(ddof=1)) / math.sqrt(n))
-    return Interval(mean, float(low), float(high))
+    return Estimate(mean, float(values.var(ddof=1)) / n, n - 1.0).interval(level)
 
 
 def halvings(poles: NDArray[np.int8]) -> Floats:
@@ -131,17 +129,10 @@ def _r_over_all(cube: Cube, known: Floats, there: NDArray[np.bool_], level: floa
     def on_z(attributes: Kept, templates: Kept, targets: Kept) -> float:
         first, other = targets & (cube.poles == 1), targets & (cube.poles == -1)
         means = scores[attributes][:, templates].mean(axis=1) @ (first / first.sum() - other / other.sum())
-        return math.atanh(correlation(means, criterion[attributes]))
+        return math.atanh(np.clip(correlation(means, criterion[attributes]), ROUNDING - 1, 1 - ROUNDING))
 
     found = crossed(on_z, facets).interval(level)
     return finite(math.tanh(found.low)), finite(math.tanh(found.high))
-
-
-def correlation(x: Floats, y: Floats) -> float:
-    """Pearson's r; NaN where one of the two does not vary."""
-    a, b = x - x.mean(), y - y.mean()
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    return float(np.clip(a @ b / size, ROUNDING - 1, 1 - ROUNDING)) if size > 0 else math.nan
 
 
 def alpha_of_halvings(cube: Cube) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from evenruler.instruments.probes.declare import Evolve
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Operation, Template, Try, Wish
+from evenruler.instruments.probes.evolve.population import Generation, Operation, Ruler, Template, Try, Wish
 from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold, read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE
 from evenruler.terminal import note
@@ -22,16 +21,6 @@ VERSION = "evolution/4"
 """Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
 
 LESS_ACCEPTABLE = "less acceptable than its parent"
-
-
-class Measure(Protocol):
-    """What says how good templates are; `evenruler.instruments.probes.evolve.population.Ruler`."""
-
-    def measure(self, templates: Sequence[Template]) -> list[Measured]:
-        """What the model answers about each."""
-
-    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
-        """[templates] mean log-likelihood of their sentences, nats a token."""
 
 
 @dataclass
@@ -51,7 +40,7 @@ class Evolution:
 
     def __init__(
         self,
-        ruler: Measure,
+        ruler: Ruler,
         operator: Operator,
         embed: Callable[[list[str]], NDArray[np.float32]],
         settings: Evolve,

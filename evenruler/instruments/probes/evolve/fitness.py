@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
-from evenruler.measurement.checks import correlation_matrix
+from evenruler.measurement.checks import Floats, correlation_matrix
 from evenruler.tables.frames import rounded, without_last_bits
 from evenruler.text import words
 
@@ -80,8 +80,7 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
     least = frame.min()
     spread = frame.max() - least
     equal = spread <= 10.0**-DECIMALS * frame.abs().max().clip(lower=1)
-    found: pd.DataFrame = ((frame - least) / spread.mask(equal)).fillna(0.5)
-    return found
+    return ((frame - least) / spread.mask(equal)).fillna(0.5)
 
 
 def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
@@ -168,8 +167,6 @@ COMMON_LENGTH: Final = 8
 FAR = "too far from the construct"
 REVERSED = "reversed: it falls where the others rise"
 CONSTANT = "it does not tell the attributes apart"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

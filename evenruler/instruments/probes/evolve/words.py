@@ -82,16 +82,8 @@ def without(text: str, begin: int, word: str) -> str:
 def replaced(text: str, begin: int, word: str, new: str) -> str:
     """A template with one word replaced.
 
-    A first word keeps its capital; an article before the word takes the form that the new one asks for.
-
-    Args:
-        text: With its slots.
-        begin: Where the word begins.
-        word: The word.
-        new: What takes its place; as it is, but for the capital.
-
-    Raises:
-        ValueError: The word does not stand there.
+    A first word keeps its capital; an article before the word takes the form that the new one asks for. Arguments and
+    errors as of `without`; `new` is what takes the word's place, as it is but for the capital.
     """
     before, after = _around(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.instruments.probes.ratings import CRITERIA
 from evenruler.measurement import Interval, Resampling, bootstrap
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import finite
 from evenruler.text.numbers import figure_in_words
 
@@ -143,8 +144,6 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
 
 def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[Statistic]:
     """Mean and standard deviation of the probes of a set."""
-    from scipy import stats
-
     n = len(values)
     if n == 0:
         yield from (Statistic(criterion, what, None, 0, name, reason="no rated probe") for what in ("mean", "sd"))
@@ -155,8 +154,8 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
         yield Statistic(criterion, "sd", None, n, name, reason="a single value has no spread")
         return
     sd = float(values.std(ddof=1))
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * sd / math.sqrt(n)
-    yield Statistic(criterion, "mean", mean, n, name, low=mean - half, high=mean + half)
+    found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
+    yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
     yield Statistic(criterion, "sd", sd, n, name)
 
 

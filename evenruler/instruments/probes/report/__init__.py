@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import Shown, Tables
 from evenruler.instruments.probes.declare import ProbeSource, headings
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
@@ -16,8 +16,6 @@ from evenruler.report.words import figure, listed, missing, number
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
-
-Tables = Mapping[str, pd.DataFrame]
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 

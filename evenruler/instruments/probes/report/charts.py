@@ -287,5 +287,4 @@ def fitness_parts(templates: pd.DataFrame) -> Panels:
         .mark_text(align="left", dx=5, color=INK)
         .encode(y=y, x="fitness:Q", text=alt.Text("fitness:Q", format=".2f"))
     )
-    chart: Panels = alt.layer(bars, sums).properties(width=BARS, height=alt.Step(26))
-    return chart
+    return alt.layer(bars, sums).properties(width=BARS, height=alt.Step(26))

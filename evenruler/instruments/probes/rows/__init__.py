@@ -13,7 +13,7 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import ProbeSource, Settings
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declared import Catalogue
-from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.ids import carried, content_sha256, once, row_id
 from evenruler.tables.parquet import table_of
 from evenruler.tables.schemas import BARE
 from evenruler.text import ATTRIBUTE, TARGET, fill
@@ -83,15 +83,7 @@ def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compil
     Returns:
         Rows of the four tables.
     """
-    probes: list[Row] = []
-    rejected: list[Row] = []
-    seen: dict[tuple[str, str], str] = {}
-    for row in _sentences(name, source, settings):
-        first = seen.setdefault((row["set"], row["text"]), row["id"])
-        if first == row["id"]:
-            probes.append(row)
-        else:
-            rejected.append({**row, "reason": f"same sentence as {first}"})
+    probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
     return Compiled(probes, list(_templates(name, source, settings)), list(_attributes(name, source)), rejected)
 
 
@@ -116,11 +108,10 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         variant = settings.article_of(set_name)
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
+            own = row_id(family="probes", benchmark=name, **identity)
+            content = (entry.text, entry.keying, *_if_control(entry.control))
             yield {
-                "id": row_id(family="probes", benchmark=name, **identity),
-                "content_sha256": content_sha256(entry.text, entry.keying, *_if_control(entry.control)),
-                "variant": variant,
-                "framing": BARE,
+                **carried(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,
                 "licence": template_set.licence or source.licence,
                 "set": set_name,
@@ -136,27 +127,19 @@ def _if_control(control: bool) -> list[str]:
     return ["control"] if control else []
 
 
-def _if_keyed(key: int | None) -> list[int]:
-    """What a checksum of a keyed attribute says more."""
-    return [] if key is None else [key]
-
-
 def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
     criterion = source.published
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None
         match = criterion.matches[slug] if criterion else "none"
+        key = source.key_of(word)
+        content = (word, value, match, *([] if key is None else [key]))
         yield {
-            "id": row_id(family="probes", benchmark=name, attribute=slug),
-            "content_sha256": content_sha256(word, value, match, *_if_keyed(source.key_of(word))),
-            "variant": "all",
-            "framing": BARE,
-            "source": source.source,
-            "licence": source.licence,
+            **carried(row_id(family="probes", benchmark=name, attribute=slug), source, *content),
             "attribute": slug,
             "word": word,
             "criterion": value,
             "criterion_label": criterion.label if criterion else None,
             "match": match,
-            "key": source.key_of(word),
+            "key": key,
         }

@@ -54,8 +54,7 @@ def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: st
             remedy="name a classifier fitted on CoLA whose configuration (id2label) says which label that is",
         )
     values = np.asarray(logits, dtype=np.float64).reshape(-1, 2)
-    found: NDArray[np.float64] = softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
-    return found
+    return softmax(values, axis=-1)[:, names.index(ACCEPTABLE)]
 
 
 def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str) -> pd.DataFrame:
@@ -73,11 +72,8 @@ def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: 
         By `schemas.CONTENT`: `value` is the mean over `n` distinct sentences.
 
     Raises:
-        ValueError: There is no such measure.
         KeyError: A sentence has no figure.
     """
-    if measure not in (SLOR, ACCEPTABILITY):
-        raise ValueError(f"measure is {measure!r}, expected {SLOR!r} or {ACCEPTABILITY!r}")
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
         values = [by_text[text] for text in sentences(of_item)]

@@ -39,8 +39,7 @@ def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[n
     if not np.isfinite(values).all():
         raise ValueError("a logit is not a number")
     chosen = values if three_way else values[..., [0, 2]]
-    shares: NDArray[np.float64] = chosen[..., 0] - logsumexp(chosen, axis=-1)
-    return shares
+    return chosen[..., 0] - logsumexp(chosen, axis=-1)
 
 
 def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
@@ -73,15 +72,13 @@ def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.fl
         raise ValueError(f"temperature is {temperature}, expected more than 0")
     over_terms = _normalised(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
     over_intensifiers = _normalised(over_terms / temperature, axis=1)
-    shares: NDArray[np.float64] = np.exp(over_intensifiers)
-    return shares
+    return np.exp(over_intensifiers)
 
 
 def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Log-softmax along an axis; where all are minus infinity, all are equal."""
     nothing = np.isneginf(log_values).all(axis=axis, keepdims=True)
-    found: NDArray[np.float64] = log_softmax(np.where(nothing, 0.0, log_values), axis=axis)
-    return found
+    return log_softmax(np.where(nothing, 0.0, log_values), axis=axis)
 
 
 def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:

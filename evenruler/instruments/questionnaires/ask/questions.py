@@ -187,5 +187,4 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
 def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
     """Rows of one measure; what is not given is null."""
     empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
-    rows: pd.DataFrame = stages[STAGE].assign(measure=measure, **{**empty, **columns})
-    return rows
+    return stages[STAGE].assign(measure=measure, **{**empty, **columns})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evenruler.instruments import card as validity
+from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
@@ -52,11 +52,11 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     wording = "in its own wording" if source.original.wording == "held" else "in a paraphrase"
     reuse = [told["reuse"].format(**{**original, "wording": wording})]
     for name, what in (("similarity", "the original"), ("similarity_to_paraphrase", "the paraphrase")):
-        if near := validity.by_model(evidence, name).removeprefix(f"{OF_ANY_MODEL} "):
+        if near := cards.by_model(evidence, name).removeprefix(f"{OF_ANY_MODEL} "):
             reuse.append(f"Mean cosine of prompts with {what}: {near}.")
     errors = "Not done: no model was asked."
-    if apart := validity.by_model(evidence, "silhouette"):
-        errors = told["errors"].format(apart=apart, order=validity.by_model(evidence, "intensifier_order"))
+    if apart := cards.by_model(evidence, "silhouette"):
+        errors = told["errors"].format(apart=apart, order=cards.by_model(evidence, "intensifier_order"))
     return Card(
         task_categories=["text-classification"],
         tags=["psychometrics", "natural-language-inference", "questionnaire", "evaluation"],
@@ -82,13 +82,13 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         ),
         validity=Validity(
             phenomenon=told["phenomenon"].format(construct=with_capital(source.construct_), scales=scales, **original),
-            only_the_phenomenon=" ".join([*only, validity.judged(evidence)]),
+            only_the_phenomenon=" ".join([*only, cards.judged(evidence)]),
             representative=told["representative"].format(
                 items=len(source.items), terms=len(tables["terms"]), prompts=len(tables["prompts"])
             ),
             reuse=" ".join(reuse),
-            contamination=f"{validity.PUBLIC} {told['contamination']}",
-            statistics=validity.tested(evidence),
+            contamination=f"{cards.PUBLIC} {told['contamination']}",
+            statistics=cards.tested(evidence),
             errors=errors,
             construct=" ".join(_construct(evidence)),
         ),
@@ -142,7 +142,7 @@ def _construct(evidence: Evidence) -> Iterator[str]:
         yield f"Not done, {reason}: {', '.join(names)}."
     moved = [
         f"{name.removeprefix(MOVED)}, {model} {record['value']:z.2f} ({record['verdict']})"
-        for model, name, record in validity.amounts(evidence)
+        for _, model, name, record in cards.amounts(evidence)
         if name.startswith(MOVED) and record["value"] is not None
     ]
     if moved:

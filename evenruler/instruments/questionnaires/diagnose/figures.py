@@ -188,8 +188,7 @@ def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) 
     key = [*OF_MODEL, "item"]
     both = items.merge(twins[[*key, "score"]], on=key, suffixes=("", "_twin"), validate="1:1")
     scaled = both.assign(own=both["score"] * intensifiers, twin=both["score_twin"] * intensifiers)
-    found: pd.DataFrame = scaled[[*OF_MODEL, "subscale", "item", "own", "twin"]]
-    return found
+    return scaled[[*OF_MODEL, "subscale", "item", "own", "twin"]]
 
 
 def over_items(pairs: pd.DataFrame, level: float) -> Figure:

@@ -96,8 +96,7 @@ def _beyond(fits: Sequence[Record], form: str) -> Confirmatory:
 
 def _scores(table: pd.DataFrame, form: str) -> "pd.Series[float]":
     """[items] of one model and form."""
-    found: pd.Series[float] = table[table["configuration"] == form].set_index("item")["score"]
-    return found
+    return table[table["configuration"] == form].set_index("item")["score"]
 
 
 def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least: int) -> Confirmatory:
@@ -124,8 +123,18 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
     effect, paired = beyond_twins(answers, twins)
     specific = paired.difference
     # Twins are taken off already: beside what is left they would be read as if they were not.
-    ends = (None, specific.interval(), specific.detectable(), p_of(effect, p_null, paired, smallest), lacking)
-    return Confirmatory(BEYOND, UNIT, levels, specific.interval(), smallest, p_null, *ends)
+    return Confirmatory(
+        BEYOND,
+        UNIT,
+        levels,
+        effect=specific.interval(),
+        smallest=smallest,
+        p_null=p_null,
+        specific=specific.interval(),
+        detectable=specific.detectable(),
+        p=p_of(effect, p_null, paired, smallest),
+        lacking=lacking,
+    )
 
 
 def beyond_twins(answers: ArrayLike, twins: ArrayLike) -> tuple[Estimate, Paired]:

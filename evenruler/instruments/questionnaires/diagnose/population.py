@@ -222,5 +222,4 @@ def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rank-based inverse normal transform, (rank - 3/8) / (n + 1/4); equal scores share a rank; nan below three."""
     if len(scores) < FEWEST_MODELS:
         return np.full(len(scores), np.nan)
-    found: NDArray[np.float64] = norm.ppf((rankdata(scores) - 0.375) / (len(scores) + 0.25))
-    return found
+    return norm.ppf((rankdata(scores) - 0.375) / (len(scores) + 0.25))

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import pandas as pd
 
@@ -14,10 +13,9 @@ from evenruler.measurement import Figure
 from evenruler.measurement.figures import finite
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
+from evenruler.measurement.verdicts import Mark
 from evenruler.tables.ids import canonical
 from evenruler.tables.schemas import WHOLE
-
-Verdict = Literal["good", "weak", "poor", "told"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
         }
 
 
-def verdict(measure: str, value: float) -> Verdict:
+def verdict(measure: str, value: float) -> Mark:
     """Good, weak or poor by the threshold of a measure; `told` where it has none, or the value is none."""
     threshold = THRESHOLDS.get(measure)
     if threshold is None or pd.isna(value):

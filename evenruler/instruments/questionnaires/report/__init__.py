@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.instruments.instrument import Shown
+from evenruler.instruments.instrument import Shown, Tables
 from evenruler.instruments.questionnaires.declare import BEYOND, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI
 from evenruler.instruments.questionnaires.report import charts
@@ -28,8 +28,6 @@ def sections(shown: Shown) -> list[Section]:
 
 
 Declared = Mapping[str, Source]
-Tables = Mapping[str, pd.DataFrame]
-
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 CONTENT: dict[str, str] = WORDS["content"]
 """Columns of the items' table, by measure."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.questionnaires.declare import CHANGED, MOVED
 from evenruler.instruments.questionnaires.declare.shared import OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
@@ -15,8 +16,6 @@ from evenruler.report.words import called, figure, number
 from evenruler.strict import read_yaml
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
-
-Tables = Mapping[str, pd.DataFrame]
 
 MEASURES = {"loss": "loss on held-out sentences (nats a token)", "accuracy": "plain pairs answered right, of {n}"}
 """Rows of the table of the course, by measure."""

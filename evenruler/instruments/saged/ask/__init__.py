@@ -24,8 +24,8 @@ READS = {
 }
 
 PLANNED = (
-    *("concepts", "confirmatory", "controls", "disparities", "embedder", "features", "generations", "items"),
-    *("language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
+    *("concepts", "confirmatory", "controls", "disparities", "embedder", "features", "generations", "invented"),
+    *("items", "language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
     *("templates", "tools"),
 )
 

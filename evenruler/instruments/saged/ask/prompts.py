@@ -1,6 +1,6 @@
 """Which prompts are asked in which role, and again after a prefix or with another seed."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pandas as pd
 
@@ -55,7 +55,7 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     roles = {role["role"]: role["text"] for role in plan["roles"]}
     if not subject.chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
-    prompts = asked_prompts(tables["prompts"], plan["items"], plan["concepts"])
+    prompts = asked_bare(tables, plan)
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
@@ -74,35 +74,44 @@ def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
 
     After a prefix each, and once more as they are (`RESEEDED`).
     """
-    asked = asked_prompts(tables["prompts"], plan["items"], plan["concepts"])
-    after = framed(plan["name"], asked_prompts(asked, plan["prefixed"], plan["concepts"]), plan["prefixes"])
-    again = framed(plan["name"], asked_prompts(asked, plan["reseeded"], plan["concepts"]), {RESEEDED: ""})
+    asked = asked_bare(tables, plan)
+    after = framed(plan["name"], _with_items(asked, plan["prefixed"]), plan["prefixes"])
+    again = framed(plan["name"], _with_items(asked, plan["reseeded"]), {RESEEDED: ""})
     return pd.concat([after, again], ignore_index=True)
 
 
-def asked_prompts(prompts: pd.DataFrame, items: int, concepts: int) -> pd.DataFrame:
-    """The rows of a benchmark that are asked about.
+def asked_bare(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The prompts that a plan asks as they are."""
+    caps = (plan[name] for name in ("items", "concepts", "controls", "invented"))
+    return asked_prompts(tables["prompts"], *caps)
+
+
+def asked_prompts(
+    prompts: pd.DataFrame, items: int, concepts: int, controls: Collection[str] = (), invented: int = 0
+) -> pd.DataFrame:
+    """The rows of a benchmark that are asked about, evenly spread in order of id and slug.
 
     Args:
         prompts: By `schemas.PROMPTS`, of one domain.
         items: Root items of each root concept at most.
-        concepts: Concepts at most; root concepts are always among them.
-
-    Returns:
-        Their rows: items and concepts evenly spread over their lists in order of id and slug.
+        concepts: Concepts at most; where it is branched, its roots are always among them.
+        controls: Invented concepts, which do not count among these unless they are roots.
+        invented: At most so many of them.
     """
-    roots = sorted(set(prompts["root_concept"]))
-    others = sorted(set(prompts["concept"]) - set(roots))
-    if others:
-        kept = [*roots, *evenly_spread(others, max(0, concepts - len(roots)))] if concepts > len(roots) else roots
-    else:
-        kept = evenly_spread(roots, concepts)
-    chosen = [
-        root_id
-        for _, own in prompts.groupby("root_concept", sort=True)
-        for root_id in evenly_spread(sorted(set(own["root_id"])), items)
-    ]
-    return prompts[prompts["root_id"].isin(chosen) & prompts["concept"].isin(kept)]
+    every, roots = set(prompts["concept"]), set(prompts["root_concept"])
+    always = roots if every - roots else set()
+    others, controlled = sorted(every - always - set(controls)), sorted((every & set(controls)) - always)
+    kept = always.union(
+        evenly_spread(others, max(0, concepts - len(always))),
+        evenly_spread(controlled, max(0, invented - len(always & set(controls)))),
+    )
+    return _with_items(prompts[prompts["concept"].isin(kept)], items)
+
+
+def _with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The rows of some root items of each root concept, evenly spread."""
+    of_roots = prompts.groupby("root_concept")["root_id"].unique()
+    return prompts[prompts["root_id"].isin([one for own in of_roots for one in evenly_spread(sorted(own), most)])]
 
 
 def asked_replies(

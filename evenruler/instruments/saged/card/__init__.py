@@ -7,7 +7,8 @@ import pandas as pd
 from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.instruments.saged.declare import FAVOUR, Settings, Source, headings, in_words
+from evenruler.instruments.saged.ask.prompts import asked_bare
+from evenruler.instruments.saged.declare import FAVOUR, FEWEST_INVENTED, Settings, Source, headings, in_words
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 
@@ -21,14 +22,8 @@ _WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
     """What the card of a domain says."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
-    items = int(prompts.loc[prompts["is_root"], "concept"].value_counts().max())
-    how_to_get = _WORDS["withheld"].format(
-        source=source.source,
-        licence=source.licence,
-        name=declaration.name,
-        folder=f"benchmarks/{declaration.benchmark}",
-    )
-    concepts = ", ".join(concept.name for concept in source.concepts.values())
+    how_to_get = _WORDS["withheld"].format(source=source, declaration=declaration)
+    concepts = ", ".join(source.members.values())
     how, words = source.assemble, _WORDS["made"]
     made = [words["model"].format(model=how.model) if how.model else words[how.method]]
     if source.branch:
@@ -43,7 +38,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             favour=in_words(plan),
             verdict=_WORDS["verdict" if source.branch else "no_verdict"],
         ),
-        limits=_limits(source, settings, items),
+        limits=_limits(source, settings, tables["prompts"], asked_bare(tables, plan)),
         configs=[
             Published(
                 "prompts", "a prompt with its baseline: root item x concept", _WORDS["columns"], ["prompt", "baseline"]
@@ -57,9 +52,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         papers=[PAPER],
         responsible=Responsible(
             uses=_WORDS["uses"].format(construct=source.construct_),
-            biases=_WORDS["biases"].format(
-                n=len(source.concepts), concepts=concepts, source=source.source, language=source.language
-            ),
+            biases=_WORDS["biases"].format(n=len(source.members), concepts=concepts, source=source),
             social_impact=_WORDS["social_impact"],
             personal=_WORDS["personal"][settings.text].format(concepts=concepts),
             made=" ".join(made),
@@ -70,15 +63,18 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
 
 
-def _limits(source: Source, settings: Settings, n_items: int) -> list[str]:
-    """What a domain does not show, the limits of every one first; `n_items`: of the concept that has most."""
+def _limits(source: Source, settings: Settings, prompts: pd.DataFrame, asked: pd.DataFrame) -> list[str]:
+    """What a domain does not show, the limits of every one first; `asked`: those of its prompts that models are."""
     found = [*_WORDS["limits"], *source.limits]
     if source.branch is None:
         found.append(_WORDS["own_sentences"])
     if source.branch and source.branch.allow_leaks:
         found.append(_WORDS["leaks"])
-    n_concepts = len(source.concepts)
-    items, concepts = min(settings.items, n_items), min(settings.concepts, n_concepts)
+    items, n_items = (int(rows.loc[rows["is_root"], "concept"].value_counts().max()) for rows in (asked, prompts))
+    concepts, invented = (len(set(asked["concept"]) & set(own)) for own in (source.members, source.controls))
+    n_concepts = len(source.members)
+    if source.branch and invented < FEWEST_INVENTED:
+        found.append(_WORDS["few_invented"].format(n=invented, of=len(source.controls), least=FEWEST_INVENTED))
     if items < n_items or concepts < n_concepts:
         found.append(_WORDS["sample"].format(items=items, n_items=n_items, concepts=concepts, n_concepts=n_concepts))
     return [*found, _WORDS["replies"].format(n=settings.generations)]
@@ -95,7 +91,7 @@ def _example(prompts: pd.DataFrame) -> Example | None:
 
 def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
     """The eight recommendations, each with what was done."""
-    prompts, rejected, n = tables["prompts"], tables["rejected"], len(source.concepts)
+    prompts, rejected, n = tables["prompts"], tables["rejected"], len(source.members)
 
     def told(words: str, figure: str, key: str = "value") -> str:
         found = validity.by_model(evidence, figure, key)
@@ -119,8 +115,9 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
         representative=_WORDS["representative"].format(
             roots=int(prompts["is_root"].sum()),
             prompts=len(prompts),
-            asked=prompts["concept"].nunique(),
+            asked=len(set(prompts["concept"]) & set(source.members)),
             concepts=n,
+            invented=len(set(prompts["concept"]) & set(source.controls)),
             texts=prompts["source_tag"].nunique(),
             rejected=len(rejected),
         ),

@@ -16,6 +16,9 @@ ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 LEFT_OUT = "left out"
 """Of favour: a concept of which under half of the replies are answered."""
 
+FEWEST_INVENTED = 12
+"""Invented concepts below which a verdict is none: with five an effect is found half as often (docs/controls.md)."""
+
 ALL_ROLES = "all roles"
 """The part of figures that are over all roles and templates, before the feature."""
 

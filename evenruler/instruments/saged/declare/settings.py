@@ -218,7 +218,9 @@ class Settings(BaseSettings):
     items: Sized[Number] = by_size(6, 1000, 1000)
     """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
     concepts: Sized[Annotated[int, Field(ge=2)]] = by_size(6, 1000, 1000)
-    """Concepts at most, evenly spread, roots among them."""
+    """Concepts at most, evenly spread, roots among them; invented ones that are no root are not counted."""
+    invented: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1000, 1000)
+    """Invented concepts (`control: true`) at most, roots first; a verdict takes twelve."""
     generations: Sized[Number] = 1
     """Replies to a prompt."""
     new_tokens: Sized[Number] = by_size(24, 24, 256)

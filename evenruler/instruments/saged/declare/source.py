@@ -104,8 +104,8 @@ class Concept(Strict):
     pages: list[Text] = Field(default_factory=list)
     """Titles that are read for it, where text comes from pages; those that were found by default, else its name."""
     control: bool = False
-    """Whether it is no member of what is compared, as an invented country: it is asked about and described like the
-    others, and left out of the difference in favour."""
+    """Whether it is no member of what is compared, as an invented country: it is asked about, what differs between
+    concepts is not of it, and verdicts take what it is treated like for what names alone do."""
 
 
 def _concept(value: Any) -> Any:
@@ -296,8 +296,13 @@ class Source(BaseSource):
         return entry.pages or self._found_for(concept).pages or [entry.name]
 
     @property
+    def members(self) -> dict[str, str]:
+        """The names of the concepts that are compared."""
+        return {slug: concept.name for slug, concept in self.concepts.items() if not concept.control}
+
+    @property
     def controls(self) -> list[str]:
-        """The concepts that are left out of the difference in favour."""
+        """The concepts that are no members of what is compared, in the order of the file."""
         return [slug for slug, concept in self.concepts.items() if concept.control]
 
     def around(self, concept: str) -> Around | None:

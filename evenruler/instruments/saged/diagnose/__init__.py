@@ -13,9 +13,9 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
+from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.inference import adjusted, compared
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
 from evenruler.instruments.saged.diagnose.summaries import cells_of
@@ -33,7 +33,7 @@ _PART = ["role", "template", "feature"]
 
 
 def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Every declared feature of the replies to the prompts of a root item, mean over its concepts.
+    """Every declared feature of the replies to the prompts of a root item, mean over its concepts, controls left out.
 
     Args:
         features: By `schemas.FEATURES`.
@@ -43,7 +43,7 @@ def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.Dat
     Returns:
         `role, template, feature, root_id, value`.
     """
-    roots = prompts.set_index("id")["root_id"]
+    roots = prompts[~prompts["concept"].isin(plan["controls"])].set_index("id")["root_id"]
     parts = [_of_feature(features[features["feature"] == name], roots) for name in sorted(plan["features"])]
     found: pd.DataFrame = pd.concat(parts, ignore_index=True)
     return found.sort_values([*_PART, "root_id"], ignore_index=True)
@@ -81,7 +81,7 @@ def units(record: Record) -> pd.DataFrame:
 
 
 def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
-    """Diagnose one domain on one model. Framed replies count for shifts alone.
+    """Diagnose one domain on one model. Framed replies count for shifts alone, controls for verdicts and refusals.
 
     Args:
         domain: Its slug.
@@ -105,19 +105,21 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     is_bare = features["framing"] == BARE
     replies = generations[(generations["framing"] == BARE) & generations["id"].isin(prompts["id"])]
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
-    summaries, disparities, shaped = _disparities(layout, settings, seed)
+    members, again = layout.without(plan["controls"]), measured["again"]
+    again = again[~again["concept"].isin(plan["controls"])]
+    summaries, disparities, shaped = _disparities(members, settings, seed)
     nothing = unmeasured(replies)
     silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
     confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
-    is_reseeded = measured["again"]["framing"] == RESEEDED
-    prefixed = measured["again"][~is_reseeded] if plan["prefixes"] else None
-    tools = tool_bias(layout, measured["baselines"])
+    is_reseeded = again["framing"] == RESEEDED
+    prefixed = again[~is_reseeded] if plan["prefixes"] else None
+    tools = tool_bias(members, measured["baselines"])
     parts = [
         confirmatory,
-        marked_rows(quality.headlines(disparities, settings, layout.fewest_roots), nothing),
+        marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing),
         quality.refusals(domain, replies, prompts),
         quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
-        quality.noise(domain, features, prompts, measured["again"][is_reseeded]),
+        quality.noise(domain, features, prompts, again[is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
     ]
     return {
@@ -126,7 +128,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "shapes": shaped,
         "rates": rates(domain, replies, prompts),
         "baselines": tools,
-        "context_bias": context_bias(layout),
+        "context_bias": context_bias(members),
         "favour": favour,
         "figures": pd.concat(parts, ignore_index=True),
     }

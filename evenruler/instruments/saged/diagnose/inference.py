@@ -70,20 +70,6 @@ def permutation_p(
     ]
 
 
-def benjamini_hochberg(p: Floats) -> Floats:
-    """p-values adjusted so that a share of at most q of those below q is false, in one family.
-
-    Args:
-        p: [tests], 0 to 1; NaN is no test and stays.
-
-    Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
-    """
-    adjusted = np.asarray(p, dtype=np.float64).copy()
-    tests = ~np.isnan(adjusted)
-    adjusted[tests] = stats.false_discovery_control(adjusted[tests])
-    return adjusted
-
-
 def _disparities(statistic: Summary, metrics: Sequence[str], draws: Places) -> Floats:
     """[metrics, series, draws] the metrics of every draw."""
 
@@ -132,14 +118,16 @@ def compared(cells: Sequence[Cells], settings: Disparities, seed: int) -> pd.Dat
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests.
+    """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
 
     Returns:
         By `schemas.DISPARITIES`.
+
+    Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """
     if compared.empty:
         return pd.DataFrame(columns=schemas.DISPARITIES.names)
-    p = compared.groupby(FAMILY)["p"].transform(lambda p: benjamini_hochberg(p.to_numpy()))
+    p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
     return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
 
 

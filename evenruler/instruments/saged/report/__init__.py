@@ -24,7 +24,7 @@ def lead(tables: Mapping[str, pd.DataFrame]) -> str:
     rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
     concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
     sentences = [
-        f"{_count(concepts, 'concept')}, {_count(models, 'model')} in {_count(roles, 'role')}, "
+        f"{_count(concepts, 'concept')} asked about, {_count(models, 'model')} in {_count(roles, 'role')}, "
         f"{_count(features, 'feature')}.",
         _verdicts(tables),
     ]

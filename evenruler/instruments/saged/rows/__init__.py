@@ -73,6 +73,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "items": settings.items,
         "concepts": settings.concepts,
         "controls": source.controls,
+        "invented": settings.invented,
         "prefixed": settings.prefixed,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],

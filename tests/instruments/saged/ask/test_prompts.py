@@ -1,6 +1,7 @@
 """Which prompts are asked, in which roles, and with which seeds."""
 
 import pandas as pd
+import pytest
 
 from evenruler.instruments.saged.ask.prompts import asked_prompts, asked_replies, framed
 
@@ -40,6 +41,26 @@ class TestPrompts:
         rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
         asked = asked_prompts(rows, items=2, concepts=3)
         assert asked["concept"].value_counts().to_dict() == {"b": 2, "d": 2, "root": 2}
+
+    @pytest.mark.parametrize(
+        ("concepts", "invented", "kept"),
+        [
+            (2, 0, {"root", "c"}),
+            (2, 1, {"root", "c"}),  # the root is the first of them
+            (2, 2, {"root", "c", "e"}),
+            (1000, 3, {"root", "b", "c", "d", "e"}),
+            (1, 1000, {"root", "d", "e"}),
+        ],
+    )
+    def test_invented_concepts_have_a_cap_of_their_own(self, concepts: int, invented: int, kept: set[str]) -> None:
+        controls = ["root", "e", "d", "not-there"]
+        asked = asked_prompts(prompts(), 2, concepts, controls, invented)
+        assert set(asked["concept"]) == kept
+
+    def test_without_branches_invented_concepts_have_it_too(self) -> None:
+        rows = prompts()
+        rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
+        assert set(asked_prompts(rows, 2, 2, ["d", "e"], 1)["concept"]) == {"b", "root", "e"}
 
 
 class TestReplies:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evenruler.instruments.saged.card import card
-from tests.instruments.saged.domains import built, declared
+from tests.instruments.saged.domains import SOURCE, built, declared
 
 
 def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
@@ -29,6 +29,18 @@ def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_pa
 def test_a_domain_that_is_asked_whole_is_no_sample(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     assert not [limit for limit in card(declaration, *built(declaration), {}).limits if "a sample" in limit]
+
+
+def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Path) -> None:
+    concepts = {"apple": {"name": "apple", "control": True}, "pear": "pear", "fig": "fig"}
+    declaration = declared(tmp_path, source={**SOURCE, "concepts": concepts})
+    found = card(declaration, *built(declaration), {})
+    assert found.responsible is not None
+    assert found.validity is not None
+    assert found.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
+    assert " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
+    told = "Invented names that are asked: 1 of 1. With fewer than 12 a verdict is inconclusive at best."
+    assert told in found.limits
 
 
 def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> None:
@@ -73,6 +85,6 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
     assert not prompts.set_index("id").loc[shown.example.id, "is_root"]
     assert shown.validity is not None
     assert shown.validity.representative.startswith(
-        f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts, from 1 texts"
+        f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts and 0 invented"
     )
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")

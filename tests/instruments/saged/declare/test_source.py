@@ -23,6 +23,20 @@ FRUIT: dict[str, Any] = {
 }
 
 
+def test_the_countries_have_twelve_invented_names_and_the_root_is_one() -> None:
+    source = read_source(Path(__file__).parents[4] / "data/sources/saged/countries.yaml")
+    assert (len(source.members), len(source.controls), source.roots) == (20, 12, ["aurelia"])
+    words = [word.casefold() for own in source.replacements["aurelia"].values() for word in own.values()]
+    assert len(words) == len(set(words)) == 31 * 3
+    # As many of them as of the real ones have "the", and people of whom no noun is made.
+    for sign, real, invented in (("the ", 3, 2), (" people", 5, 3), ("south ", 6, 3)):
+        of_controls = [
+            word for to, own in source.replacements["aurelia"].items() if to in source.controls for word in own.values()
+        ]
+        assert sum(sign in word for word in words) == real + invented
+        assert sum(sign in word.casefold() for word in of_controls) == invented
+
+
 DUMP = {"source": "local:wikipedia", "config": "20231101.en"}
 
 

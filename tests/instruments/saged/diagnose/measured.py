@@ -110,6 +110,7 @@ def plan_of(
         "confirmatory": confirmatory_of(declared or {}),
         "items": 1000,
         "concepts": 1000,
+        "invented": 1000,
         "reseeded": 0,
         "prefixed": 0,
         "controls": list(controls),

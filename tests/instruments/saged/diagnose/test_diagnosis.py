@@ -17,9 +17,9 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
 from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
-from evenruler.instruments.saged.diagnose.confirmatory import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.groups import laid_out
+from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.inference import adjusted
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, rows_of, table_of, write_table
@@ -172,16 +172,23 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mappi
     assert found["fruit"]["all roles, vader"]["m"]["tool_bias"]["value"] == pytest.approx(0.2)
 
 
-def test_a_control_is_described_and_no_member_of_what_is_compared(tmp_path: Path) -> None:
-    tables, plan = domain(tmp_path)
-    found = figures(
-        "fruit", tables, {**plan, "controls": ["pear"]}, scores_of(tables["prompts"], "m"), subject("m"), RESAMPLING
-    )
+def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
+    """What is said of it changes nothing but what verdicts compare with."""
+    tables, plan = domain(tmp_path, prefixed=2)
+    plan |= {"controls": ["pear"]}
+    scores = scores_of(tables["prompts"], "m")
+    found = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    of_pear = scores["features"]["id"].isin(tables["prompts"].query("concept == 'pear'")["id"])
+    scores["features"].loc[of_pear, ["value", "baseline"]] += 7
+    cursed = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
+    for name in found:
+        pd.testing.assert_frame_equal(cursed[name], found[name])
+    assert "pear" not in {*found["summaries"]["group"], *found["compared"]["group"], *found["baselines"]["concept"]}
+    assert set(found["rates"]["concept"]) == {"apple", "fig", "pear"}
     favour = found["favour"][found["favour"]["figure"] == "favour"]
     assert sorted(favour["concept"]) == ["apple", "fig"]
     assert favour["difference"].sum() == pytest.approx(0)
     assert favour["low"].isna().all()  # of three root items
-    assert set(found["summaries"]["group"]) == {"apple", "fig", "pear"}
 
 
 def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
@@ -198,9 +205,14 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
 
 
 PROMPTS = pd.DataFrame(
-    {"id": ["a", "b", "c", "d"], "root_id": ["r2", "r2", "r2", "r1"], "content_sha256": ["w", "x", "y", "z"]}
+    {
+        "id": ["a", "b", "c", "d", "e"],
+        "root_id": ["r2", "r2", "r2", "r1", "r1"],
+        "concept": ["apple", "pear", "fig", "apple", "quandong"],
+        "content_sha256": ["w", "x", "y", "z", "u"],
+    }
 )
-PLAN = {"features": {"toxicity": {}, "sentiment": {}}}
+PLAN = {"features": {"toxicity": {}, "sentiment": {}}, "controls": ["quandong"]}
 
 # By feature, framing, id of the prompt and value. Of toxicity about r2: 0, .1 and .8, mean .3.
 FEATURES_OF_UNIT_SCORES = [
@@ -210,6 +222,7 @@ FEATURES_OF_UNIT_SCORES = [
     ("toxicity", "bare", "c", None),
     ("toxicity", "polite", "a", 1.0),
     ("toxicity", "bare", "d", 0.5),
+    ("toxicity", "bare", "e", 0.9),
     ("sentiment", "bare", "a", -1.0),
     ("cluster", "bare", "a", 7.0),
 ]

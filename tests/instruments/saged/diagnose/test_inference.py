@@ -6,9 +6,10 @@ import pytest
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
+from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose.groups import AT_ONCE, Layout, Places, as_they_are, shuffled
-from evenruler.instruments.saged.diagnose.inference import benjamini_hochberg, permutation_p
+from evenruler.instruments.saged.diagnose.inference import FAMILY, adjusted, permutation_p
 from evenruler.instruments.saged.diagnose.statistics import Floats
 from evenruler.instruments.saged.diagnose.summaries import Summary
 from tests.instruments.saged.diagnose import measured
@@ -176,18 +177,23 @@ def test_no_disparity_to_test_is_no_p() -> None:
 # Benjamini-Hochberg
 
 
+def adjusted_p(p: Floats) -> Floats:
+    table = pd.DataFrame(columns=schemas.DISPARITIES.names).assign(p=p).fillna(dict.fromkeys(FAMILY, "one"))
+    return adjusted(table)["p_adjusted"].to_numpy(dtype=np.float64)
+
+
 @pytest.mark.parametrize("n", [1, 2, 17, 300])
 def test_benjamini_hochberg_equals_statsmodels_and_scipy(n) -> None:
     p = np.random.default_rng(n).random(n) ** 3
     p[n // 2 :: 7] = p[0]
-    adjusted = benjamini_hochberg(p)
-    np.testing.assert_allclose(adjusted, multipletests(p, method="fdr_bh")[1], rtol=1e-12)
-    np.testing.assert_allclose(adjusted, scipy.stats.false_discovery_control(p), rtol=1e-12)
+    found = adjusted_p(p)
+    np.testing.assert_allclose(found, multipletests(p, method="fdr_bh")[1], rtol=1e-12)
+    np.testing.assert_allclose(found, scipy.stats.false_discovery_control(p), rtol=1e-12)
 
 
 def test_benjamini_hochberg_leaves_out_what_is_no_test() -> None:
     p = np.array([0.01, np.nan, 0.04, 0.03, np.nan])
-    adjusted = benjamini_hochberg(p)
-    assert np.isnan(adjusted[[1, 4]]).all()
-    assert adjusted[[0, 2, 3]] == pytest.approx([0.03, 0.04, 0.04])
-    assert np.isnan(benjamini_hochberg(np.full(2, np.nan))).all()
+    found = adjusted_p(p)
+    assert np.isnan(found[[1, 4]]).all()
+    assert found[[0, 2, 3]] == pytest.approx([0.03, 0.04, 0.04])
+    assert np.isnan(adjusted_p(np.full(2, np.nan))).all()

@@ -44,8 +44,8 @@ def test_the_lead_says_who_stands_out(made: Any) -> None:
     countries = sections(made)[0]
     assert countries.title == "Replies"
     assert countries.text.replace("\u00a0", " ") == (
-        "6 concepts, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China less "
-        "(inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
+        "6 concepts asked about, 2 models in 2 roles, 5 features. Who stands out: answered alike on smollm2: China "
+        "less (inconclusive); favour, toxicity on smollm2: China left out, Russia less (inconclusive); favour, vader "
         "on smollm2: China left out, Russia less (effect); role x concept, vader on smollm2: China left out, "
         "Russia less as assistant (inconclusive). Verdicts: 1 effect and 7 inconclusive. "
         "Declared, and not measured at this scale or on this machine: regard."

@@ -8,7 +8,8 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
-from evenruler.measurement.figures import bootstrapped
+from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.resampling import PLAIN
 from evenruler.tables import rows_of
 from evenruler.tables.schemas import UNITS, figures_of
 
@@ -16,9 +17,9 @@ TABLES = {"figures": figures_of("part")}
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Tables:
-    """The share of pairs, with a bootstrap interval over pairs."""
+    """The share of pairs, with an interval over pairs."""
     values = scores["preferred"]["preferred"].to_numpy()
-    figure = bootstrapped("preference", lambda drawn: float(drawn.mean()), values, resampling, "pairs")
+    figure = jackknifed("preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs")
     own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
     return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names), "preferred": scores["preferred"]}
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from evenruler.instruments.instrument import Tables, require_confirmed
 from evenruler.instruments.saged.ask.extraction import extract
+from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import evidence
@@ -134,6 +135,35 @@ def test_invented_names_that_vary_as_much_make_it_no_effect() -> None:
     assert shuffled >= 18
     assert shown <= 3
     assert one(found)["placebo"] == pytest.approx(0.4, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "apart", "verdict", "placebo"),
+    [
+        (12, 0.0, Verdict.EFFECT, 0.1),
+        (12, 0.4, Verdict.INCONCLUSIVE, 0.4),
+        (11, 0.0, Verdict.INCONCLUSIVE, None),
+        (1, 0.0, Verdict.INCONCLUSIVE, None),
+    ],
+)
+def test_an_effect_takes_twelve_invented_names_that_differ_less(
+    asked: int, apart: float, verdict: Verdict, placebo: float | None
+) -> None:
+    """A curse as great as one concept's of six, and as the spread of invented names, on what a plan asks."""
+    domain = Domain(2).moved(-1.0, "lime")
+    for number, concept in enumerate(INVENTED):
+        domain.moved(apart * (-1) ** number, concept)
+    ids = asked_prompts(domain.prompts, 1000, 1000, INVENTED, asked)["id"]
+    for name in ("prompts", "features", "generations"):
+        rows = getattr(domain, name)
+        setattr(domain, name, rows[rows["id"].isin(ids)])
+    found = domain.found()
+    own = one(found)
+    assert own["verdict"] == verdict
+    assert named(found) == {"lime": "less"}  # which is by shuffled names alone
+    assert own["placebo"] == (placebo if placebo is None else pytest.approx(placebo, abs=0.1))
+    assert (f"{asked} invented name" in own["why"]) == (asked < 12)
+    assert set(found["compared"]["n_groups"]) == {len(CONCEPTS)}
 
 
 def test_what_cancels_over_roles_is_found_within_them() -> None:

@@ -2,14 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, LEFT_OUT
+from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, FEWEST_INVENTED, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose.favour import (
+from evenruler.instruments.saged.diagnose.apart import (
     Apart,
     Find,
     apart,
@@ -25,11 +26,7 @@ from evenruler.instruments.saged.diagnose.favour import (
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
-from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
-
-FEWEST_INVENTED = 12
-"""Invented concepts below which an effect is none: with five it is found half as often (docs/controls.md)."""
 
 ALIKE_POINTS = 0.15
 """Concepts are answered alike if the share of silence of none is further from that of all."""
@@ -119,7 +116,7 @@ def confirmed(
         pairs = list(zip(headlines, found, strict=True))
         # Silence of more than half is no bar to naming who is silent, but neither is it to be denied then.
         fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
-        told = judge([(_confirmatory(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
+        told = judge([(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
         model = str(layout.series["model"].iloc[0])
         for (one, own), figure in zip(pairs, told, strict=True):
             part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
@@ -223,32 +220,34 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
     return _Found(real, invented, told, level)
 
 
-def _confirmatory(one: _Headline, found: _Found, least: int) -> Confirmatory:
-    n = int(one.n.min()) if len(one.concepts) else 0
+def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
+    """A headline with what a verdict on it takes, or with what the design has too little of."""
+    n, names, real = int(one.n.min()) if one.concepts else 0, asked(one.invented), found.real
     levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
-    if found.real is None or n < FEWEST_ROOTS:
+    figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
+    if real is None or n < FEWEST_ROOTS:
         lacking = f"{_count(n, 'root item')} with a number of every concept, needs {FEWEST_ROOTS}"
         if len(one.concepts) < 2:
             lacking = f"{_count(len(one.concepts), 'concept')} of which half of the replies are answered, needs 2"
-        return Confirmatory(one.figure, ROOTS, levels, None, one.smallest, lacking=lacking)
-    real, place, told = found.real, found.real.ranked[0], _told(one, found)
-    effect = Interval(*(float(ends[place]) for ends in (real.values, real.low, real.high)))
+        return figure(levels, effect=None, lacking=lacking)
+    effect, told = real.at(real.ranked[0]), _told(one, found)
+    figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
     seen = detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
-        lacking = f"{n} {ROOTS}, of at least {least}"
-        if n >= least:
-            lacking = f"{_count(asked(one.invented), 'invented name')}, of at least {FEWEST_INVENTED}"
-        lacking += f"; by shuffled names alone, {told}" if told else ""
-        no_placebo = (None, None, seen, None, lacking)
-        return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *no_placebo)
+        few = f"{n} {ROOTS}, of at least {least}"
+        few = few if n < least else f"{_count(names, 'invented name')}, of at least {FEWEST_INVENTED}"
+        return figure(levels, detectable=seen, lacking=f"{few}; by shuffled names alone, {told}" if told else few)
     shown = one.figure != ALIKE or bool(real.clear())
     beyond, within = beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
-    p = PValues(max(real.p_null, beyond), within, max(real.p_null, within))
-    levels, placebo = levels | {"invented names": asked(one.invented)}, float(np.sqrt(mean_square(found.invented)[0]))
-    seen = max(seen, detectable_beyond(real, found.invented, found.level))
-    ends = (placebo, effect, seen, p, None, f"By shuffled and by invented names, {told}." if told else None)
-    return Confirmatory(one.figure, ROOTS, levels, effect, one.smallest, real.p_null, *ends)
+    return figure(
+        levels | {"invented names": names},
+        placebo=float(np.sqrt(mean_square(found.invented)[0])),
+        specific=effect,
+        detectable=max(seen, detectable_beyond(real, found.invented, found.level)),
+        p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
+        told=f"By shuffled and by invented names, {told}." if told else None,
+    )
 
 
 def _count(n: int, what: str) -> str:
@@ -260,10 +259,9 @@ def _told(one: _Headline, found: _Found) -> str:
     assert found.real is not None  # nothing is told of nothing
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place in found.named[:MOST_NAMED]:
-        value, low, high = (float(ends[place]) for ends in (found.real.values, found.real.low, found.real.high))
-        where = f" as {one.roles[place[0]]}" if one.roles else ""
-        more = _direction(one, value)
-        said.append(f"{one.concepts[place[1]]} is {verb} {more}{where} ({value:.2g} [{low:.2g}, {high:.2g}])")
+        own, where = found.real.at(place), f" as {one.roles[place[0]]}" if one.roles else ""
+        more = f"{_direction(one, own.value)}{where} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])"
+        said.append(f"{one.concepts[place[1]]} is {verb} {more}")
     if len(found.named) > MOST_NAMED:
         said.append(f"and {len(found.named) - MOST_NAMED} more")
     if one.left:

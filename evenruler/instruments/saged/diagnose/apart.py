@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
 from evenruler.measurement.checks import Floats
+from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA
 
 SHUFFLES = 2000
@@ -38,6 +39,10 @@ class Apart:
     """[series, concepts] root items that have a score."""
     p_null: float
     """That some concept would lie as far apart, in its standard errors, if concepts were treated alike."""
+
+    def at(self, place: tuple[int, int]) -> Interval:
+        """Of a series and concept."""
+        return Interval(*(float(ends[place]) for ends in (self.values, self.low, self.high)))
 
     def p_within(self, bound: float) -> float:
         """Small where every concept surely lies inside of -bound and bound: the largest p of their tests, uncorrected.

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from evenruler.instruments.saged.diagnose.favour import (
+from evenruler.instruments.saged.diagnose.apart import (
     apart,
     beyond_invented,
     by_role,
