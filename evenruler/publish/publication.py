@@ -1,9 +1,11 @@
 """A benchmark onto the Hugging Face Hub: one commit, then one tag that never moves."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.hub import LOG_IN, talking_about
@@ -12,6 +14,9 @@ from evenruler.publish.difference import compare
 from evenruler.publish.manifest import NOT_OURS, problems
 from evenruler.publish.places import from_hub, newest, relocated
 from evenruler.versions import bumped, version_key
+
+if TYPE_CHECKING:  # which takes a second to import
+    from huggingface_hub import HfApi
 
 KIND = "dataset"
 
@@ -139,18 +144,39 @@ def _publish(
         elif private and not remote.private:
             yield f"{repo} is public already and stays so: --private is for a new data set"
         head = remote.head if remote else api.dataset_info(repo).sha
-        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
-            *(
-                CommitOperationAdd(name, content if isinstance(content, bytes) else str(content))
-                for name, content in files.items()
-            ),
-            *(CommitOperationDelete(name) for name in gone),
-        ]
-        # Where every file is there as it is here, the client makes no commit, and gives the last one.
-        commit = api.create_commit(
-            repo, operations, commit_message=f"Publish {tag}", repo_type=KIND, parent_commit=head
-        )
-        made = f"committed {len(files)} files"
-        yield "an earlier run made the commit, but not the tag" if commit.oid == head else made
-        api.create_tag(repo, tag=tag, tag_message=f"Version {tag[1:]}", revision=commit.oid, repo_type=KIND)
+        if head and _is_ours(api, repo, head, files):
+            yield "an earlier run made the commit, but not the tag"
+        else:
+            operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
+                *(
+                    CommitOperationAdd(name, content if isinstance(content, bytes) else str(content))
+                    for name, content in files.items()
+                ),
+                *(CommitOperationDelete(name) for name in gone),
+            ]
+            commit = api.create_commit(
+                repo, operations, commit_message=f"Publish {tag}", repo_type=KIND, parent_commit=head
+            )
+            head = commit.oid
+            yield f"committed {len(files)} files"
+        api.create_tag(repo, tag=tag, tag_message=f"Version {tag[1:]}", revision=head, repo_type=KIND)
         yield f"published {repo} {tag}"
+
+
+def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
+    """Whether a commit holds our files, all of them as they are here, and nothing else.
+
+    Its manifest alone would not tell: somebody may have edited another file since.
+    """
+    from huggingface_hub import RepoFile
+
+    found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
+    there = {one.path: one for one in found if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()}
+    if there.keys() != files.keys():
+        return False
+    for name, content in files.items():  # by the checksum that its kind of storage has
+        data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
+        blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+        if not (lfs.sha256 == manifest.bytes_sha256(data) if lfs is not None else there[name].blob_id == blob):
+            return False
+    return True
