@@ -62,9 +62,16 @@ class TestSettings:
         assert declared(change, scale="paper").settings("ours").generations == 2
         assert declared(scale="paper").settings("theirs").stimuli == 20
 
+    def test_an_entry_says_which_size_the_build_asks(self, declared) -> None:
+        change = ("theirs: {family: framing,", "theirs: {family: framing, size: standard,")
+        assert declared(change).settings("theirs").stimuli == 8
+        assert [own.stimuli for own in declared(change).sizes("theirs").values()] == [2, 8, 20]
+        assert declared().settings("theirs").stimuli == 2
+
     def test_an_instrument_has_those_of_its_own_family(self, declared) -> None:
         found = declared().settings("couples")
-        assert (type(found).__module__, found.model_dump()) == ("tests.instruments.fifth.pairs.declare", {"most": 4})
+        own = {"size": "trial", "most": 4}
+        assert (type(found).__module__, found.model_dump()) == ("tests.instruments.fifth.pairs.declare", own)
 
     def test_the_scale_of_an_entry_is_no_setting(self, declared) -> None:
         assert declared(scale="paper").settings("large").orders == 6

@@ -25,8 +25,6 @@ from evenruler.text.numbers import figure_in_words
 WIDTH = 110
 """Characters of a line of figures of fitness."""
 
-UNKNOWN_WITHOUT_PREFIXES = "Nothing was asked after prefixes: how far these figures hang on wordings is not known"
-
 
 def measure(
     model: str,
@@ -134,7 +132,7 @@ def measure_each(
             else:
                 planned.append(one)
         for one in planned:
-            note(f"{one.benchmark.name}: asks {one.in_words}")
+            note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
             try:
                 measured = session.measure(one)
             except UserError as error:
@@ -197,7 +195,7 @@ def lines_of(result: Result) -> Iterator[str]:
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:
-        yield f"  {UNKNOWN_WITHOUT_PREFIXES}."
+        yield "  Nothing was asked after prefixes: how far these figures hang on wordings is not known."
     if result.settings.limit is not None:
         yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 

@@ -1,6 +1,6 @@
 from typing import Any
 
-from evenruler.evaluate.measure import UNKNOWN_WITHOUT_PREFIXES, lines_of
+from evenruler.evaluate.measure import lines_of
 from evenruler.results.record import Heading, Result
 from tests.results.synthetic import synthetic
 
@@ -50,7 +50,7 @@ def test_what_limits_a_result_stands_below_it() -> None:
     assert lines[-4:] == [
         "  warning: too long",
         "  left out: it cannot generate",
-        f"  {UNKNOWN_WITHOUT_PREFIXES}.",
+        "  Nothing was asked after prefixes: how far these figures hang on wordings is not known.",
         "  At most 5 units were asked about (--limit): figures are of these.",
     ]
 

@@ -21,6 +21,7 @@ from evenruler.instruments.saged.declare.settings import Settings, confirmatory_
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
+from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ WANTED = (0.2, 0.3, 0.5, 0.8)
 OF_PROBES = "how many templates and words a reliability takes is drawn in the report, data/report/index.html"
 
 WIDTH = 110
-
-ALPHA = 0.05
 
 TIMES = (1, 2, 4)
 """As many replies as now, and so on."""

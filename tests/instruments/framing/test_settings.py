@@ -7,7 +7,7 @@ import pytest
 from evenruler.declared import Declared
 from evenruler.instruments.framing.declare import takes
 from evenruler.models.declared import Catalogue
-from tests.instruments.framing.hair import hair, settings
+from tests.instruments.framing.hair import WORDINGS, hair, settings, with_placebos
 
 PARAMS = """\
 active: {scale: quick}
@@ -71,3 +71,13 @@ def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
     kinds = {"causal": entry, "masked": entry, "embedder": entry, "chat": served, "completions": served}
     catalogue = Catalogue.model_validate({"models": {kind: own | {"kind": kind} for kind, own in kinds.items()}})
     assert [kind for kind in kinds if takes(catalogue, kind)] == ["causal", "chat", "completions"]
+
+
+def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
+    """By hand: 3.03 x sqrt(67 (1/3 + 1/12) + 36/12) points."""
+    texts = [f"It rained on day {day}." for day in range(12)]
+    source = with_placebos(texts, WORDINGS, headline="he")
+    assert settings("paper").detects(source) == "salience 17 points"
+    assert settings("quick").detects(source) is None, "one wording and six placebos"
+    assert settings("paper").detects(with_placebos(texts, ["A second cue."], headline="he")) is None
+    assert settings("paper").detects(with_placebos(texts[:11], WORDINGS, headline="he")) is None

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from evenruler.instruments.framing.declare import FEWEST_PLACEBOS, FEWEST_WORDINGS, load
-from evenruler.instruments.framing.declare.source import ContrastSource
+from evenruler.instruments.framing.declare import load
+from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource
 from tests.instruments.framing.hair import settings, with_placebos
 
 ROOT = Path(__file__).parents[3]

@@ -145,10 +145,7 @@ class TestWhatItMeans:
         assert found.startswith("hand a factor of ")
         assert settings_of("paper").detects(source(**keyed)) is None
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
-        unasked = (
-            "the pipeline asks no placebos at its size (trial), so that its verdicts are inconclusive; "
-            "`evenruler measure` asks them"
-        )
+        unasked = "the build asks no placebos (trial), so every verdict is inconclusive; `measure` does"
         assert settings_of("quick").warnings(source(**keyed, placebos=lists)) == [unasked]
 
     def test_articles_of_sets(self) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Final
 from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.framing.card.harness import harness_files, task_name
-from evenruler.instruments.framing.declare import FEWEST_PLACEBOS, FEWEST_WORDINGS, headings, listed
-from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.instruments.framing.declare import headings, listed
+from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource, Settings
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
 from evenruler.strict import read_yaml

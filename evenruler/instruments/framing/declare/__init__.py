@@ -121,9 +121,6 @@ EFFECT = "effect: "
 CHANGE, TOTAL = "change: ", "total shift: "
 """The same: of the headline's class, and of all classes."""
 
-FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
-"""Of a cue, below which nothing is asserted: so many find 19 points in 84 of 100 (docs/controls.md)."""
-
 MEASURES = {
     "indirect-probing": {
         "GAS": "share of replies that name either class",

@@ -32,6 +32,16 @@ LEAST_OF_CHOICES = 0.4
 """The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
 
 
+FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
+"""Of a cue, below which nothing is asserted."""
+
+OF_WORDINGS, OF_STIMULI = 67.0, 36.0
+"""Variances of a change on SmolLM2, points squared: of a wording, of a cue or of a placebo, and of a stimulus."""
+
+QUANTILES = 3.03
+"""The .975 and the .8 quantile of t with 13 degrees of freedom (3 wordings and 12 placebos), added."""
+
+
 class Settings(BaseSettings):
     """How one contrast of framings is built and asked."""
 
@@ -67,6 +77,20 @@ class Settings(BaseSettings):
     least: int = Field(default=10, ge=2)
     """Stimuli below which nothing is said."""
     seed: Seed = 0
+
+    def detects(self, source: "ContrastSource") -> str | None:
+        """The change that each headline would find, by what varies on SmolLM2 (docs/controls.md)."""
+        found = []
+        for entry in source.confirmed:
+            factor, _, name = entry.partition(", ")
+            tasks = [own.placebos for key, own in source.tasks.items() if own.pairs(factor) and name in ("", key)]
+            words = [own[factor] for own in tasks if factor in own]
+            cues = min(self.most_wordings, 1 + min((len(own.wordings) for own in words), default=0))
+            placebos = min(self.most_placebos, min((len(own.texts) for own in words), default=0))
+            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
+                variance = OF_WORDINGS * (1 / cues + 1 / placebos) + OF_STIMULI / min(self.stimuli, len(source.stimuli))
+                found.append(f"{entry} {QUANTILES * variance**0.5:.0f} points")
+        return ", ".join(found) or None
 
 
 TAKEN = {BARE, "all"}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.framing.declare import CHANGE, EFFECT, FEWEST_PLACEBOS, FEWEST_WORDINGS, TOTAL, FramingPlan
+from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, FramingPlan
+from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS
 from evenruler.instruments.framing.diagnose.distributions import CHOICE
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
@@ -17,12 +18,9 @@ from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import PLAIN, Interval, sign_flips, squared_shift
-from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, marked
+from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirmatory, marked
 
 UNIT = "stimuli"
-
-LEVEL = 0.95
-"""Of the interval of a headline."""
 
 INVALID = "invalid"
 """A reply of no class: one class more."""
@@ -270,7 +268,7 @@ def _headline(name: str, by_cue: pd.DataFrame, more: dict[str, int], asked: Fram
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), asked.seed)
         return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, bound, lacking)
     # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
-    found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, LEVEL, UNIT)
+    found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, 1 - ALPHA, UNIT)
     ends = [math.nan if end is None else end for end in (found.value, found.low, found.high)]
     placebo = float(placebos.mean().mean()) if placebos.size else None
     p_null = sign_flips(wordings.mean(axis=1), asked.seed)

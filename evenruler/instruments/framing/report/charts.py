@@ -12,8 +12,6 @@ from evenruler.tables import stacked
 
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them are one value."""
-FEWEST_DRAWN = FEWEST_UNITS
-"""Stimuli below which no density and no mean is drawn, which nobody saw; only the dots."""
 WIDE = 640
 LABELS = 230
 """Pixels that a name of a model may take."""
@@ -22,7 +20,6 @@ GOLDEN = 0.618034
 SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
 NARROW = 300
-LEVEL = 0.95
 CUE, STIMULUS, PLACEBO = "cue", "cue, one stimulus", "a placebo in its place"
 DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
 """Hue and area of a dot beside placebos, by what it is of."""
@@ -95,7 +92,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
     panel = ["model", "factor", "task"]
     cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
-    enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_DRAWN
+    enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_UNITS
     drawn = cues.loc[enough, panel].drop_duplicates().merge(means, on=panel)
     single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(columns={"apd": "value", "stimulus": "what"})
     by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"].agg(["mean", "size"]).reset_index()
@@ -162,7 +159,7 @@ def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFram
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
-        rows.append({**dict(zip(by, key, strict=True)), **vars(jackknife(ratio, stimuli, level=LEVEL))})
+        rows.append({**dict(zip(by, key, strict=True)), **vars(jackknife(ratio, stimuli))})
         rows[-1]["stimuli"] = len(stimuli)
     return pd.DataFrame(rows)
 
@@ -207,7 +204,7 @@ def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd
     """One line a dot, with its place across the violin, and one a mean, without a stimulus; none of few stimuli."""
     dots = dots.assign(apd=dots["apd"].round(DIGITS))
     by_panel = dots.groupby(panel, sort=False)
-    enough = by_panel["stimulus"].transform("nunique") >= FEWEST_DRAWN
+    enough = by_panel["stimulus"].transform("nunique") >= FEWEST_UNITS
     number = by_panel["apd"].cumcount() + 1
     shaped = enough & (by_panel["apd"].transform("nunique") > 1)
     drawn = means.merge(dots.loc[enough, panel].drop_duplicates(), on=panel)
@@ -230,7 +227,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     # One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus.
     bar = ["model", "outcome"]
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
-    enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_DRAWN
+    enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
     columns = [*bar, "stimulus", "value", "low", "high"]
     data = stacked([bars, by_stimulus[~enough]]).reindex(columns=columns).round(DIGITS)

@@ -217,8 +217,7 @@ class Settings(BaseSettings):
         elif (n := len(source.placebos)) < FEWEST_PLACEBOS:
             found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
         elif not self.placebo_attributes:
-            what = f"the pipeline asks no placebos at its size ({self.size}), so that its verdicts are inconclusive"
-            found.append(f"{what}; `evenruler measure` asks them")
+            found.append(f"the build asks no placebos ({self.size}), so every verdict is inconclusive; `measure` does")
         return found
 
     def detects(self, source: Any) -> str | None:
@@ -231,8 +230,7 @@ class Settings(BaseSettings):
         for name in self.headline_of(source):
             templates = len(source.sets[name].scored)
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            gain = QUANTILES * variance**0.5
-            found.append(f"{name} a factor of {math.exp(gain):.1f}")
+            found.append(f"{name} a factor of {math.exp(QUANTILES * variance**0.5):.1f}")
         return ", ".join(found)
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:

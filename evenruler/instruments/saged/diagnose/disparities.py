@@ -23,6 +23,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     std,
 )
 from evenruler.instruments.saged.diagnose.summaries import OWN, Cells
+from evenruler.measurement.verdicts import ALPHA
 
 End = Literal["high", "low"]
 
@@ -268,9 +269,6 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
         return f"a summary is negative ({low:.3g})"
     return "all summaries are 0" if high == 0 else f"a summary is no selection rate ({high:.3g})"
 
-
-ALPHA = 0.05
-"""Of Grubbs' test, and of the test that groups differ at all."""
 
 CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
 
