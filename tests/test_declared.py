@@ -63,7 +63,7 @@ class TestSettings:
         assert declared(scale="paper").settings("theirs").stimuli == 20
 
     def test_an_entry_says_which_size_the_build_asks(self, declared) -> None:
-        change = ("theirs: {family: framing,", "theirs: {family: framing, size: standard,")
+        change = ("seed: 9}", "seed: 9, size: standard}")
         assert declared(change).settings("theirs").stimuli == 8
         assert [own.stimuli for own in declared(change).sizes("theirs").values()] == [2, 8, 20]
         assert declared().settings("theirs").stimuli == 2
