@@ -21,7 +21,6 @@ from evenruler.measurement.resampling import Interval
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
-
 Mark = Literal["good", "weak", "poor", "told"]
 """A traffic light; `told`: there is nothing to judge by."""
 

@@ -97,7 +97,7 @@ class TestOneReplyAQuestion:
     def test_with_one_wording_nothing_is_asserted(self) -> None:
         row = replied(turning(*CUES), wordings=[]).loc[NAME]
         assert (row["value"], row["verdict"]) == (100, str(Verdict.INCONCLUSIVE))
-        assert row["why"] == "The design has 1 wording of the cue, of at least 3."
+        assert row["why"] == "The design has 1 answered wording of the cue, of at least 3."
 
     def test_a_placebo_that_brings_no_class_is_answered_all_the_same(self) -> None:
         own = turning(*CUES)
@@ -150,14 +150,17 @@ def test_the_cue_of_a_cell_is_its_first_wording_and_ids_of_rows_stay() -> None:
     assert added["placebo"].isna().all()
 
 
-def shares(cue: np.ndarray, placebos: np.ndarray, coverage: float = 0.5, **changes: Any) -> pd.DataFrame:
-    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]."""
+def shares(
+    cue: np.ndarray, placebos: np.ndarray, coverage: float = 0.5, low: str | None = None, **changes: Any
+) -> pd.DataFrame:
+    """Figures of shares of he that wordings move by [12, m], and placebos by [12, k]; after `low` few answer."""
     columns = dict(zip(["salience", "salience~-2", "salience~-3"], cue.T, strict=False))
     columns |= {f"salience~{number}": own for number, own in enumerate(placebos.T, start=1)}
     cells = {("say", "bare"): {f"s{i}": [0.4, 0.6] for i in range(len(cue))}}
     for framing, moved in columns.items():
         cells["say", framing] = {f"s{i}": [0.4 + by, 0.6 - by] for i, by in enumerate(moved)}
     measured = distributions(cells, classes=["he", "she"]).assign(coverage=coverage)
+    measured.loc[measured["framing"] == low, "coverage"] = 0.04
     return figures_of(measured, factors=["salience"], **changes).loc["plain, token"]
 
 
@@ -174,10 +177,10 @@ def test_what_is_there_and_surely_less_than_is_worth_naming_is_no_effect() -> No
 @pytest.mark.parametrize(
     ("cue", "placebos", "changes", "lacking"),
     [
-        ((12, 1), (12, 12), {}, "1 wording of the cue, of at least 3"),
-        ((12, 2), (12, 12), {}, "2 wordings of the cue, of at least 3"),
-        ((12, 3), (12, 11), {}, "11 placebos, of at least 12"),
-        ((12, 3), (12, 0), {}, "0 placebos, of at least 12"),
+        ((12, 1), (12, 12), {}, "1 answered wording of the cue, of at least 3"),
+        ((12, 2), (12, 12), {}, "2 answered wordings of the cue, of at least 3"),
+        ((12, 3), (12, 11), {}, "11 answered placebos, of at least 12"),
+        ((12, 3), (12, 0), {}, "0 answered placebos, of at least 12"),
         ((9, 3), (9, 12), {}, "9 stimuli with every wording and placebo, of at least 10"),
     ],
 )
@@ -191,6 +194,16 @@ def test_hardly_any_answer_of_a_class_is_no_measurement() -> None:
     row = shares(np.full((12, 3), 0.3), np.zeros((12, 12)), coverage=0.04).loc["change: salience"]
     assert row["verdict"] == str(Verdict.INVALID)
     assert "only 4.0% of its answers are of any class (say, " in row["why"]
+
+
+def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None:
+    numbers = np.zeros((12, 13))
+    numbers[:, 4] = 0.5
+    row = shares(np.full((12, 3), 0.3) + SPREAD, numbers + SPREAD, low="salience~5").loc["change: salience"]
+    assert (row["placebo"], row["levels"]) == (pytest.approx(0), "12 stimuli, 3 wordings, 12 placebos")
+    assert row["verdict"] == str(Verdict.EFFECT)
+    row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc["change: salience"]
+    assert row["why"] == "The design has 11 answered placebos, of at least 12."
 
 
 def test_without_a_class_there_is_no_headline() -> None:

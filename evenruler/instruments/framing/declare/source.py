@@ -35,11 +35,8 @@ LEAST_OF_CHOICES = 0.4
 FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
 """Of a cue, below which nothing is asserted."""
 
-OF_WORDINGS, OF_STIMULI = 67.0, 36.0
-"""Variances of a change on SmolLM2, points squared: of a wording, of a cue or of a placebo, and of a stimulus."""
-
-QUANTILES = 3.03
-"""The .975 and the .8 quantile of t with 13 degrees of freedom (3 wordings and 12 placebos), added."""
+OF_WORDINGS, OF_STIMULI, QUANTILES = 67.0, 36.0, 3.03
+"""Variances of a change on SmolLM2 in points, of a wording and of a stimulus; quantiles .975 and .8 of t with 13 df."""
 
 
 class Settings(BaseSettings):

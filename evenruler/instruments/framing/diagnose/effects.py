@@ -11,7 +11,8 @@ import pandas as pd
 
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, FramingPlan
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS
-from evenruler.instruments.framing.diagnose.distributions import CHOICE
+from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats
@@ -207,6 +208,9 @@ def headlines(
         exclusions: By `schemas.EXCLUSIONS`, of the same.
         asked: What was asked.
     """
+    # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
+    others = exclusions[exclusions["framing"].map(placebo_of) != 0]
+    measured = without_excluded(measured, others, [TOKEN])
     changes = changes_of(measured, asked)
     for name in asked.confirmatory:
         factor, _, task = name.partition(", ")
@@ -279,9 +283,9 @@ def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
     """What a design has too little of, the first."""
     wordings, placebos = levels["wordings"], levels["placebos"]
     if wordings < FEWEST_WORDINGS:
-        return f"{wordings} wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"
+        return f"{wordings} answered wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"
     if placebos < FEWEST_PLACEBOS:
-        return f"{placebos} placebo{'s' * (placebos != 1)}, of at least {FEWEST_PLACEBOS}"
+        return f"{placebos} answered placebo{'s' * (placebos != 1)}, of at least {FEWEST_PLACEBOS}"
     return f"{crossed} stimuli with every wording and placebo, of at least {least}" if crossed < least else None
 
 
