@@ -200,7 +200,7 @@ def test_a_placebo_that_is_hardly_answered_leaves_and_the_others_stand() -> None
     numbers = np.zeros((12, 13))
     numbers[:, 4] = 0.5
     row = shares(np.full((12, 3), 0.3) + SPREAD, numbers + SPREAD, low="salience~5").loc["change: salience"]
-    assert (row["placebo"], row["levels"]) == (pytest.approx(0), "12 stimuli, 3 wordings, 12 placebos")
+    assert (row["placebo"], row["levels"]) == (pytest.approx(0), "12 stimuli, 3 wordings, 12 placebos, 1 task")
     assert row["verdict"] == str(Verdict.EFFECT)
     row = shares(np.full((12, 3), 0.3) + SPREAD, SPREAD + np.zeros((12, 12)), low="salience~5").loc["change: salience"]
     assert row["why"] == "The design has 11 answered placebos, of at least 12."
