@@ -154,13 +154,13 @@ def shorten_corpus(source: dict) -> None:
 
 
 FEW = {
-    "stimuli": {"quick": 2, "paper": 1000},
-    "new_tokens": {"quick": 4, "paper": 50},
+    "stimuli": {"trial": 2, "standard": 4, "paper": 1000},
+    "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
     "choices": "every",
 }
 """How a contrast is asked of tiny models."""
 
-FRUIT = {"items": {"quick": 6, "paper": 1000}, "new_tokens": {"quick": 4, "paper": 50}}
+FRUIT = {"items": {"trial": 6, "standard": 8, "paper": 1000}, "new_tokens": {"trial": 4, "standard": 4, "paper": 50}}
 """How a domain is asked of tiny models."""
 
 

@@ -15,7 +15,7 @@ from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
 from stages import scrape
-from stages.files import frames, plan_of
+from stages.files import asked_plan, frames
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data/sources/saged"
@@ -29,7 +29,7 @@ class Built:
     def __init__(self, domain: str) -> None:
         settings = Declared(ROOT / "params.yaml", "paper").settings(domain)
         self.source: Source = load(SOURCES / f"{domain}.yaml", settings, SOURCES / "shared")
-        tables, plan = frames("saged", domain), plan_of("saged", domain)
+        tables, plan = frames("saged", domain), asked_plan("saged", domain)
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
         again = asked_again(tables, plan)

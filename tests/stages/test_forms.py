@@ -84,7 +84,7 @@ def declare(folder: Path) -> dict[str, Any]:
     declared["families"]["questionnaires"] |= {
         "accuracy": 0.01,  # what a random model reaches
         "accuracy_pairs": 30,
-        "prefixed": {"quick": 3, "paper": 9},
+        "prefixed": {"trial": 3, "standard": 3, "paper": 9},
         "corpora": {"calm": {"epochs": {"quick": 1, "paper": 1}}},
     }
     return declared

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.enable_socket]
 CHAT, COMPLETIONS, LOCAL = "hosted-chat", "hosted-completions", "tiny"
 CLOSE = 1e-3
 """Nats between a model and itself behind a server."""
-FRUIT = {"items": {"quick": 2, "paper": 1000}, "new_tokens": {"quick": 4, "paper": 50}}
+FRUIT = {"items": {"trial": 2, "standard": 2, "paper": 1000}, "new_tokens": {"trial": 4, "standard": 4, "paper": 50}}
 
 MEASURED = {
     "probes-occupation-gender": {COMPLETIONS, LOCAL},
@@ -324,7 +324,7 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
     def change(params: dict) -> None:
         params["models"] = {name: params["models"][name] for name in (CHAT, "all-minilm-l6-v2")}
         params["models"]["masked"] = {**entry(tmp_path / "masked"), "kind": "masked"}
-        params["instruments"]["age"]["generations"] = {"quick": 0, "paper": 1}
+        params["instruments"]["age"]["generations"] = {"trial": 0, "standard": 0, "paper": 1}
         del params["instruments"]["gad-7"]["acceptability"], params["families"]["questionnaires"]["acceptability"]
 
     with behind(ScriptedServer()) as hosted:

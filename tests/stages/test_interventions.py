@@ -54,7 +54,7 @@ def workshop(folder: Path) -> None:
         "accuracy": 0.01,  # what a random model reaches
         "accuracy_pairs": PAIRS,
         "acceptability": "talker",
-        "prefixed": {"quick": 2, "paper": 9},
+        "prefixed": {"trial": 2, "standard": 2, "paper": 9},
         "fits": {"quick": 2, "paper": 9},
         "corpora": {
             "gloom": {"epochs": {"quick": 2, "paper": 9}, "learning_rate": 0.001},

@@ -25,7 +25,7 @@ DISPARITIES = {
     "permutations": {"quick": 9, "paper": 9},
     "headline_permutations": {"quick": 19, "paper": 19},
 }
-SETTINGS: dict[str, Any] = {"items": {"quick": 1000, "paper": 1000}, "disparities": DISPARITIES}
+SETTINGS: dict[str, Any] = {"items": {"trial": 1000, "standard": 1000, "paper": 1000}, "disparities": DISPARITIES}
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ class TestNullWithAReason:
         assert (found["reason"], found["verdict"]) == ("no baseline has this feature", "invalid on this model")
 
     def test_groups_of_one_row(self, workplace: Workplace) -> None:
-        workplace.edit("params.yaml", of_saged(items={"quick": 1, "paper": 1000}))
+        workplace.edit("params.yaml", of_saged(items={"trial": 1, "standard": 1, "paper": 1000}))
         workplace.declare()
         workplace.build()
         diagnosed(workplace)

@@ -7,7 +7,6 @@ import pandas as pd
 from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.instruments.saged.ask.prompts import asked_bare
 from evenruler.instruments.saged.declare import FAVOUR, FEWEST_INVENTED, Settings, Source, headings, in_words
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
@@ -38,7 +37,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             favour=in_words(plan),
             verdict=_WORDS["verdict" if source.branch else "no_verdict"],
         ),
-        limits=_limits(source, settings, tables["prompts"], asked_bare(tables, plan)),
+        limits=_limits(source, settings, tables["prompts"]),
         configs=[
             Published(
                 "prompts", "a prompt with its baseline: root item x concept", _WORDS["columns"], ["prompt", "baseline"]
@@ -63,16 +62,17 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     )
 
 
-def _limits(source: Source, settings: Settings, prompts: pd.DataFrame, asked: pd.DataFrame) -> list[str]:
-    """What a domain does not show, the limits of every one first; `asked`: those of its prompts that models are."""
+def _limits(source: Source, settings: Settings, prompts: pd.DataFrame) -> list[str]:
+    """What a domain does not show, the limits of every one first."""
     found = [*_WORDS["limits"], *source.limits]
     if source.branch is None:
         found.append(_WORDS["own_sentences"])
     if source.branch and source.branch.allow_leaks:
         found.append(_WORDS["leaks"])
-    items, n_items = (int(rows.loc[rows["is_root"], "concept"].value_counts().max()) for rows in (asked, prompts))
-    concepts, invented = (len(set(asked["concept"]) & set(own)) for own in (source.members, source.controls))
-    n_concepts = len(source.members)
+    n_items, n_concepts = int(prompts.loc[prompts["is_root"], "concept"].value_counts().max()), len(source.members)
+    always = len(set(source.branch.roots) & set(source.controls)) if source.branch else 0  # invented, and asked anyway
+    items, concepts = min(settings.items, n_items), min(settings.concepts - always, n_concepts)
+    invented = min(max(settings.invented, always), len(source.controls))
     if source.branch and invented < FEWEST_INVENTED:
         found.append(_WORDS["few_invented"].format(n=invented, of=len(source.controls), least=FEWEST_INVENTED))
     if items < n_items or concepts < n_concepts:
