@@ -111,7 +111,6 @@ def measure_each(
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
     subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start)
-    # What is going to be measured, in a line.
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""

@@ -83,7 +83,8 @@ class Planned:
         """How many questions of which kind, and which effect such a study finds where its plan says so."""
         asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.questions.items())
         detects = self.plan.get("sizes", {}).get(self.result.settings.size, {}).get("detects")
-        return f"{asked}; 80 of 100 such studies find {detects}" if detects else asked
+        whole = self.result.settings.limit is None  # of fewer units nobody knows what is found
+        return f"{asked}; 80 of 100 such studies find {detects}" if whole and detects else asked
 
 
 class Session:
