@@ -34,7 +34,7 @@ from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.record import OF_HEADLINES, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
 from evenruler.tables.frames import for_people
 
@@ -206,7 +206,8 @@ class Session:
             "warnings": [*silences(own), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
-        told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
+        beside = {*diagnose.TABLES, OF_HEADLINES} - {FIGURES}
+        told = {table: rows for table, rows in record.found.items() if table in beside}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         return Measured(planned.result.model_copy(update=found), diagnose.units(record), kept, answering.asked)
 

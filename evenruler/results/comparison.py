@@ -1,10 +1,10 @@
-"""Models against models, unit by unit: what two results of one benchmark differ in."""
+"""Models against models: the headlines of two results of one benchmark with a verdict, and what else they differ in."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,18 +12,18 @@ from scipy import stats
 
 from evenruler import shipped
 from evenruler.errors import UserError
-from evenruler.measurement.answered import unmeasured
-from evenruler.measurement.figures import finite
+from evenruler.instruments.registry import room
+from evenruler.measurement.figures import Confirmed, Figure, finite
 from evenruler.measurement.resampling import jackknife
-from evenruler.measurement.verdicts import ALPHA, Verdict, holm
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
 from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
-from evenruler.versions import version_key
 
-DIFFER, NOT_TOLD_APART = "differ", "not told apart"
+MORE, SAME, DIFFER = "more", "same", "not alike"
+"""What a verdict holds: "one: more than two", "same within 10", "not alike"."""
 
 EQUAL: Final = "the two are equal, unit by unit"
 
@@ -37,23 +37,23 @@ ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True)
 class Comparison:
-    """One statistic of two results over the units that they share; a row of `compare`."""
+    """One figure of two results; a row of `compare`."""
 
     benchmark: str
     part: str
     figure: str
     statistic: str | None
-    """One of `evenruler.results.statistics.STATISTICS`; None where the results hold no units of the figure."""
+    """One of `evenruler.results.statistics.STATISTICS`; None of a headline, which has a verdict."""
     first: str
     """A result: its label; with the version, or the folder, where two have the same."""
     second: str
     first_value: float | None = None
-    """Over the shared units, so that it may differ from the published figure."""
+    """As published of a headline, else over the shared units."""
     second_value: float | None = None
     difference: float | None = None
-    """First minus second, in the unit of the figure."""
+    """First minus second, in the unit of the figure; of a headline over what both were asked, at equal sharpness."""
     contrast: float | None = None
-    """What is tested and has the interval: the difference, a ratio, or the difference of Fisher's z."""
+    """What has the interval: the difference (of a headline, beyond placebos), a ratio, or that of Fisher's z."""
     scale: str | None = None
     """Which of them."""
     low: float | None = None
@@ -63,13 +63,16 @@ class Comparison:
     first_dropped: int = 0
     """Units of the first that the second lacks, or that rest on other rows there."""
     second_dropped: int = 0
+    smallest: float | None = None
+    """Of a headline, the difference worth naming."""
+    detectable: float | None = None
+    """Of a headline, the difference that 80 of 100 such comparisons find."""
     p: float | None = None
-    """Two-sided."""
-    p_adjusted: float | None = None
-    """By Holm, over all comparisons of the benchmark in one call."""
+    """Of a headline, that there is no difference, by Holm over the headlines of the two."""
     verdict: str | None = None
+    """Of a headline."""
     reason: str | None = None
-    """Why there is no verdict."""
+    """Of the verdict, or why there is none."""
     note: str | None = None
     """What else to know of it."""
 
@@ -80,19 +83,21 @@ COLUMNS: Final = {
     "scale": "string",
     **dict.fromkeys(("low", "high"), "float64"),
     **dict.fromkeys(("n", "first_dropped", "second_dropped"), "int64"),
-    **dict.fromkeys(("p", "p_adjusted"), "float64"),
+    **dict.fromkeys(("smallest", "detectable", "p"), "float64"),
     **dict.fromkeys(("verdict", "reason", "note"), "string"),
 }
 """Of `compare`, with their types; what they mean: `Comparison`."""
 
 
 def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
-    """Compare every two results of the same benchmark, figure by figure, over the units that they share.
+    """Compare every two results of the same benchmark, figure by figure, over what both were asked.
 
-    A unit is shared where both have its name and it rests on the same rows (`rows`). p and interval: jackknife over
-    the units of both, paired, and t with n - 1 degrees of freedom; of a mean that is the paired t-test. Standard
-    deviations are compared as a ratio, correlations by Fisher's z. A result of which a model has two labels ("bert
-    (mlm)") is compared with those of others that were asked the same way.
+    Headlines are compared by the rules of one: the same facets, null, placebos and smallest effect, of the paired
+    difference (`contrast` of the family); what makes one of them invalid or open does so to the comparison. All else
+    describes, over the units that both have, resting on the same rows (`rows`); its interval is a jackknife over the
+    units of both, paired, of t with n - 1 degrees of freedom. Standard deviations are compared as a ratio, correlations
+    by Fisher's z. A result of which a model has two labels ("bert (mlm)") is compared with those of others that were
+    asked the same way.
 
     Args:
         results: Two of one benchmark at least.
@@ -104,29 +109,15 @@ def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
 
     Raises:
         UserError: No two are of the same benchmark; one does not say its benchmark's identity, or another than the
-            version that lies here has; two are of versions that cannot be compared, of one version with other content,
-            or share no unit.
+            version that lies here has; two are of one version with other content, or share no unit.
 
     Source: Miller (1974), The jackknife: a review; Holm (1979). How often it errs: docs/results.md.
     """
     found: list[Comparison] = []
     for group in comparable(results):
         named = names(group)
-        of_group = [
-            one
-            for first, second in combinations(range(len(group)), 2)
-            for one in _pair(_Side(group[first], named[first]), _Side(group[second], named[second]), level)
-        ]
-        # Comparisons of one benchmark with adjusted p and, where none stands there, a verdict.
-        adjusted = iter(holm([one.p for one in of_group if one.p is not None]))
-        judged = []
-        for one in of_group:
-            if one.p is not None:
-                p = next(adjusted)
-                told = None if one.reason else one.verdict or (DIFFER if p < ALPHA else NOT_TOLD_APART)
-                one = replace(one, p_adjusted=p, verdict=told)
-            judged.append(one)
-        found += judged
+        for first, second in combinations(range(len(group)), 2):
+            found += _pair(_Side(group[first], named[first]), _Side(group[second], named[second]), level)
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -150,12 +141,6 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
             _require_identity(one)
         for first, second in combinations(group, 2):
             old, new = first.result.benchmark, second.result.benchmark
-            if version_key(old.version)[0] != version_key(new.version)[0]:
-                raise UserError(
-                    f"{old.name} {old.version} and {new.version} differ in the major number: scores cannot be compared",
-                    where=str(second.folder),
-                    remedy="measure both models on one version",
-                )
             same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
             if old.version == new.version and not same:
                 raise UserError(
@@ -208,14 +193,17 @@ class _Side(NamedTuple):
     def called(self, manner: str) -> str:
         return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
 
-    def verdict(self, part: str, manner: str, figure: str) -> str | None:
-        """That of a figure in its own result; of one without, unfit where nothing was measured on the model."""
+    def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """By part and figure, as its own result has them."""
         label = self.labels().get(manner)
-        record = self.stored.result.figures.get(part, {}).get(label or "", {}).get(figure)
-        if isinstance(record, dict) and record.get("verdict") is not None:
-            return str(record["verdict"])
-        own = (record for _, other, _, record in figures_of(self.stored.result) if other == label)
-        return Verdict.INVALID if unmeasured(own) is not None else None
+        found = ((part, figure, own) for part, of, figure, own in figures_of(self.stored.result) if of == label)
+        return {(part, figure): own for part, figure, own in found if own.get("smallest") is not None}
+
+    def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
+        """What a headline is made of, by `HEADLINES`."""
+        rows = self.stored.headlines
+        there = (rows["part"] == part) & (rows["model"] == self.labels().get(manner)) & (rows["figure"] == figure)
+        return rows[there]
 
 
 _Units = dict[tuple[str, str, str], pd.DataFrame]
@@ -240,47 +228,88 @@ def _pair(first: _Side, second: _Side, level: float) -> list[Comparison]:
 
 def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterator[Comparison]:
     """All figures of two labels that were asked the same way; of one, where the other has no such label."""
+    yield from _headlines(first, second, manner)
     units = [_units(side.stored, side.labels().get(manner)) for side in (first, second)]
     called = (first.called(manner), second.called(manner))
     benchmark = first.stored.result.benchmark.name
     for key in sorted(units[0].keys() | units[1].keys()):
-        part, figure, statistic = key
-        one = Comparison(benchmark, part, figure, statistic or None, *called)
-        one = _filled(one, units[0].get(key), units[1].get(key), level)
-        verdicts = [side.verdict(part, manner, figure) for side in (first, second)]
-        unfit = [name for name, verdict in zip(called, verdicts, strict=True) if verdict == Verdict.INVALID]
-        if one.p is not None:
-            assert one.first_value is not None
-            assert one.second_value is not None
-            larger = 0 if abs(one.first_value) >= abs(one.second_value) else 1
-            if not any(verdicts):
-                one = replace(one, reason=DESCRIBES)
-            elif unfit:
-                one = replace(one, verdict=f"{Verdict.INVALID}: {' and '.join(unfit)}; no finding")
-            elif verdicts[larger] not in (None, Verdict.EFFECT):
-                # What words and tokens alone make as large in an untrained model is no more of the construct.
-                one = replace(one, verdict=f"{verdicts[larger]} on {called[larger]}: no finding")
-        yield one
+        yield _described(Comparison(benchmark, *key, *called), units[0].get(key), units[1].get(key), level)
+
+
+def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]:
+    """The headlines of two labels, judged together as those of one model are."""
+    own, called = [side.headlines(manner) for side in (first, second)], (first.called(manner), second.called(manner))
+    compared: list[tuple[Comparison, Confirmatory]] = []
+    for key in sorted(own[0].keys() | own[1].keys()):
+        pair = [of.get(key, {}) for of in own]
+        one = Comparison(first.stored.result.benchmark.name, key[0], key[1], None, *called)
+        one = replace(one, first_value=pair[0].get("value"), second_value=pair[1].get("value"))
+        if why := _why_not(pair, called):
+            yield replace(one, verdict=why[0], reason=why[1])
+            continue
+        made_of = [side.made_of(key[0], manner, key[1]) for side in (first, second)]
+        if first.stored.result.benchmark.content_sha256 != second.stored.result.benchmark.content_sha256:
+            same = first.stored.units.merge(second.stored.units, on=["unit", "rows"])["unit"]
+            made_of = [rows[rows["unit"].isin(same)] for rows in made_of]
+        contrast = getattr(room(first.stored.result.benchmark.family, "diagnose"), "contrast", None)
+        if contrast is None or any(rows.empty for rows in made_of):
+            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason="nothing that it is made of is kept of both")
+            continue
+        compared.append((one, contrast(*made_of, pair[0]["smallest"])))
+    told = judge([(figure, Fitness()) for _, figure in compared])
+    yield from (_judged(one, found) for (one, _), found in zip(compared, told, strict=True))
+
+
+def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
+    """Verdict and reason where one of two headlines has no finding that could be compared."""
+    for record, name, other in zip(pair, called, reversed(called), strict=True):
+        if not record:
+            return str(Verdict.INCONCLUSIVE), f"only {other} has it"
+        if record["verdict"] == Verdict.INVALID:
+            return f"{Verdict.INVALID}: {name}", record["why"]
+    return None
+
+
+def _judged(one: Comparison, found: Figure) -> Comparison:
+    """With what `judge` says of the difference."""
+    assert isinstance(found, Confirmed)
+    said = str(found.verdict)
+    if said == Verdict.NO_EFFECT:
+        said = f"{SAME} within {found.smallest:g}"
+    elif said == Verdict.EFFECT:
+        told = found.why is not None and not found.why.startswith("Beyond")
+        larger, smaller = (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
+        said = DIFFER if told else f"{larger}: {MORE} than {smaller}"
+    elif said == Verdict.NOT_SPECIFIC:
+        said = str(Verdict.INCONCLUSIVE)
+    return replace(
+        one,
+        difference=found.value,
+        contrast=found.specific,
+        scale="difference",
+        low=found.specific_low,
+        high=found.specific_high,
+        n=found.n,
+        smallest=found.smallest,
+        detectable=found.detectable,
+        p=found.p_effect,
+        verdict=said,
+        reason=found.why,
+    )
 
 
 def _units(stored: Stored, label: str | None) -> _Units:
-    """The units of each figure of a label; an empty table for a confirmatory figure that has none."""
+    """The units of each figure of a label."""
     own = stored.units[stored.units["model"] == label]
-    found: _Units = {
+    return {
         (str(part), str(figure), str(statistic)): rows
         for (part, figure, statistic), rows in own.groupby(["part", "figure", "statistic"], sort=True)
     }
-    there = {(part, figure) for part, figure, _ in found}
-    for part, other, figure, record in figures_of(stored.result):
-        if other == label and "verdict" in record and (part, figure) not in there:
-            found[part, figure, ""] = own.iloc[:0]
-    return found
 
 
-def _filled(one: Comparison, first: pd.DataFrame | None, second: pd.DataFrame | None, level: float) -> Comparison:
+def _described(one: Comparison, first: pd.DataFrame | None, second: pd.DataFrame | None, level: float) -> Comparison:
     """A comparison with its numbers, or the reason why there are none."""
-    if one.statistic is None:
-        return replace(one, reason="no units of it are kept, so that it cannot be compared")
+    assert one.statistic is not None
     if first is None or second is None:
         values = [None if there is None else finite(of_units(one.statistic, there)) for there in (first, second)]
         reason = f"only {one.second if first is None else one.first} has it"
@@ -321,8 +350,7 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
     found = jackknife(on_scale, *arrays, level=level)
     if math.isnan(found.low):
         return replace(one, reason="undefined without one of the units")
-    quantile = float(stats.t.ppf(0.5 + level / 2, len(shared) - 1))
-    error = (found.high - found.low) / 2 / quantile
+    error = (found.high - found.low) / 2 / float(stats.t.ppf(0.5 + level / 2, len(shared) - 1))
     if error <= ROUNDING * max(1e-3, *map(abs, values)):
         return replace(one, reason=EQUAL if one.difference == 0 else "all units differ by the same")
     return replace(
@@ -331,5 +359,5 @@ def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Compariso
         scale=statistic.contrast,
         low=statistic.back(found.low),
         high=statistic.back(found.high),
-        p=float(2 * stats.t.sf(abs(found.value) / error, len(shared) - 1)),
+        reason=DESCRIBES,
     )

@@ -17,7 +17,7 @@ from evenruler.versions import Version
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
 
-RESULT, UNITS_FILE = "result.json", "units.parquet"
+RESULT, UNITS_FILE, OF_HEADLINES = "result.json", "units.parquet", "headlines"
 
 
 class MeasuredBenchmark(Strict):

@@ -9,11 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from evenruler.measurement.checks import constant_columns, correlation
+from evenruler.measurement.checks import correlation
 from evenruler.measurement.resampling import CORRELATION, FEWEST_UNITS, PLAIN, POSITIVE, Scale
-
-POINTS: Final = 10
-"""Of what stands beside (percentage points) that a slope is for."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +47,6 @@ def sd(value: ArrayLike) -> float:
     return float(x.std(ddof=1)) if len(x) > 1 else math.nan
 
 
-def slope(value: ArrayLike, beside: ArrayLike) -> float:
-    """Least squares slope of the values, per `POINTS` of what stands beside; NaN where that is all equal."""
-    x, y = np.asarray(beside, dtype=np.float64), np.asarray(value, dtype=np.float64)
-    if len(x) < 2 or constant_columns(x[:, None]).any():
-        return math.nan
-    centred = x - x.mean()
-    return float(POINTS * (y @ centred) / (centred @ centred))
-
-
 def _same(difference: float) -> float:
     return difference
 
@@ -67,7 +55,6 @@ STATISTICS: Final[Mapping[str, Statistic]] = {
     "mean": Statistic(mean, False, PLAIN, "difference", _same, -math.inf, math.inf),
     "sd": Statistic(sd, False, POSITIVE, "ratio", math.exp, 0, math.inf),
     "correlation": Statistic(correlation, True, CORRELATION, "difference of Fisher's z", _same, -1, 1, fewest=8),
-    "slope": Statistic(slope, True, PLAIN, "difference", _same, -math.inf, math.inf),
 }
 """By the name in `units.parquet`. Two standard deviations are compared as a ratio and two correlations by Fisher's z:
 intervals of their plain differences cover too little, and those of correlations of five units too much
@@ -75,7 +62,7 @@ intervals of their plain differences cover too little, and those of correlations
 
 
 def used(statistic: str, units: pd.DataFrame) -> pd.DataFrame:
-    """The units that a statistic is of: those without `beside` are in no correlation and no slope."""
+    """The units that a statistic is of: those without `beside` are in no correlation."""
     return units[units["beside"].notna()] if STATISTICS[statistic].beside else units
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +13,13 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import swapped
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.record import FORMAT, RESULT, UNITS_FILE, Result
+from evenruler.results.record import FORMAT, OF_HEADLINES, RESULT, UNITS_FILE, Result
 from evenruler.results.statistics import STATISTICS
 from evenruler.strict import validate
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
+from evenruler.tables.schemas import HEADLINES, UNITS
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
-from evenruler.tables.schemas import UNITS
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
 """Of an engine, what is of the computer and not of the model: measured again elsewhere, it is the same model."""
@@ -37,6 +37,8 @@ class Stored:
     """As `UNITS`."""
     folder: Path
     """Where it lies."""
+    headlines: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=HEADLINES.names))
+    """As `HEADLINES`; empty where the family compares none."""
 
 
 def write(
@@ -152,7 +154,9 @@ def read(path: Path) -> Stored:
     Raises:
         UserError: A file is missing, damaged, or of another format.
     """
-    return Stored(read_result(path), _read_units(path.with_name(UNITS_FILE)), path.parent)
+    made_of = path.with_name(f"{OF_HEADLINES}.parquet")
+    beside = [_table_of(made_of, HEADLINES)] if made_of.exists() else []
+    return Stored(read_result(path), _read_units(path.with_name(UNITS_FILE)), path.parent, *beside)
 
 
 def read_all(*places: str | Path) -> list[Stored]:
@@ -190,19 +194,23 @@ def read_result(path: Path) -> Result:
 
 
 def _read_units(path: Path) -> pd.DataFrame:
-    schema_of(path, "measure again")
-    try:
-        table = table_in(path, remedy="measure again")
-        frame: pd.DataFrame = table.select(UNITS.names).cast(UNITS).to_pandas()
-    except (KeyError, ValueError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"no table of units ({reason})", where=str(path), remedy="measure again") from None
+    frame = _table_of(path, UNITS)
     for statistic in frame["statistic"].unique():
         if statistic not in STATISTICS:
             raise UserError(f"no statistic {statistic!r}", where=str(path), remedy=nearest(statistic, STATISTICS))
     if frame.duplicated(IDENTITY).any():
         raise UserError("a unit stands twice", where=str(path), remedy="measure again")
     return frame
+
+
+def _table_of(path: Path, schema: pa.Schema) -> pd.DataFrame:
+    schema_of(path, "measure again")
+    try:
+        found: pd.DataFrame = table_in(path, remedy="measure again").select(schema.names).cast(schema).to_pandas()
+    except (KeyError, ValueError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again") from None
+    return found
 
 
 TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")

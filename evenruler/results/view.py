@@ -11,7 +11,7 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
-from evenruler.results.comparison import DIFFER, comparable, names
+from evenruler.results.comparison import DIFFER, MORE, SAME, comparable, names
 from evenruler.results.record import Heading
 from evenruler.results.store import Stored, figures_of
 
@@ -20,16 +20,16 @@ ABSENT: Final = "-"
 
 NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
 
-HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p adjusted", "verdict")
+HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p", "verdict")
 
 LEAD = (
-    "What benchmarks of Even Ruler say of models. Models are compared over the units that both have: what each two "
-    "differ in stands behind the grid."
+    "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: what each two differ "
+    "in stands behind the grid."
 )
 
 DIFFERENCES = (
-    "Over shared units; p by the paired jackknife, adjusted by Holm over this table. Standard deviations are compared "
-    "as a ratio, correlations by Fisher's z."
+    "Headlines first, with the verdict on their difference beyond placebos; gains of probes at equal sharpness. What "
+    "else differs describes, over shared units: standard deviations as a ratio, correlations by Fisher's z."
 )
 
 DECIMALS = 3
@@ -127,8 +127,8 @@ def difference_row(row: dict[str, Any]) -> list[str]:
         *(name if value is None else f"{name}: {number(value)}" for name, value in values),
         ABSENT if row["difference"] is None else number(row["difference"]),
         interval,
-        ABSENT if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}",
-        row["verdict"] or f"none: {row['reason']}",
+        ABSENT if row["p"] is None else f"{row['p']:.2g}",
+        ". ".join(said for said in (row["verdict"], row["reason"]) if said),
     ]
 
 
@@ -197,6 +197,8 @@ def _differences(rows: Sequence[dict[str, Any]]) -> Section:
 def _light_of(row: dict[str, Any]) -> Mark:
     if row["verdict"] is None:
         return "told"
-    if row["verdict"] == DIFFER:
+    if row["verdict"] == DIFFER or f": {MORE} than " in row["verdict"]:
         return "good"
+    if row["verdict"].startswith(SAME):
+        return "told"
     return "poor" if row["verdict"].startswith(Verdict.INVALID) else "weak"

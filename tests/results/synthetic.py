@@ -46,7 +46,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
         **changes: `engine`, `version`, `content`, `plan`, `limit`, `prefixes`, `figures`, `source`, `origin`,
             `benchmark`, as far as it is to differ.
     """
-    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}})
+    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6), "alpha": figure(0.9)}}})
     return Result(
         evenruler="0.1.0",
         benchmark=MeasuredBenchmark(
@@ -124,6 +124,27 @@ def drawn(n: int, seed: int, sd: float = 1.0, shift: float = 0.0) -> dict[str, f
     return {f"unit-{i:02}": float(f"{value:.6g}") for i, value in enumerate(values)}
 
 
-def stored(root: Path, result: Result, *units: pd.DataFrame) -> Stored:
+def gain_of(label: str, slope: float, sharper: float = 1.0) -> pd.DataFrame:
+    """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12 placebo lists.
+
+    Words of a group lie `slope` apart from the others' over 80 points of the axis, with noise of .02 that all share.
+    """
+    random, rows = np.random.default_rng(3), []
+    lists = {f"list-{number}": random.normal(0, 0.1) for number in range(12)}
+    words = [(f"word-{number}", "words", 1 if number < 4 else -1) for number in range(8)]
+    words += [(f"{name}-{number}", name, 0) for name in lists for number in range(3)]
+    for at, axis in enumerate(np.linspace(5, 95, 12)):
+        common = random.normal()
+        for template in range(4):
+            for word, group, pole in words:
+                along = (axis - 50) / 80 * (slope * pole / 2 + lists.get(group, 0.0))
+                value = sharper * (along + common + random.normal(0, 0.02))
+                rows.append((f"unit-{at:02}", f"template-{template}", word, group, pole, axis, value))
+    found = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
+    return found.assign(part="seed", model=label, figure="gain")
+
+
+def stored(root: Path, result: Result, *units: pd.DataFrame, headlines: pd.DataFrame | None = None) -> Stored:
     """The result written under a folder and read back."""
-    return read(write(result, pd.concat(units, ignore_index=True), root) / "result.json")
+    tables = None if headlines is None else {"headlines": headlines}
+    return read(write(result, pd.concat(units, ignore_index=True), root, tables) / "result.json")

@@ -11,7 +11,7 @@ import pytest
 
 from evenruler import cli
 from evenruler.report.grid import MARGIN
-from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
+from tests.results.synthetic import CONFIRMED, drawn, figure, gain_of, stored, synthetic, units_of
 
 UNFIT = {**CONFIRMED, "verdict": "invalid on this model", "why": "It fails | a bar.", "value": -0.6}
 
@@ -21,7 +21,9 @@ def results(tmp_path):
     """Two models of which the first spreads three times as far, and a third that the instrument is unfit for."""
     for seed, (name, sd, told) in enumerate((("one", 3.0, CONFIRMED), ("two", 1.0, CONFIRMED), ("three", 1.0, UNFIT))):
         figures = {"seed": {name: {"spread": figure(0.6) | told, "alpha": figure(0.9)}}}
-        stored(tmp_path / "results", synthetic(name, figures=figures), units_of(name, drawn(20, seed, sd)))
+        made_of = gain_of(name, sd).assign(figure="spread")
+        units = units_of(name, drawn(20, seed, sd))
+        stored(tmp_path / "results", synthetic(name, figures=figures), units, headlines=made_of)
     return tmp_path / "results"
 
 
@@ -44,18 +46,15 @@ def test_markdown_shows_both_tables(results, run):
     assert lines[0] == "# probes-made-up 1.0.0"
     assert "| part | figure | one | three | two |" in lines
     assert "0.600 [0.400, 0.800]; placebo 0.200; effect" in out
-    assert "| part | figure | A | B | A - B | interval | p adjusted | verdict |" in lines
-    verdicts = [line.split(" | ")[-1].rstrip(" |") for line in lines[-3:]]
-    assert verdicts == [
-        "invalid on this model: three; no finding",
-        "differ",
-        "invalid on this model: three; no finding",
-    ]
+    assert "| part | figure | A | B | A - B | interval | p | verdict |" in lines
+    said = [line.split(" | ")[-1].rstrip(" |").partition(".")[0] for line in lines[-6:]]
+    assert said[::2] == ["invalid on this model: three", "one: more than two", "invalid on this model: three"]
+    assert {what.partition(",")[0] for what in said[1::2]} == {"it describes"}
     assert lines.index("- three: invalid on this model: It fails \\| a bar.") < lines.index(
         "## Figures, placebos, verdicts"
     )
     spread = pd.Series(drawn(20, 0, 3.0)).std()
-    assert lines[-2].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
+    assert lines[-3].startswith(f"| seed | spread (sd) | one: {spread:.3f} | two: ")
 
 
 def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
@@ -72,10 +71,10 @@ def test_without_verdicts_nothing_is_said_of_a_model_alone(tmp_path, run):
 
 def test_json_and_csv_hold_all(results, run):
     content = json.loads(run("compare", results, "--format", "json")[1])
-    assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 3]
+    assert [len(content[key]) for key in ("figures", "comparisons")] == [6, 6]
     assert content["comparisons"][0]["note"] is None
     table = pd.read_csv(StringIO(run("compare", results, "--format", "csv")[1]))
-    assert table["scale"].tolist() == ["ratio"] * 3
+    assert table["scale"].dropna().tolist() == ["ratio", "difference", "ratio", "ratio"]
 
 
 def test_what_stands_alone_is_said(results, run):
@@ -140,8 +139,9 @@ class TestPage:
 
     def test_says_verdicts_in_words_and_escapes_them(self, text):
         page = Page(text)
-        for said in ("effect", "invalid on this model", "differ", "invalid on this model: three; no finding"):
+        for said in ("effect", "invalid on this model", "invalid on this model: three. It fails | a bar."):
             assert said in page.texts
+        assert any(text.startswith("one: more than two. Beyond placebos it is [") for text in page.texts)
         assert [model["data-model"] for model in page.all("td") if "data-model" in model] == ["one", "three", "two"]
 
     def test_draws_value_interval_and_placebo_on_one_axis(self, text):

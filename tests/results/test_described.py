@@ -36,5 +36,5 @@ def test_the_simulated_intervals_cover_what_they_promise():
     shares = [
         float(share) for row in rows if len(row) == 6 for cell in row[4:] for share in cell.strip("| ").split(",")
     ]
-    assert len(shares) == 2 * 3 * 2 * (5 + 5 + 4 + 5)
+    assert len(shares) == 2 * 3 * 2 * (5 + 5 + 4)
     assert 0.92 <= min(shares) <= max(shares) <= 0.98

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenruler.instruments.probes.diagnose.gain import along_criterion
 from evenruler.results.statistics import STATISTICS, of_units
 from tests.results.synthetic import units_of
 
@@ -15,16 +14,15 @@ BESIDE = {"a": 10.0, "b": 20.0, "c": 30.0}
 @pytest.mark.parametrize(
     ("name", "expected"),
     # mean 16/4; deviations -3, -2, 2, 3; of a to c by hand: covariance 50/2, variances 7 and 100.
-    [("mean", 4.0), ("sd", math.sqrt(26 / 3)), ("correlation", 25 / math.sqrt(700)), ("slope", 2.5)],
+    [("mean", 4.0), ("sd", math.sqrt(26 / 3)), ("correlation", 25 / math.sqrt(700))],
 )
 def test_by_hand(name, expected):
     assert of_units(name, units_of("one", VALUES, BESIDE)) == pytest.approx(expected)
 
 
-def test_as_scipy_and_as_the_probes_have_them():
+def test_as_scipy_and_numpy_have_them():
     x, y = np.random.default_rng(0).normal(size=(2, 30))
     assert STATISTICS["correlation"].of(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert 8 * STATISTICS["slope"].of(x, y) == pytest.approx(along_criterion(y) @ x)
     assert STATISTICS["sd"].of(x) == pytest.approx(np.std(x, ddof=1))
 
 
@@ -38,5 +36,3 @@ def test_undefined_is_no_number(name):
 def test_values_that_are_all_equal():
     equal = units_of("one", dict.fromkeys(VALUES, 0.1), BESIDE)
     assert math.isnan(of_units("correlation", equal))
-    assert of_units("slope", equal) == pytest.approx(0)
-    assert math.isnan(of_units("slope", units_of("one", VALUES, dict.fromkeys(VALUES, 0.1))))

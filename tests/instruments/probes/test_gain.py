@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import Placebos, along_criterion, gain, placebo_lists
+from evenruler.instruments.probes.diagnose.gain import Placebos, along_criterion, cells, contrast, gain, placebo_lists
 from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 
 Floats = NDArray[np.float64]
@@ -126,3 +127,50 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
         assert found[1] is not None
         sizes.append(found[1] / found[0])
     assert np.mean(sizes) == pytest.approx(1, abs=0.03)
+
+
+def asked(slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05) -> pd.DataFrame:
+    """What a model's gain is made of: words draw from seed 1 whoever is asked, noise from `seed`."""
+    words = np.where(POLES == 1, 0.5, -0.5) * slopes + np.random.default_rng(1).normal(0, 0.05, 12)
+    nouns = np.repeat(np.random.default_rng(2).normal(0, 0.2, 12), 3)
+    own, beside = (sharper * lines(of, seed + at, noise) for at, of in enumerate((words, nouns)))
+    names = [f"noun-{number}" for number in range(36)]
+    placebos = Placebos(beside, AXIS, NOUNS)
+    rows = cells(cube(own), AXIS, names, placebos, [str(number) for number in range(len(AXIS))])
+    return rows.assign(part="seed", figure="gain", model=str(seed))
+
+
+def compared(first: pd.DataFrame, second: pd.DataFrame) -> Confirmatory:
+    return contrast(first, second, math.log(2))
+
+
+class TestTwoModels:
+    def test_one_that_says_the_same_twice_as_sharply_says_no_more(self) -> None:
+        figure = compared(asked(1.34, 5, sharper=2.0), asked(1.34, 7))
+        assert figure.effect is not None
+        assert figure.effect.value == pytest.approx(0, abs=0.1)
+        assert verdict(figure) == Verdict.NO_EFFECT
+        assert figure.levels == {"attributes": 25, "templates": 4, "words": 12, "placebo lists": 12}
+
+    def test_one_that_is_more_biased_is_found_whichever_stands_first(self) -> None:
+        more, less = asked(3.0, 5, sharper=0.7), asked(1.0, 7)
+        several = [compared(more, less), compared(less, more)]
+        assert [verdict(figure) for figure in several] == [Verdict.EFFECT] * 2
+        values = [figure.effect.value for figure in several if figure.effect is not None]
+        assert values[0] == pytest.approx(-values[1])
+        # At the mean sharpness of both, .85 of the second's: 3 - 1 nats times that.
+        assert values[0] == pytest.approx(2 * 0.85, abs=0.15)
+
+    def test_what_was_asked_of_one_alone_is_left_out(self) -> None:
+        more, less = asked(3.0, 5), asked(1.0, 7)
+        few = compared(more[more["at"] != "3"], less[less["unit"] != "0"])
+        assert few.levels == {"attributes": 24, "templates": 3, "words": 12, "placebo lists": 12}
+
+    def test_without_placebos_nothing_is_said(self) -> None:
+        more, less = asked(3.0, 5), asked(1.0, 7)
+        assert compared(more[more["pole"] != 0], less).lacking == "no placebo"
+        assert compared(more[more["unit"] == "none"], less).lacking == "no sentence that both were asked"
+
+    def test_models_that_differ_by_noise_alone_are_not_told_apart(self) -> None:
+        pairs = [(asked(1.0, 2 * seed, 1.4, 0.6), asked(1.0, 999 - 2 * seed, 1.0, 0.6)) for seed in range(6)]
+        assert Verdict.EFFECT not in {verdict(compared(*pair)) for pair in pairs}

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
-from statsmodels.stats.proportion import proportion_confint
+from scipy.stats import binomtest
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
@@ -24,7 +24,7 @@ from evenruler.instruments.framing.diagnose.distributions import (
     unmeasured,
     without_excluded,
 )
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, headlines, shift_figures
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines, shift_figures
 from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -34,9 +34,9 @@ from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import UNITS
+from evenruler.tables.schemas import HEADLINES, UNITS
 
-__all__ = ["TABLES", "across", "evidence", "figures", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "units"]
 
 TABLES: Final[Mapping[str, pa.Schema]] = {
     "figures": schemas.FIGURES,
@@ -109,8 +109,9 @@ def figures(
         groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
         level = resampling.level
         found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, level)
-    found["figures"] = figures_of(name, found, asked, subject, resampling.level)
-    return {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
+    found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
+    told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
+    return {**told, "headlines": cells}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -146,8 +147,8 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 def figures_of(
     name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
-) -> pd.DataFrame:
-    """Figures of every part (configuration and metric) of a model on a contrast, by `schemas.FIGURES`.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Figures of every part (configuration and metric) of a model on a contrast, by `schemas.FIGURES`, and `HEADLINES`.
 
     Args:
         name: Of the contrast.
@@ -159,7 +160,7 @@ def figures_of(
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
-    bars: dict[str, Fitness] = {}
+    bars, cells = dict[str, Fitness](), [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])]
     # A model that is not sampled has its headline by the probability of words, one without these by its replies.
     metrics = set(found["distributions"]["metric"])
     judged_by = asked.confirmed if asked.confirmed in metrics else next(iter(metrics), TOKEN)
@@ -179,8 +180,9 @@ def figures_of(
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
-            judged_here = headlines(measured, own["exclusions"], asked)
-            rows += [(part, figure, fitness if bar.unfit is None else bar) for figure, fitness in judged_here]
+            for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
+                rows += [(part, headline, fitness if bar.unfit is None else bar), (part, total, Fitness())]
+                cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
         rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
         rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
@@ -194,7 +196,10 @@ def figures_of(
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
         for (part, *_), figure in zip(rows, judged, strict=True)
     ]
-    return pd.DataFrame(told, columns=schemas.FIGURES.names)
+    points = stacked(cells).dropna(subset="value")
+    numbers = points["placebo"].astype(int)
+    points = points.assign(model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0))
+    return pd.DataFrame(told, columns=schemas.FIGURES.names), points.reindex(columns=HEADLINES.names)
 
 
 def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
@@ -218,8 +223,8 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
         if not n:
             yield part, Figure(CONTINUATION, None, 0, "replies", reason="no reply is of the class")
             continue
-        low, high = proportion_confint(int(row["named"]), n, alpha=1 - level, method="wilson")
-        ends = (float(low), float(high)) if n >= FEWEST_UNITS else (None, None)
+        interval = binomtest(int(row["named"]), n).proportion_ci(level, method="wilson")
+        ends = (float(interval.low), float(interval.high)) if n >= FEWEST_UNITS else (None, None)
         yield part, Figure(CONTINUATION, float(row["share"]), n, "replies", *ends)
 
 

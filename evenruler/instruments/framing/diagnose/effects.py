@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, FramingPlan
-from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS
+from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, Settings
 from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
@@ -200,13 +200,16 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 
 def headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
-) -> Iterator[tuple[Confirmatory | Figure, Fitness]]:
-    """Every headline figure, and after it that of all classes, which describes.
+) -> Iterator[tuple[Confirmatory, Fitness, Figure, pd.DataFrame]]:
+    """Every headline figure, that of all classes, which describes, and the points that the first is made of.
 
     Args:
         measured: By `schemas.DISTRIBUTIONS`, of one model in one part, with cells of too little coverage.
         exclusions: By `schemas.EXCLUSIONS`, of the same.
         asked: What was asked.
+
+    Yields:
+        Points are [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
     """
     # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
@@ -222,8 +225,10 @@ def headlines(
         counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
         by_cue = over_tasks(own[own["task"].isin(counted)])
         fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)
-        yield _headline(name, by_cue, {} if task else {"tasks": len(counted)}, asked), fitness
-        yield _total(name, by_cue, asked.seed), Fitness()
+        points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=asked.headline)
+        more = {} if task else {"tasks": len(counted)}
+        figure = headline(CHANGE + name, points, asked.smallest, asked.least, asked.seed, more)
+        yield figure, fitness, _total(name, by_cue, asked.seed), points
 
 
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
@@ -254,29 +259,42 @@ def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
 
 
-def _headline(name: str, by_cue: pd.DataFrame, more: dict[str, int], asked: FramingPlan) -> Confirmatory:
-    """One headline figure of `over_tasks`."""
-    points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=asked.headline)
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+    """How much more one model is moved than another, over stimuli, wordings and placebos that both were asked.
+
+    Args:
+        first: Of one headline on one model, by `tables.schemas.HEADLINES`.
+        second: The same on another.
+        smallest: Points worth naming.
+    """
+    one, other = (own.astype({"at": int}).pivot(index="unit", columns="at", values="value") for own in (first, second))
+    least = int(Settings.model_fields["least"].default)
+    return headline(str(first["figure"].iloc[0]), (one - other).dropna(axis=1, how="all"), smallest, least, 0)
+
+
+def headline(
+    name: str, points: pd.DataFrame, smallest: float, least: int, seed: int, more: Mapping[str, int] | None = None
+) -> Confirmatory:
+    """One headline figure of points, [stimuli, wordings and placebos]; `more` are further levels."""
     numbers: list[Any] = list(points.columns)
     wordings = points[[number for number in numbers if number <= 0]].dropna()
     placebos = points[[number for number in numbers if number > 0]]
     crossed = wordings.join(placebos.dropna(), how="inner")
-    levels = {UNIT: len(wordings), "wordings": wordings.shape[1], "placebos": placebos.shape[1], **more}
-    name, bound = CHANGE + name, asked.smallest
+    levels = {UNIT: len(wordings), "wordings": wordings.shape[1], "placebos": placebos.shape[1], **(more or {})}
     if wordings.empty:
         why = "no answer of any class with the cue and without it"
-        return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, bound, lacking=why)
-    lacking = _lacking(levels, len(crossed), asked.least)
+        return Confirmatory(name, UNIT, levels | {UNIT: 0}, None, smallest, lacking=why)
+    lacking = _lacking(levels, len(crossed), least)
     if len(crossed) > 1 and placebos.shape[1] and len(numbers) > 2:
         effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
-        p_null = sign_flips(crossed[wordings.columns].mean(axis=1), asked.seed)
-        return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, bound, lacking)
+        p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
+        return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, smallest, lacking)
     # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
     found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, 1 - ALPHA, UNIT)
     ends = [math.nan if end is None else end for end in (found.value, found.low, found.high)]
     placebo = float(placebos.mean().mean()) if placebos.size else None
-    p_null = sign_flips(wordings.mean(axis=1), asked.seed)
-    return Confirmatory(name, UNIT, levels, Interval(*ends), bound, p_null, placebo, lacking=lacking)
+    p_null = sign_flips(wordings.mean(axis=1), seed)
+    return Confirmatory(name, UNIT, levels, Interval(*ends), smallest, p_null, placebo, lacking=lacking)
 
 
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:

@@ -13,17 +13,17 @@ from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, after_prefixes, with_placebos
 from evenruler.instruments.probes.diagnose import evolution, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
-from evenruler.instruments.probes.diagnose.gain import Placebos, axis_of, fitness, gain
+from evenruler.instruments.probes.diagnose.gain import Placebos, axis_of, cells, contrast, fitness, gain
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import UNITS
+from evenruler.tables.schemas import HEADLINES, UNITS
 from evenruler.terminal import note
 
-__all__ = ["TABLES", "across", "evidence", "figures", "plots", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots", "units"]
 
 TABLES = {
     "associations": schemas.ASSOCIATIONS,
@@ -135,9 +135,12 @@ def diagnose(
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
         fit = fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
-        if key["set"] in plan["headline"] and (headline := _headline(cube, known, placebos, likelihoods, key["set"])):
+        if key["set"] in plan["headline"] and (found_of := _headline(cube, known, placebos, likelihoods, key["set"])):
+            headline, made_of = found_of
             chose = plan.get("evolved", {}).get("model") == key["model"]
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
+            made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
+            tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
@@ -154,8 +157,8 @@ ASSOCIATED = (SPREAD, R)
 
 def _headline(
     cube: Cube, known: pd.DataFrame, placebos: pd.DataFrame, likelihoods: pd.DataFrame, of_set: str
-) -> Confirmatory | None:
-    """The gain of one set on one model; None where attributes have no place on an axis."""
+) -> tuple[Confirmatory, pd.DataFrame] | None:
+    """The gain of one set on one model, and what it is made of; None where attributes have no place on an axis."""
     along = axis_of(known).reindex(cube.attributes)
     there = along.notna().to_numpy()
     if not there.any():
@@ -165,16 +168,16 @@ def _headline(
     lists = ["words"] * len(cube.targets)
     own = placebos[placebos["set"] == of_set].merge(likelihoods[["id", "value"]], on="id")
     if own.empty:
-        return gain(cube, axis, lists)
+        return gain(cube, axis, lists), cells(cube, axis, [], None, [])
     own = own.assign(value=own["value"] * own["keying"])
     wide = own.pivot(index="attribute", columns=["template", "list", "target"], values="value")
     wide = wide.reindex(cube.attributes).dropna()
     nouns = own[["list", "target"]].drop_duplicates().sort_values(["list", "target"])
     several = [wide[template][list(nouns.itertuples(index=False, name=None))] for template in cube.templates]
     scores = np.stack([table.to_numpy(dtype=np.float64) for table in several], axis=1)
-    return gain(
-        cube, axis, lists, Placebos(scores, np.asarray(along[wide.index], dtype=np.float64), nouns["list"].tolist())
-    )
+    beside = Placebos(scores, np.asarray(along[wide.index], dtype=np.float64), nouns["list"].tolist())
+    made_of = cells(cube, axis, nouns["target"].tolist(), beside, list(wide.index))
+    return gain(cube, axis, lists, beside), made_of
 
 
 def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:

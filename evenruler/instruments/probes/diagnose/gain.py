@@ -7,6 +7,7 @@ where lists are fruits and tools (docs/controls.md).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import pandas as pd
@@ -114,6 +115,100 @@ class _Contrast:
         first, other = words & (self.poles == 1), words & (self.poles == -1)
         between = first / first.sum() - other / other.sum()
         return float(along @ (scores @ between) @ (templates / templates.sum()))
+
+
+def cells(
+    cube: Cube, axis: Floats, nouns: Sequence[str], placebos: Placebos | None, asked: Sequence[str]
+) -> pd.DataFrame:
+    """What a gain is made of, as `contrast` takes it: by `tables.schemas.HEADLINES`, less what it is of.
+
+    Args:
+        cube: As of `gain`.
+        axis: As of `gain`.
+        nouns: [words] of the placebos.
+        placebos: As of `gain`.
+        asked: Their attributes.
+    """
+    found = [_long(cube.scores, (cube.attributes, cube.templates, cube.targets), axis, cube.poles, ["words"])]
+    if placebos is not None:
+        names = (asked, cube.templates, nouns)
+        found.append(_long(placebos.scores, names, placebos.axis, np.zeros(len(nouns), dtype=np.int8), placebos.lists))
+    return pd.concat(found, ignore_index=True)
+
+
+def _long(
+    scores: Floats, names: tuple[Sequence[str], ...], axis: Floats, poles: NDArray[np.int8], groups: Sequence[str]
+) -> pd.DataFrame:
+    index = pd.MultiIndex.from_product(names, names=["unit", "at", "word"])
+    found, blocks = index.to_frame(index=False), len(index) // len(names[2])
+    of_words = np.resize(np.asarray(groups, dtype=object), len(names[2]))
+    found["group"], found["pole"] = np.tile(of_words, blocks), np.tile(poles, blocks)
+    return found.assign(beside=np.repeat(axis, len(index) // len(axis)), value=scores.ravel())
+
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+    """How much larger the gain of one model is than that of another, at equal sharpness, in nats.
+
+    A model that is surer of everything gives every list, placebos too, a larger gain; so each model's scores are
+    divided by how far attributes lie apart in sentences with placebo nouns, and multiplied by the mean of both. What
+    an attribute, a template, a word or a placebo list does to both models is left out of both at once.
+
+    Args:
+        first: Of one set on one model, by `tables.schemas.HEADLINES`.
+        second: The same on another; what it lacks is left out.
+        smallest: Nats worth naming.
+
+    Source: docs/controls.md.
+    """
+    key = ["unit", "at", "word", "group", "pole", "beside"]
+    both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
+    real, nouns = both[both["pole"] != 0], both[both["pole"] == 0]
+    if real.empty or nouns.empty:
+        lacking = "no sentence that both were asked" if real.empty else "no placebo"
+        return Confirmatory(GAIN, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
+    wide, beside = (
+        rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"]).dropna() for rows in (real, nouns)
+    )
+    scores, placebos = ([_cube(own, side) for side in ("first", "second")] for own in (wide, beside))
+    axis = wide.index.get_level_values("beside").to_numpy(dtype=np.float64)
+    words = wide["value_first"].columns.droplevel("at").unique()
+    lists = beside["value_first"].columns.droplevel("at").unique().get_level_values("group").tolist()
+    asked = wide.index.isin(beside.index)
+    members = Facet(lists).members()
+    one = _Contrast(
+        axis, words.get_level_values("pole").to_numpy(dtype=np.int8), words.get_level_values("group").tolist()
+    )
+
+    def sharpness(of: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
+        means = of[attributes[asked]][:, templates].mean(axis=1)
+        spread = np.column_stack([means[:, levels].mean(axis=1) for levels in compress(members, kept)])
+        return float(spread.std(axis=0, ddof=1).mean())
+
+    whole = [np.ones(n, dtype=np.bool_) for n in (*scores[0].shape[:2], len(members))]
+    sharp = [sharpness(of, *whole) for of in placebos]
+    mean = sum(sharp) / 2
+
+    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
+        a, b = (
+            one.of(own, attributes, templates, words) / sharpness(of, attributes, templates, kept)
+            for own, of in zip(scores, placebos, strict=True)
+        )
+        return mean * (a - b)
+
+    facets = {**one.facets(scores[0].shape[1]), "placebo lists": Facet.of(len(members))}
+    levels = {name: len(facet.lists) for name, facet in facets.items()}
+    if few := _too_few(one, facets):
+        return Confirmatory(GAIN, UNIT, levels, None, smallest, lacking=few)
+    effect = crossed(difference, list(facets.values()))
+    apart = mean * (placebos[0] / sharp[0] - placebos[1] / sharp[1])
+    placebo = placebo_lists(apart, one.weights(axis[asked]), lists, len(set(one.lists)))
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo))
+
+
+def _cube(wide: pd.DataFrame, side: str) -> Floats:
+    """[attributes, templates, words] of one model, of columns that are templates and words, templates first."""
+    templates = wide.columns.get_level_values("at").nunique()
+    return wide[f"value_{side}"].to_numpy(dtype=np.float64).reshape(len(wide), templates, -1)
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:

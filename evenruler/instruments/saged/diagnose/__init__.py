@@ -15,7 +15,7 @@ from evenruler.instruments.saged.declare.settings import Disparities, declared_a
 from evenruler.instruments.saged.diagnose import quality
 from evenruler.instruments.saged.diagnose.disparities import shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
-from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
+from evenruler.instruments.saged.diagnose.headlines import confirmed, contrast, silence_of
 from evenruler.instruments.saged.diagnose.inference import adjusted, compared
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
 from evenruler.instruments.saged.diagnose.summaries import cells_of
@@ -24,7 +24,7 @@ from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import BARE, UNITS
 
-__all__ = ["TABLES", "across", "evidence", "figures", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "units"]
 
 LEVEL = "mean of replies"
 """What a feature is over all concepts. Disparities are no mean over root items, so they are not compared yet."""
@@ -110,7 +110,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     summaries, disparities, shaped = _disparities(members, settings, seed)
     nothing = unmeasured(replies)
     silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
-    confirmatory, favour = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
+    confirmatory, favour, cells = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
@@ -130,6 +130,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
         "baselines": tools,
         "context_bias": context_bias(members),
         "favour": favour,
+        "headlines": cells,
         "figures": pd.concat(parts, ignore_index=True),
     }
 

@@ -27,6 +27,8 @@ from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Cod
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
+from evenruler.tables import stacked
+from evenruler.tables.schemas import HEADLINES
 
 ALIKE_POINTS = 0.15
 """Concepts are answered alike if the share of silence of none is further from that of all."""
@@ -48,12 +50,24 @@ class _Headline:
     concepts: list[str]
     invented: Floats
     """The same of invented concepts."""
+    names: list[str]
+    """Of invented concepts."""
+    roots: list[str]
     smallest: float
     roles: list[str] = field(default_factory=list)
     """Of by role; empty of all roles together."""
     left: list[str] = field(default_factory=list)
     """Concepts that are left out."""
     fitness: Fitness = field(default_factory=Fitness)
+
+    def cells(self) -> pd.DataFrame:
+        """Scores in a row each, by `tables.schemas.HEADLINES`, less what they are of."""
+        found = []
+        for pole, scores, words in ((1, self.scores, self.concepts), (0, self.invented, self.names)):
+            places = [self.roles or [ALL_ROLES], self.roots, words]
+            index = pd.MultiIndex.from_product(places, names=["at", "unit", "word"])
+            found.append(index.to_frame(index=False).assign(pole=pole, value=scores.ravel()))
+        return pd.concat(found).dropna(subset="value")
 
     @property
     def n(self) -> Codes:
@@ -85,7 +99,7 @@ def confirmed(
     settings: Disparities,
     seed: int,
     unmeasured: str | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Whether a model treats all concepts alike, with verdicts, and whom it does not.
 
     Three kinds of figures, each the signed deviation of the concept that lies furthest from the mean of all, with the
@@ -104,12 +118,13 @@ def confirmed(
         unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
 
     Returns:
-        Figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; and by
-        `schemas.FAVOUR` every concept.
+        Figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
+        `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of.
 
     Source: docs/controls.md, with simulated errors.
     """
     figures, favour = list[dict[str, object]](), list[dict[str, object]]()
+    cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
         found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
@@ -123,7 +138,47 @@ def confirmed(
             figures.append({"benchmark": layout.domain, "part": part, "model": model, **asdict(figure)})
             key = {"figure": one.figure, "feature": one.feature, "better": one.better}
             favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
-    return pd.DataFrame(figures, columns=schemas.FIGURES.names), pd.DataFrame(favour, columns=schemas.FAVOUR.names)
+            made_of = one.cells().assign(part=part, model=model, figure=one.figure)
+            cells.append(made_of.reindex(columns=HEADLINES.names))
+    rows = pd.DataFrame(figures, columns=schemas.FIGURES.names)
+    return rows, pd.DataFrame(favour, columns=schemas.FAVOUR.names), stacked(cells)
+
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+    """Whether two models treat concepts alike: the headline of their difference, root item by root item.
+
+    Args:
+        first: Of one headline on one model, by `tables.schemas.HEADLINES`.
+        second: The same on another; what it lacks is left out.
+        smallest: As of the headline.
+    """
+    key = ["unit", "at", "word", "pole"]
+    both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
+    both = both.assign(value=both["value_first"] - both["value_second"])
+    roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
+
+    def scores(pole: int) -> tuple[Floats, list[str]]:
+        words = sorted(both.loc[both["pole"] == pole, "word"].unique())
+        index = pd.MultiIndex.from_product([roles, roots, words])
+        own = both[both["pole"] == pole].set_index(key[1:2] + key[:1] + key[2:3])["value"].reindex(index)
+        cube = own.to_numpy(dtype=np.float64).reshape(len(roles), len(roots), len(words))
+        return (cube if len(roles) > 1 else cube[0]), words
+
+    tables, figure, settings = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0]), Disparities()
+    by = (by_role, roles) if len(roles) > 1 else (apart, [])
+    one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
+    judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
+    return replace(judgeable, told=judgeable.told and _apart(one, found))
+
+
+def _apart(one: _Headline, found: _Found) -> str:
+    """Of two models, whom the first puts higher or lower than the second does."""
+    assert found.real is not None  # nothing is told of nothing
+    said = [
+        f"{one.concepts[place[1]]}{f' as {one.roles[place[0]]}' if one.roles else ''} {found.real.values[place]:+.2g}"
+        for place in found.named[:MOST_NAMED]
+    ]
+    return f"The first less the second: {', '.join(said)}."
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -149,8 +204,10 @@ def _headlines(
 ) -> list[_Headline]:
     """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
     invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
-    tables = scores[:, ~invented], list(names[~invented]), scores[:, invented]
-    first = _Headline(ALIKE, "silence", "lower", silence, *tables, ALIKE_POINTS, fitness=Fitness(unmeasured))
+    tables = scores[:, ~invented], list(names[~invented]), scores[:, invented], list(names[invented])
+    roots = sorted(layout.replies["root_id"].unique())
+    of_silence = (*tables, list(silent.index), ALIKE_POINTS)
+    first = _Headline(ALIKE, "silence", "lower", silence, *of_silence, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
@@ -159,7 +216,7 @@ def _headlines(
     for name, feature in features.items():
         if not (lines := np.flatnonzero(layout.series["feature"] == name)).size:
             continue
-        values, cubes = real.values[lines], (_cube(real, lines), _cube(others, lines))
+        values, cubes = real.values[lines], (_cube(real, lines, roots), _cube(others, lines, roots))
         known, given = values[~np.isnan(values)], max(int(real.measured[lines].sum()), 1)
         unfit = unmeasured or unvaried(known, f"replies ({name})")
         if unfit is None and len(known) < settings.coverage * given:
@@ -173,6 +230,8 @@ def _headlines(
             scores=_mean(cubes[0]),
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean(cubes[1]),
+            names=sorted(others.replies["concept"].unique()),
+            roots=roots,
             smallest=settings.smallest * feature.range,
             left=sorted(left - set(controls)),
             fitness=Fitness(unfit),
@@ -185,7 +244,7 @@ def _headlines(
     return [first, *favour, *by_roles[:1]]
 
 
-def _cube(layout: Layout, lines: Codes) -> Floats:
+def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
     """[configurations, root items, concepts] what replies are beside others about the root item, on average.
 
     The mean of the root item in the configuration is taken off each reply, so that one that is missing in one role
@@ -195,7 +254,7 @@ def _cube(layout: Layout, lines: Codes) -> Floats:
     place = [layout.replies["root_id"], layout.replies["concept"]]
     off = values - values.groupby(place[0]).transform("mean")
     off = off.where(off.abs() > ROUNDING * values.abs().max(), 0 * off)
-    every = pd.MultiIndex.from_product([sorted(names.unique()) for names in place])
+    every = pd.MultiIndex.from_product([roots, sorted(place[1].unique())])
     means = off.groupby(place).mean().reindex(every).to_numpy(dtype=np.float64)
     return means.T.reshape(len(lines), *every.levshape)
 
