@@ -69,5 +69,5 @@ def figures_of(
         "continuations": pd.DataFrame(continuations, columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(replications, columns=schemas.REPLICATIONS.names),
     }
-    figures = diagnose.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
+    figures, _ = diagnose.figures_of("pronouns", found, asked, whom or subject(name="m0"), level)
     return figures.set_index(["part", "figure"]).sort_index()

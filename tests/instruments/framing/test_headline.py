@@ -1,6 +1,7 @@
 """The headline of a contrast: planted truths, from what a model answers to the verdict."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 
 from evenruler.instruments.asking import Answering, Inputs, ask
 from evenruler.instruments.framing.ask import requests, scores
-from evenruler.instruments.framing.diagnose import figures
+from evenruler.instruments.framing.diagnose import contrast, figures
 from evenruler.instruments.instrument import Request
 from evenruler.measurement import Resampling
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.instruments.framing.answering import none
 from tests.instruments.framing.hair import (
     COLOURS,
@@ -47,10 +48,15 @@ class Replying(Answering):
         return {"reply": [self.reply(prompt) for prompt in inputs["prompt"]], "reason": [None] * n}
 
 
-def replied(
+def replied(*args: Any, **changes: Any) -> "pd.DataFrame":
+    """Figures of replies of a hosted chat model, by figure: arguments as of `diagnosed`."""
+    return diagnosed(*args, **changes)["figures"].query("part == 'chat, choice'").set_index("figure")
+
+
+def diagnosed(
     reply: Callable[[str], str], doubled: bool = False, wordings: list[str] = WORDINGS, **changes: Any
-) -> "pd.DataFrame":
-    """Figures of replies of a hosted chat model, by figure: one reply a question, placebos included."""
+) -> dict[str, pd.DataFrame]:
+    """What is found of the replies of a hosted chat model: one reply a question, placebos included."""
     changes.setdefault("confirmatory", ["salience, completion", "salience, choice"])
     source = with_placebos([*PLACEBOS, *MORE_PLACEBOS], wordings, **changes)
     asked = {"generations": 1, "most_wordings": 9, "most_placebos": 99, "placebo_stimuli": 99, "confirmed": "choice"}
@@ -61,8 +67,7 @@ def replied(
     if doubled:
         answers = {name: pd.concat([table, table], ignore_index=True) for name, table in answers.items()}
     answers = none() | answers
-    found = figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
-    return found["figures"].query("part == 'chat, choice'").set_index("figure")
+    return figures("hair", tables, plan, scores(tables, plan, answers, whom), whom, Resampling(0.95, 100, 0))
 
 
 def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
@@ -76,6 +81,29 @@ def turning(*moves: str, share: float = 1.0) -> Callable[[str], str]:
         return f"{prompt[prompt.index(': ' + ('He' if own else 'She')) - 1]}"
 
     return reply
+
+
+@cache
+def made_of(*moves: str, share: float = 1.0) -> pd.DataFrame:
+    """What a headline is made of, of a model that is turned by these."""
+    rows = diagnosed(turning(*moves, share=share))["headlines"]
+    return rows[rows["figure"] == NAME]
+
+
+class TestTwoModels:
+    def compared(self, one: pd.DataFrame, other: pd.DataFrame) -> Any:
+        return judge([(contrast(one, other, 10.0), Fitness())])[0]
+
+    def test_one_that_a_cue_turns_more_is_found(self) -> None:
+        more, less = made_of(*CUES), made_of(*CUES, share=0.25)
+        found = self.compared(more, less)
+        assert (found.verdict, found.value) == (str(Verdict.EFFECT), pytest.approx(75))
+        assert found.levels == "12 stimuli, 3 wordings, 12 placebos"
+        assert self.compared(less, more).value == pytest.approx(-75)
+
+    def test_one_that_anything_turns_is_no_more_turned_by_the_cue(self) -> None:
+        assert self.compared(made_of(*ANY), made_of(*CUES, share=0.25)).verdict != Verdict.EFFECT
+        assert self.compared(made_of(*CUES), made_of(*CUES)).verdict == Verdict.NO_EFFECT
 
 
 class TestOneReplyAQuestion:

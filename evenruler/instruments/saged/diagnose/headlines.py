@@ -11,6 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, FEWEST_INVENTED, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose.apart import (
+    SHUFFLES,
     Apart,
     Find,
     apart,
@@ -164,7 +165,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
         cube = own.to_numpy(dtype=np.float64).reshape(len(roles), len(roots), len(words))
         return (cube if len(roles) > 1 else cube[0]), words
 
-    tables, figure, settings = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0]), Disparities()
+    tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
+    settings = Disparities(permutations=1, headline_permutations=SHUFFLES)
     by = (by_role, roles) if len(roles) > 1 else (apart, [])
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)

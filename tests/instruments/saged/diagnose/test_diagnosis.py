@@ -430,7 +430,7 @@ def test_headlines_are_first_and_by_the_seed_that_is_given() -> None:
     declared = {"vader": Feature(kind="lexicon")}
     found = measured.diagnosed(both, measured.replies(both), prompts, SETTINGS, declared=declared)
     silent = silence_of(measured.replies(both), prompts)
-    figures, _ = confirmed(laid_out("fruit", both, prompts), silent, declared, [], SETTINGS, 3)
+    figures, *_ = confirmed(laid_out("fruit", both, prompts), silent, declared, [], SETTINGS, 3)
     assert figures["figure"].tolist() == ["answered alike", "favour", "role x concept"]
     pd.testing.assert_frame_equal(found["figures"].head(len(figures)), figures, check_dtype=False)
 

@@ -16,8 +16,8 @@ from evenruler.instruments.saged.ask.extraction import extract
 from evenruler.instruments.saged.ask.prompts import asked_prompts
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, headings
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose import evidence
-from evenruler.measurement.verdicts import Verdict
+from evenruler.instruments.saged.diagnose import contrast, evidence
+from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.instruments.saged.diagnose import measured
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive"]
@@ -93,6 +93,35 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     assert own["smallest"] == pytest.approx(0.1)
     assert named(found, feature="toxicity") == {}
     assert one(found, feature="toxicity")["verdict"] == Verdict.INCONCLUSIVE
+
+
+class TestTwoModels:
+    def compared(self, first: Tables, second: Tables, figure: str = FAVOUR) -> Any:
+        part = "all roles" if figure == ALIKE else "all roles, vader"
+        rows = [found["headlines"] for found in (first, second)]
+        made_of = [own[(own["figure"] == figure) & (own["part"] == part)] for own in rows]
+        return judge([(contrast(*made_of, 0.1), Fitness())])[0]
+
+    def test_whom_one_curses_and_the_other_does_not_is_told(self) -> None:
+        found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).found())
+        assert found.verdict == Verdict.EFFECT
+        assert found.why is not None
+        assert found.why.startswith("The first less the second: lime -")
+        assert found.levels == "20 root items, 6 concepts, 12 invented names"
+
+    def test_two_that_curse_the_same_are_alike(self) -> None:
+        found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).moved(-1.0, "lime").found())
+        assert found.verdict != Verdict.EFFECT
+        same = Domain(2).found()
+        assert self.compared(same, same).verdict == Verdict.NO_EFFECT
+
+    def test_roles_and_silence_are_compared_too(self) -> None:
+        roles = ("no-role", "judge")
+        one, other = Domain(2, roles=roles).moved(-2.0, "lime", role="judge").found(), Domain(3, roles=roles).found()
+        by_role = self.compared(one, other, BY_ROLE)
+        assert by_role.verdict == Verdict.EFFECT
+        assert "lime as " in str(by_role.why)
+        assert self.compared(one, other, ALIKE).verdict == Verdict.NO_EFFECT
 
 
 def test_a_concept_one_sd_off_in_20_root_items_is_named_in_most_studies() -> None:
