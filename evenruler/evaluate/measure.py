@@ -78,7 +78,7 @@ def measure(
             _require_place(planned, Path(out))
         measured = session.measure(planned)
     if out is not None:
-        write(measured.result, measured.units, Path(out), measured.tables)
+        write(measured.result, measured.headlines, Path(out), measured.tables)
     return measured.result
 
 
@@ -138,7 +138,7 @@ def measure_each(
                 refused.append(str(error))
                 continue
             yield from lines_of(measured.result)
-            yield f"  written to {write(measured.result, measured.units, out, measured.tables)}"
+            yield f"  written to {write(measured.result, measured.headlines, out, measured.tables)}"
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         some = "the others were measured" if len(refused) < len(found) else ""

@@ -34,9 +34,10 @@ from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
-from evenruler.results.record import OF_HEADLINES, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables import table_of
 from evenruler.tables.frames import for_people
+from evenruler.tables.schemas import HEADLINES
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -57,8 +58,8 @@ class Measured:
     """A result, and the tables that lie beside it."""
 
     result: Result
-    units: pd.DataFrame
-    """By `tables.schemas.UNITS`."""
+    headlines: pd.DataFrame
+    """What they are made of, by `tables.schemas.HEADLINES`."""
     tables: Mapping[str, pd.DataFrame]
     """Scores by row, and what the family's diagnosis makes of them, by their names there."""
     asked: int
@@ -206,10 +207,10 @@ class Session:
             "warnings": [*silences(own), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
-        beside = {*diagnose.TABLES, OF_HEADLINES} - {FIGURES}
-        told = {table: rows for table, rows in record.found.items() if table in beside}
+        told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
-        return Measured(planned.result.model_copy(update=found), diagnose.units(record), kept, answering.asked)
+        made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
+        return Measured(planned.result.model_copy(update=found), made_of, kept, answering.asked)
 
 
 @contextmanager

@@ -15,7 +15,6 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
     diagnose  TABLES: {table: schema}                           what `figures` and `across` give together
               figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument, one model
               across(records, resampling) -> Tables             many
-              units(record) -> DataFrame                        what figures are made of (`tables.schemas.UNITS`)
               contrast(first, second, smallest) -> Confirmatory a headline of two models, of their `HEADLINES`
               evidence(tables) -> {instrument: {part: {model: {figure: values}}}}    what a card shows
     card      card(declaration, tables, plan, evidence) -> Card words; `evidence` is what `diagnose` gave of this one

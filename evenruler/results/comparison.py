@@ -1,123 +1,98 @@
-"""Models against models: the headlines of two results of one benchmark with a verdict, and what else they differ in."""
+"""Models against models: the headlines of every two results of one benchmark, with a verdict on what they differ in."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.instruments.registry import room
-from evenruler.measurement.figures import Confirmed, Figure, finite
-from evenruler.measurement.resampling import jackknife
+from evenruler.measurement.figures import Confirmed, Figure
 from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.results.statistics import STATISTICS, of_units, used
 from evenruler.results.store import Stored, figures_of
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
 """What a verdict holds: "one: more than two", "same within 10", "not alike"."""
 
-EQUAL: Final = "the two are equal, unit by unit"
-
-DESCRIBES: Final = "it describes, over these units alone; other words, templates or wordings could say otherwise"
-
-NONE_SHARED: Final = "no shared units"
-
-ROUNDING: Final = 1e-9
-"""Of the statistics: a standard error that is no more is none."""
-
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure of two results; a row of `compare`."""
+    """One headline of two results; a row of `compare`."""
 
     benchmark: str
     part: str
     figure: str
-    statistic: str | None
-    """One of `evenruler.results.statistics.STATISTICS`; None of a headline, which has a verdict."""
     first: str
     """A result: its label; with the version, or the folder, where two have the same."""
     second: str
     first_value: float | None = None
-    """As published of a headline, else over the shared units."""
+    """As published."""
     second_value: float | None = None
     difference: float | None = None
-    """First minus second, in the unit of the figure; of a headline over what both were asked, at equal sharpness."""
-    contrast: float | None = None
-    """What has the interval: the difference (of a headline, beyond placebos), a ratio, or that of Fisher's z."""
-    scale: str | None = None
-    """Which of them."""
-    low: float | None = None
-    high: float | None = None
+    """First minus second, in the unit of the figure, over what both were asked; of probes at equal sharpness."""
+    specific: float | None = None
+    """Its part that placebos lack."""
+    specific_low: float | None = None
+    specific_high: float | None = None
+    smallest: float | None = None
+    """The difference worth naming."""
+    detectable: float | None = None
+    """The difference that 80 of 100 such comparisons find."""
     n: int = 0
     """Shared units."""
-    first_dropped: int = 0
-    """Units of the first that the second lacks, or that rest on other rows there."""
-    second_dropped: int = 0
-    smallest: float | None = None
-    """Of a headline, the difference worth naming."""
-    detectable: float | None = None
-    """Of a headline, the difference that 80 of 100 such comparisons find."""
     p: float | None = None
-    """Of a headline, that there is no difference, by Holm over the headlines of the two."""
-    verdict: str | None = None
-    """Of a headline."""
+    """That there is no difference, by Holm over the headlines of the two."""
+    verdict: str = ""
     reason: str | None = None
-    """Of the verdict, or why there is none."""
+    """Of the verdict."""
     note: str | None = None
-    """What else to know of it."""
+    """What was left out."""
 
 
 COLUMNS: Final = {
-    **dict.fromkeys(("benchmark", "part", "figure", "statistic", "first", "second"), "string"),
-    **dict.fromkeys(("first_value", "second_value", "difference", "contrast"), "float64"),
-    "scale": "string",
-    **dict.fromkeys(("low", "high"), "float64"),
-    **dict.fromkeys(("n", "first_dropped", "second_dropped"), "int64"),
-    **dict.fromkeys(("smallest", "detectable", "p"), "float64"),
+    **dict.fromkeys(("benchmark", "part", "figure", "first", "second"), "string"),
+    **dict.fromkeys(("first_value", "second_value", "difference"), "float64"),
+    **dict.fromkeys(("specific", "specific_low", "specific_high", "smallest", "detectable"), "float64"),
+    "n": "int64",
+    "p": "float64",
     **dict.fromkeys(("verdict", "reason", "note"), "string"),
 }
 """Of `compare`, with their types; what they mean: `Comparison`."""
 
 
-def compare(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
-    """Compare every two results of the same benchmark, figure by figure, over what both were asked.
+def compare(results: Sequence[Stored]) -> pd.DataFrame:
+    """Compare the headlines of every two results of the same benchmark, over what both were asked.
 
-    Headlines are compared by the rules of one: the same facets, null, placebos and smallest effect, of the paired
-    difference (`contrast` of the family); what makes one of them invalid or open does so to the comparison. All else
-    describes, over the units that both have, resting on the same rows (`rows`); its interval is a jackknife over the
-    units of both, paired, of t with n - 1 degrees of freedom. Standard deviations are compared as a ratio, correlations
-    by Fisher's z. A result of which a model has two labels ("bert (mlm)") is compared with those of others that were
-    asked the same way.
+    By the rules of a headline itself: the same facets, null, placebos and smallest effect, of the paired difference
+    (`contrast` of the family); what makes one of them invalid does so to the comparison. A result of which a model has
+    two labels ("bert (mlm)") is compared with those of others that were asked the same way.
 
     Args:
         results: Two of one benchmark at least.
-        level: Of intervals.
 
     Returns:
-        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure. Figures that only one of
-        two has, or that have too few shared units, stand in it with the reason.
+        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure. What only one of two has
+        stands in it with the reason.
 
     Raises:
         UserError: No two are of the same benchmark; one does not say its benchmark's identity, or another than the
-            version that lies here has; two are of one version with other content, or share no unit.
+            version that lies here has; or two are of one version with other content.
 
-    Source: Miller (1974), The jackknife: a review; Holm (1979). How often it errs: docs/results.md.
+    Source: docs/controls.md.
     """
     found: list[Comparison] = []
     for group in comparable(results):
         named = names(group)
         for first, second in combinations(range(len(group)), 2):
-            found += _pair(_Side(group[first], named[first]), _Side(group[second], named[second]), level)
+            sides = _Side(group[first], named[first]), _Side(group[second], named[second])
+            for manner in sorted(sides[0].labels().keys() | sides[1].labels().keys()):
+                found += _headlines(*sides, manner)
     return pd.DataFrame([asdict(one) for one in found], columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -125,7 +100,7 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     """Results by benchmark, of those that have two; in the order in which benchmarks first come.
 
     Raises:
-        UserError: As `compare`, but for shared units.
+        UserError: As `compare`.
     """
     groups: dict[str, list[Stored]] = {}
     for one in results:
@@ -186,8 +161,7 @@ class _Side(NamedTuple):
 
     def labels(self) -> dict[str, str]:
         """By how the model was asked, its label: "bert (mlm)" is asked as " (mlm)", mostly it is ""."""
-        labels = {str(label) for label in self.stored.units["model"].unique()}
-        labels |= {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
+        labels = {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
         return {label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)}
 
     def called(self, manner: str) -> str:
@@ -206,56 +180,31 @@ class _Side(NamedTuple):
         return rows[there]
 
 
-_Units = dict[tuple[str, str, str], pd.DataFrame]
-"""By part, figure and statistic."""
-
-
-def _pair(first: _Side, second: _Side, level: float) -> list[Comparison]:
-    """All figures of two results, way of asking by way of asking."""
-    found = [
-        one
-        for manner in sorted(first.labels().keys() | second.labels().keys())
-        for one in _of_manner(first, second, manner, level)
-    ]
-    if any(one.reason == NONE_SHARED for one in found) and not any(one.n for one in found):
-        raise UserError(
-            f"shares no unit of {second.stored.result.benchmark.name} with {first.stored.folder}",
-            where=str(second.stored.folder),
-            remedy="measure both models on one version of it",
-        )
-    return found
-
-
-def _of_manner(first: _Side, second: _Side, manner: str, level: float) -> Iterator[Comparison]:
-    """All figures of two labels that were asked the same way; of one, where the other has no such label."""
-    yield from _headlines(first, second, manner)
-    units = [_units(side.stored, side.labels().get(manner)) for side in (first, second)]
-    called = (first.called(manner), second.called(manner))
-    benchmark = first.stored.result.benchmark.name
-    for key in sorted(units[0].keys() | units[1].keys()):
-        yield _described(Comparison(benchmark, *key, *called), units[0].get(key), units[1].get(key), level)
-
-
 def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]:
     """The headlines of two labels, judged together as those of one model are."""
     own, called = [side.headlines(manner) for side in (first, second)], (first.called(manner), second.called(manner))
     compared: list[tuple[Comparison, Confirmatory]] = []
     for key in sorted(own[0].keys() | own[1].keys()):
         pair = [of.get(key, {}) for of in own]
-        one = Comparison(first.stored.result.benchmark.name, key[0], key[1], None, *called)
+        one = Comparison(first.stored.result.benchmark.name, *key, *called)
         one = replace(one, first_value=pair[0].get("value"), second_value=pair[1].get("value"))
         if why := _why_not(pair, called):
             yield replace(one, verdict=why[0], reason=why[1])
             continue
         made_of = [side.made_of(key[0], manner, key[1]) for side in (first, second)]
-        if first.stored.result.benchmark.content_sha256 != second.stored.result.benchmark.content_sha256:
-            same = first.stored.units.merge(second.stored.units, on=["unit", "rows"])["unit"]
-            made_of = [rows[rows["unit"].isin(same)] for rows in made_of]
-        contrast = getattr(room(first.stored.result.benchmark.family, "diagnose"), "contrast", None)
-        if contrast is None or any(rows.empty for rows in made_of):
-            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason="nothing that it is made of is kept of both")
+        units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
+        shared = units[0].merge(units[1])["unit"]
+        if shared.empty:
+            none = "no unit of it was asked of both, of the same rows"
+            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=none)
             continue
-        compared.append((one, contrast(*made_of, pair[0]["smallest"])))
+        left = [len(own) - len(shared) for own in units]
+        if any(left):
+            note = f"over shared units: {left[0]} of {called[0]} and {left[1]} of {called[1]} are left out"
+            one = replace(one, note=note)
+        contrast = room(first.stored.result.benchmark.family, "diagnose").contrast
+        both = (rows[rows["unit"].isin(shared)] for rows in made_of)
+        compared.append((one, contrast(*both, pair[0]["smallest"])))
     told = judge([(figure, Fitness()) for _, figure in compared])
     yield from (_judged(one, found) for (one, _), found in zip(compared, told, strict=True))
 
@@ -282,82 +231,7 @@ def _judged(one: Comparison, found: Figure) -> Comparison:
         said = DIFFER if told else f"{larger}: {MORE} than {smaller}"
     elif said == Verdict.NOT_SPECIFIC:
         said = str(Verdict.INCONCLUSIVE)
-    return replace(
-        one,
-        difference=found.value,
-        contrast=found.specific,
-        scale="difference",
-        low=found.specific_low,
-        high=found.specific_high,
-        n=found.n,
-        smallest=found.smallest,
-        detectable=found.detectable,
-        p=found.p_effect,
-        verdict=said,
-        reason=found.why,
-    )
-
-
-def _units(stored: Stored, label: str | None) -> _Units:
-    """The units of each figure of a label."""
-    own = stored.units[stored.units["model"] == label]
-    return {
-        (str(part), str(figure), str(statistic)): rows
-        for (part, figure, statistic), rows in own.groupby(["part", "figure", "statistic"], sort=True)
+    same = {
+        name: getattr(found, name) for name in ("specific", "specific_low", "specific_high", "smallest", "detectable")
     }
-
-
-def _described(one: Comparison, first: pd.DataFrame | None, second: pd.DataFrame | None, level: float) -> Comparison:
-    """A comparison with its numbers, or the reason why there are none."""
-    assert one.statistic is not None
-    if first is None or second is None:
-        values = [None if there is None else finite(of_units(one.statistic, there)) for there in (first, second)]
-        reason = f"only {one.second if first is None else one.first} has it"
-        return replace(one, first_value=values[0], second_value=values[1], reason=reason)
-    first, second = used(one.statistic, first), used(one.statistic, second)
-    shared = first.merge(second, on=["unit", "rows"], suffixes=("_first", "_second"), validate="one_to_one")
-    dropped = (len(first) - len(shared), len(second) - len(shared))
-    one = replace(one, n=len(shared), first_dropped=dropped[0], second_dropped=dropped[1])
-    if any(dropped):
-        note = f"over shared units: {dropped[0]} of {one.first} and {dropped[1]} of {one.second} are left out"
-        one = replace(one, note=note)
-    return contrasted(one, shared, level) if len(shared) else replace(one, reason=NONE_SHARED)
-
-
-def contrasted(one: Comparison, shared: pd.DataFrame, level: float) -> Comparison:
-    """The statistic of both over the shared units, and how sure it is that they differ.
-
-    Args:
-        one: What is compared; `statistic` is set.
-        shared: A row a unit; `value_first`, `value_second`, and for some statistics `beside_first`, `beside_second`.
-        level: Of the interval.
-    """
-    statistic = STATISTICS[one.statistic or ""]
-    columns = ["value", "beside"] if statistic.beside else ["value"]
-    arrays = [shared[f"{column}_{side}"].to_numpy() for side in ("first", "second") for column in columns]
-    k = len(columns)
-    values = [statistic.of(*arrays[:k]), statistic.of(*arrays[k:])]
-    one = replace(one, first_value=finite(values[0]), second_value=finite(values[1]))
-    if one.first_value is None or one.second_value is None:
-        return replace(one, reason="undefined where all values are equal")
-    one = replace(one, difference=one.first_value - one.second_value)
-    if len(shared) < statistic.fewest:
-        return replace(one, reason=f"fewer than {statistic.fewest} shared units")
-
-    def on_scale(*rows: np.ndarray) -> float:
-        return statistic.scale.there(statistic.of(*rows[:k])) - statistic.scale.there(statistic.of(*rows[k:]))
-
-    found = jackknife(on_scale, *arrays, level=level)
-    if math.isnan(found.low):
-        return replace(one, reason="undefined without one of the units")
-    error = (found.high - found.low) / 2 / float(stats.t.ppf(0.5 + level / 2, len(shared) - 1))
-    if error <= ROUNDING * max(1e-3, *map(abs, values)):
-        return replace(one, reason=EQUAL if one.difference == 0 else "all units differ by the same")
-    return replace(
-        one,
-        contrast=statistic.back(found.value),
-        scale=statistic.contrast,
-        low=statistic.back(found.low),
-        high=statistic.back(found.high),
-        reason=DESCRIBES,
-    )
+    return replace(one, **same, difference=found.value, n=found.n, p=found.p_effect, verdict=said, reason=found.why)

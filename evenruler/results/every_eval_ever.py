@@ -19,7 +19,6 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result
-from evenruler.results.statistics import STATISTICS
 from evenruler.results.store import Stored, figures_of
 
 SCHEMA: Final = "0.3.0"
@@ -176,10 +175,6 @@ def _figure(
     """One entry of `evaluation_results`."""
     result = one.result
     settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
-    units = one.units
-    own = units[(units["part"] == part) & (units["model"] == label) & (units["figure"] == figure)]
-    names = own["statistic"].unique()
-    statistic = STATISTICS[names[0]] if len(names) == 1 else None
     heading = next((own for own in one.result.headings if own.figure == figure), None)
     # The figure with its interval; control, verdict and the rest as texts beside it.
     uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
@@ -195,11 +190,10 @@ def _figure(
             "evaluation_description": heading.meaning if heading else figure,
             "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
             "metric_name": heading.heading if heading else figure,
-            **({"metric_kind": str(names[0])} if len(names) == 1 else {}),
             "lower_is_better": False,
             "score_type": "continuous",
-            "min_score": _bound(statistic.least) if statistic else "-Infinity",
-            "max_score": _bound(statistic.most) if statistic else "Infinity",
+            "min_score": "-Infinity",  # the schema writes what has no bound as text
+            "max_score": "Infinity",
             "additional_details": {"direction": DIRECTION},
         },
         "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
@@ -221,11 +215,6 @@ def _data(result: Result) -> dict[str, Any]:
         repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
         return {**common, "source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
     return {**common, "source_type": "other"}
-
-
-def _bound(value: float) -> float | str:
-    """The schema writes what has no bound as text."""
-    return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(value, value)
 
 
 def _text(value: Any) -> str:

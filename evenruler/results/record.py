@@ -1,7 +1,7 @@
 """A result: what one benchmark says of one model. One JSON file, and beside it tables of scores.
 
     RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what they are of
-                                          units.parquet   what two results are compared by (`UNITS`)
+                                          headlines.parquet what two results are compared by
                                           {table}.parquet scores by row, as the benchmark's family has them
 
 A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
@@ -17,7 +17,7 @@ from evenruler.versions import Version
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
 
-RESULT, UNITS_FILE, OF_HEADLINES = "result.json", "units.parquet", "headlines"
+RESULT, HEADLINES_FILE = "result.json", "headlines.parquet"
 
 
 class MeasuredBenchmark(Strict):

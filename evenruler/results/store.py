@@ -2,30 +2,26 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.files import swapped
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.record import FORMAT, OF_HEADLINES, RESULT, UNITS_FILE, Result
-from evenruler.results.statistics import STATISTICS
+from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result
 from evenruler.strict import validate
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
-from evenruler.tables.schemas import HEADLINES, UNITS
+from evenruler.tables.schemas import HEADLINES
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
 """Of an engine, what is of the computer and not of the model: measured again elsewhere, it is the same model."""
-
-IDENTITY: Final = ["part", "model", "figure", "statistic", "unit"]
-"""Of a row of units, which stands once."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +29,20 @@ class Stored:
     """A result with what it is compared by."""
 
     result: Result
-    units: pd.DataFrame
-    """As `UNITS`."""
+    headlines: pd.DataFrame
+    """What they are made of, as `HEADLINES`."""
     folder: Path
     """Where it lies."""
-    headlines: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=HEADLINES.names))
-    """As `HEADLINES`; empty where the family compares none."""
 
 
 def write(
-    result: Result, units: pd.DataFrame, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
+    result: Result, headlines: pd.DataFrame, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
 ) -> Path:
     """Write a result into its folder, whole or not at all; the same model's on the same benchmark is replaced.
 
     Args:
         result: What `result.json` holds.
-        units: Columns as `UNITS`; floats are rounded to six significant digits, as in every table of the house.
+        headlines: Columns as `HEADLINES`; floats are rounded to six significant digits, as in every table of the house.
         root: The folder of results.
         tables: Further tables by name, each a file NAME.parquet.
 
@@ -57,19 +51,13 @@ def write(
 
     Raises:
         UserError: What lies there is of another model, or of a benchmark with other content.
-        ValueError: A unit stands twice, or columns or a statistic are not those of `UNITS`.
+        ValueError: Columns are not those of `HEADLINES`.
     """
-    if (tables or {}).keys() & {"units"}:
-        raise ValueError("a further table may not be called units")
     folder = root / result.folder
-    rows = table_of(without_last_bits(units), UNITS)
-    if unknown := set(rows.column("statistic").to_pylist()) - set(STATISTICS):
-        raise ValueError(f"no statistic {sorted(unknown)}, expected {sorted(STATISTICS)}")
-    if units.duplicated(IDENTITY).any():
-        raise ValueError(f"a {', '.join(IDENTITY)} stands twice")
+    rows = table_of(without_last_bits(headlines), HEADLINES)
     refuse_another(result, root)
     with swapped(folder) as working:
-        write_whole(rows.sort_by([(name, "ascending") for name in IDENTITY]), working / UNITS_FILE)
+        write_whole(rows, working / HEADLINES_FILE)
         for name, table in (tables or {}).items():
             if isinstance(table, pd.DataFrame):
                 table = pa.Table.from_pandas(without_last_bits(table), preserve_index=False)
@@ -146,7 +134,7 @@ def find(*places: str | Path) -> list[Path]:
 
 
 def read(path: Path) -> Stored:
-    """A result with its units.
+    """A result with what its headlines are made of.
 
     Args:
         path: Its `result.json`.
@@ -154,9 +142,7 @@ def read(path: Path) -> Stored:
     Raises:
         UserError: A file is missing, damaged, or of another format.
     """
-    made_of = path.with_name(f"{OF_HEADLINES}.parquet")
-    beside = [_table_of(made_of, HEADLINES)] if made_of.exists() else []
-    return Stored(read_result(path), _read_units(path.with_name(UNITS_FILE)), path.parent, *beside)
+    return Stored(read_result(path), _table_of(path.with_name(HEADLINES_FILE), HEADLINES), path.parent)
 
 
 def read_all(*places: str | Path) -> list[Stored]:
@@ -191,16 +177,6 @@ def read_result(path: Path) -> Result:
             continue
         raise UserError(found, where=str(path), remedy="measure again")
     return result
-
-
-def _read_units(path: Path) -> pd.DataFrame:
-    frame = _table_of(path, UNITS)
-    for statistic in frame["statistic"].unique():
-        if statistic not in STATISTICS:
-            raise UserError(f"no statistic {statistic!r}", where=str(path), remedy=nearest(statistic, STATISTICS))
-    if frame.duplicated(IDENTITY).any():
-        raise UserError("a unit stands twice", where=str(path), remedy="measure again")
-    return frame
 
 
 def _table_of(path: Path, schema: pa.Schema) -> pd.DataFrame:

@@ -20,7 +20,7 @@ ABSENT: Final = "-"
 
 NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
 
-HEAD: Final = ("part", "figure", "A", "B", "A - B", "interval", "p", "verdict")
+HEAD: Final = ("part", "figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
 
 LEAD = (
     "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: what each two differ "
@@ -28,8 +28,8 @@ LEAD = (
 )
 
 DIFFERENCES = (
-    "Headlines first, with the verdict on their difference beyond placebos; gains of probes at equal sharpness. What "
-    "else differs describes, over shared units: standard deviations as a ratio, correlations by Fisher's z."
+    "Headlines over what both models were asked, gains of probes at equal sharpness; the verdict is on what they "
+    "differ in beyond placebos. What has no verdict is not compared."
 )
 
 DECIMALS = 3
@@ -116,14 +116,12 @@ def title(group: Sequence[Stored]) -> str:
 
 def difference_row(row: dict[str, Any]) -> list[str]:
     """A comparison in words, a text for each column of `HEAD`."""
-    interval = ABSENT
-    if row["low"] is not None:  # where it is not of the plain difference, with what it is of
-        ends = f"[{number(row['low'])}, {number(row['high'])}]"
-        interval = ends if row["scale"] == "difference" else f"{row['scale']} {number(row['contrast'])} {ends}"
+    beyond = [row[key] for key in ("specific", "specific_low", "specific_high")]
+    interval = ABSENT if None in beyond else "{} [{}, {}]".format(*map(number, beyond))
     values = [(row[side], row[f"{side}_value"]) for side in ("first", "second")]
     return [
         row["part"],
-        row["figure"] if row["statistic"] in (None, row["figure"]) else f"{row['figure']} ({row['statistic']})",
+        row["figure"],
         *(name if value is None else f"{name}: {number(value)}" for name, value in values),
         ABSENT if row["difference"] is None else number(row["difference"]),
         interval,
@@ -195,8 +193,6 @@ def _differences(rows: Sequence[dict[str, Any]]) -> Section:
 
 
 def _light_of(row: dict[str, Any]) -> Mark:
-    if row["verdict"] is None:
-        return "told"
     if row["verdict"] == DIFFER or f": {MORE} than " in row["verdict"]:
         return "good"
     if row["verdict"].startswith(SAME):

@@ -93,12 +93,8 @@ def figures_of(part: str) -> pa.Schema:
 NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
 """Of a figure, by their column."""
 
-UNITS = columns("part model figure statistic unit rows: str; value: float; beside: float?")
-"""What figures are made of, a row each unit (an attribute, an item, a root item): a figure is `statistic` (`mean`,
-`sd`, `correlation`) of `value` over the units of its part, of a correlation with `beside`. `rows` is a hash of the
-published rows that a unit rests on (`tables.frames.rows_of`): units of two results are the same where it is."""
-
-HEADLINES = columns("part model figure unit: str; at word group: str?; pole: int8; beside: float?; value: float")
+HEADLINES = columns("part model figure unit rows: str; at word group: str?; pole: int8; beside: float?; value: float")
 """What headlines are made of, by which those of two models are compared: the value of a unit (an attribute, a stimulus,
 a root item) in each wording, template or role (`at`) and with each word or concept (`word`, of the list `group`).
-`pole` is 0 of placebos; `beside` is where the unit lies on an axis."""
+`pole` is 0 of placebos; `beside` is where the unit lies on an axis; `rows` is a hash of the published rows that a unit
+rests on (`tables.frames.rows_of`), by which it is the same in two results."""

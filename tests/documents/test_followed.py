@@ -13,7 +13,7 @@ from evenruler import shipped
 from evenruler.publish.manifest import identity_of, read_manifest
 from tests import loopback_hub
 from tests.documents.pages import command, follow
-from tests.results.synthetic import drawn, stored, synthetic, units_of
+from tests.results.synthetic import gain_of, stored, synthetic
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
@@ -92,9 +92,9 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
 def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
     folder = shipped.benchmarks() / "probes-occupation-gender"
     content = identity_of(folder, read_manifest(folder).rows)
-    for seed, name in enumerate(("gemma", "smollm2")):
+    for name in ("gemma", "smollm2"):
         made = synthetic(name, benchmark=folder.name, content=content)
-        stored(tmp_path / "here/results", made, units_of(name, drawn(20, seed)))
+        stored(tmp_path / "here/results", made, gain_of(name))
     *_, exported = follow("docs/results.md", tmp_path / "here", shell)
     assert "records/data" in exported
     assert (tmp_path / "here/side-by-side.html").exists()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.faults.cases import Case, Outcome, Seen, evenruler
-from tests.results.synthetic import drawn, stored, synthetic, units_of
+from tests.results.synthetic import gain_of, stored, synthetic
 
 Change = Callable[[Path], object]
 NAMES = ("one", "two")
@@ -18,8 +18,8 @@ NAMES = ("one", "two")
 
 def _compared(change: Change, words: tuple[str, ...], folder: Path) -> Seen:
     """Two results, the first of them changed (in its folder), and a command."""
-    for seed, name in enumerate(NAMES):
-        stored(folder / "results", synthetic(name), units_of(name, drawn(20, seed)))
+    for name in NAMES:
+        stored(folder / "results", synthetic(name), gain_of(name))
     change(folder / "results/one/probes-made-up@1.0.0")
     return evenruler(*words, folder=folder)
 
@@ -52,8 +52,8 @@ def _text(text: str) -> Change:
     return lambda folder: (folder / "result.json").write_text(text)
 
 
-def _units(table: pa.Table) -> Change:
-    return lambda folder: pq.write_table(table, folder / "units.parquet")
+def _headlines(table: pa.Table) -> Change:
+    return lambda folder: pq.write_table(table, folder / "headlines.parquet")
 
 
 def _sparse(name: str) -> Change:
@@ -97,9 +97,9 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("a verdict that is a number", _record(verdict=3), "verdict of seed, one, spread is 3, expected words"),
     ("a figure without n", _record(n=None), "lacks n"),
     ("a NaN", _record(value=float("nan")), "not JSON"),
-    ("units of a terabyte", _sparse("units.parquet"), "more than the"),
-    ("units that unpack to gigabytes", _units(BOMB), "no readable Parquet (more than"),
-    ("units that are something else", _units(pa.table({"x": [1]})), "no table of units"),
+    ("headlines of a terabyte", _sparse("headlines.parquet"), "more than the"),
+    ("headlines that unpack to gigabytes", _headlines(BOMB), "no readable Parquet (more than"),
+    ("headlines that are something else", _headlines(pa.table({"x": [1]})), "no table of headlines"),
 ]
 
 CASES = [

@@ -1,6 +1,5 @@
 """Synthetic results with planted differences: no model was asked, every number is drawn or given."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pandas as pd
 from evenruler.publish.manifest import KIND
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.results.store import Stored, read, write
+from evenruler.tables.schemas import HEADLINES
 
 BENCHMARK = "probes-made-up"
 
@@ -46,7 +46,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
         **changes: `engine`, `version`, `content`, `plan`, `limit`, `prefixes`, `figures`, `source`, `origin`,
             `benchmark`, as far as it is to differ.
     """
-    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6), "alpha": figure(0.9)}}})
+    figures = changes.get("figures", {"seed": {name: {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}}})
     return Result(
         evenruler="0.1.0",
         benchmark=MeasuredBenchmark(
@@ -88,43 +88,7 @@ def synthetic(name: str = "one", **changes: Any) -> Result:
     )
 
 
-def units_of(
-    label: str,
-    values: Mapping[str, float],
-    beside: Mapping[str, float] | None = None,
-    *,
-    part: str = "seed",
-    figure: str = "spread",
-    statistic: str = "sd",
-    rows: str = "rows of {}",
-) -> pd.DataFrame:
-    """Units of one figure: their values by name; `rows` becomes the hash of each with its name."""
-    return pd.DataFrame(
-        [
-            {
-                "part": part,
-                "model": label,
-                "figure": figure,
-                "statistic": statistic,
-                "unit": unit,
-                "rows": rows.format(unit),
-                "value": value,
-                "beside": (beside or {}).get(unit),
-            }
-            for unit, value in values.items()
-        ]
-    ).astype({"beside": "float64"})
-
-
-def drawn(n: int, seed: int, sd: float = 1.0, shift: float = 0.0) -> dict[str, float]:
-    """Values of n units of which a third of the variance is common to all seeds, to six digits as files have them."""
-    common = np.random.default_rng(99).normal(size=n)
-    own = np.random.default_rng(seed).normal(size=n)
-    values = shift + sd * (np.sqrt(1 / 3) * common + np.sqrt(2 / 3) * own)
-    return {f"unit-{i:02}": float(f"{value:.6g}") for i, value in enumerate(values)}
-
-
-def gain_of(label: str, slope: float, sharper: float = 1.0) -> pd.DataFrame:
+def gain_of(label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = "spread") -> pd.DataFrame:
     """What a gain of probes is made of: 12 attributes, 4 templates, 8 words of two groups, 12 placebo lists.
 
     Words of a group lie `slope` apart from the others' over 80 points of the axis, with noise of .02 that all share.
@@ -141,10 +105,10 @@ def gain_of(label: str, slope: float, sharper: float = 1.0) -> pd.DataFrame:
                 value = sharper * (along + common + random.normal(0, 0.02))
                 rows.append((f"unit-{at:02}", f"template-{template}", word, group, pole, axis, value))
     found = pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
-    return found.assign(part="seed", model=label, figure="gain")
+    return found.assign(part="seed", model=label, figure=figure, rows="rows of " + found["unit"])
 
 
-def stored(root: Path, result: Result, *units: pd.DataFrame, headlines: pd.DataFrame | None = None) -> Stored:
+def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> Stored:
     """The result written under a folder and read back."""
-    tables = None if headlines is None else {"headlines": headlines}
-    return read(write(result, pd.concat(units, ignore_index=True), root, tables) / "result.json")
+    made_of = pd.concat([pd.DataFrame(columns=HEADLINES.names), *headlines], ignore_index=True)
+    return read(write(result, made_of, root) / "result.json")

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, Valida
 from evenruler import cli
 from evenruler.errors import UserError
 from evenruler.results.every_eval_ever import SCHEMA, export
-from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
+from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
 Details = dict[StrictStr, StrictStr]
 """All values must be strings."""
@@ -136,12 +136,10 @@ FIGURES = {
 
 @pytest.fixture
 def one(tmp_path):
-    beside = {unit: float(i) for i, unit in enumerate(drawn(20, 1))}
     return stored(
         tmp_path / "results",
         synthetic("one", figures=FIGURES),
-        units_of("one", drawn(20, 1)),
-        units_of("one", drawn(20, 1), beside, figure="r", statistic="correlation"),
+        gain_of("one"),
     )
 
 
@@ -206,13 +204,13 @@ def test_the_same_result_is_the_same_file(one, tmp_path):
     second, [content] = exported([one], tmp_path, date=datetime.date(2026, 2, 3))
     assert content["retrieved_timestamp"] == "1770076800"
     assert first[0].path == second[0].path
-    other = stored(tmp_path / "others", synthetic("one", limit=5), units_of("one", drawn(20, 1)))
+    other = stored(tmp_path / "others", synthetic("one", limit=5), gain_of("one"))
     assert exported([other], tmp_path)[0][0].path.name != first[0].path.name
 
 
 def test_a_benchmark_on_the_hub_is_named(tmp_path):
     result = synthetic("one", origin="hub:you/probes-made-up@v1.0.0")
-    _, [content] = exported([stored(tmp_path, result, units_of("one", drawn(20, 1)))], tmp_path)
+    _, [content] = exported([stored(tmp_path, result, gain_of("one"))], tmp_path)
     Record.model_validate(content)
     source = content["evaluation_results"][0]["source_data"]
     assert (source["hf_repo"], source["additional_details"]["tag"]) == ("you/probes-made-up", "v1.0.0")
@@ -227,7 +225,7 @@ def test_a_benchmark_on_the_hub_is_named(tmp_path):
     ],
 )
 def test_who_made_a_model_that_is_not_from_the_hub_is_asked(tmp_path, source, deployment, availability):
-    one = stored(tmp_path, synthetic("one", source=source), units_of("one", drawn(20, 1)))
+    one = stored(tmp_path, synthetic("one", source=source), gain_of("one"))
     with pytest.raises(UserError, match=r"one is not from the Hub.*say --id one=ORG/MODEL"):
         export([one], tmp_path / "out")
     _, [content] = exported([one], tmp_path, ids={"one": "maker/One-1B"})
@@ -241,9 +239,7 @@ def test_who_made_a_model_that_is_not_from_the_hub_is_asked(tmp_path, source, de
 
 
 def test_a_result_without_such_figures_is_refused(tmp_path):
-    one = stored(
-        tmp_path, synthetic("one", figures={"all": {"one": {"alpha": figure(0.9)}}}), units_of("one", {"a": 1})
-    )
+    one = stored(tmp_path, synthetic("one", figures={"all": {"one": {"alpha": figure(0.9)}}}), gain_of("one"))
     with pytest.raises(UserError, match="no confirmatory figure or headline amount"):
         export([one], tmp_path / "out")
     assert not (tmp_path / "out").exists()

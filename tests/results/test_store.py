@@ -7,10 +7,10 @@ import pytest
 import evenruler
 from evenruler.errors import UserError
 from evenruler.results.store import COLUMNS, find, load_results, read, write
-from evenruler.tables.schemas import UNITS
-from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
+from evenruler.tables.schemas import HEADLINES
+from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
-UNIT_ROWS = units_of("one", drawn(20, 1))
+MADE_OF = gain_of("one")
 
 
 def refused(call, *given):
@@ -23,71 +23,64 @@ def refused(call, *given):
 class TestWriting:
     def test_what_is_written_is_read(self, tmp_path):
         replies = pd.DataFrame({"id": ["b", "a"], "score": [0.25, 1 / 3]})
-        folder = write(synthetic(), UNIT_ROWS, tmp_path, {"replies": replies})
+        folder = write(synthetic(), MADE_OF, tmp_path, {"replies": replies})
         assert folder == tmp_path / "one/probes-made-up@1.0.0"
-        assert {path.name for path in folder.iterdir()} == {"result.json", "units.parquet", "replies.parquet"}
+        assert {path.name for path in folder.iterdir()} == {"result.json", "headlines.parquet", "replies.parquet"}
         found = read(folder / "result.json")
         assert found.result == synthetic()
-        assert found.units["value"].tolist() == list(drawn(20, 1).values())
-        assert pq.read_schema(folder / "units.parquet") == UNITS
+        assert found.headlines["value"].tolist() == pytest.approx(MADE_OF["value"].tolist(), rel=1e-5)
+        assert pq.read_schema(folder / "headlines.parquet") == HEADLINES
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
-        write(synthetic(), UNIT_ROWS, tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
-        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), UNIT_ROWS, tmp_path)
-        assert sorted(path.name for path in folder.iterdir()) == ["result.json", "units.parquet"]
+        write(synthetic(), MADE_OF, tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
+        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), MADE_OF, tmp_path)
+        assert sorted(path.name for path in folder.iterdir()) == ["headlines.parquet", "result.json"]
         assert load_results(folder)["value"].tolist() == [0.5]
 
     def test_twice_gives_the_same_bytes(self, tmp_path):
-        folders = [write(synthetic(), rows, tmp_path / str(len(rows.columns))) for rows in (UNIT_ROWS, UNIT_ROWS[::-1])]
-        for name in ("result.json", "units.parquet"):
+        folders = [write(synthetic(), rows, tmp_path / str(id(rows))) for rows in (MADE_OF, MADE_OF.copy())]
+        for name in ("result.json", "headlines.parquet"):
             assert len({(folder / name).read_bytes() for folder in folders}) == 1
 
     def test_another_model_of_the_name_is_refused(self, tmp_path):
-        folder = write(synthetic(), UNIT_ROWS, tmp_path)
+        folder = write(synthetic(), MADE_OF, tmp_path)
         other = synthetic(engine={"backend": "transformers", "weights": "others", "libraries": {"torch": "2.13.0"}})
-        assert refused(write, other, UNIT_ROWS, tmp_path) == (
+        assert refused(write, other, MADE_OF, tmp_path) == (
             f"{folder}: one is another model there (weights differ); give it another name with --name"
         )
         assert read(folder / "result.json").result == synthetic()
 
     def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
-        write(synthetic(), UNIT_ROWS, tmp_path)
+        write(synthetic(), MADE_OF, tmp_path)
         engine = synthetic().model.engine | {"libraries": {"torch": "9.9"}, "device": "cuda-9.0", "dtype": "bfloat16"}
-        folder = write(synthetic(engine=engine), UNIT_ROWS, tmp_path)
+        folder = write(synthetic(engine=engine), MADE_OF, tmp_path)
         assert read(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_of_the_version_is_refused(self, tmp_path, what):
-        write(synthetic(), UNIT_ROWS, tmp_path)
-        said = refused(write, synthetic(**{what: "0" * 64}), UNIT_ROWS, tmp_path)
+        write(synthetic(), MADE_OF, tmp_path)
+        said = refused(write, synthetic(**{what: "0" * 64}), MADE_OF, tmp_path)
         assert "probes-made-up 1.0.0 has other content there; move that folder away" in said
 
     def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path):
-        folder = write(synthetic(content="c" * 64), UNIT_ROWS, tmp_path)
-        assert refused(write, synthetic(), UNIT_ROWS, tmp_path) == (
+        folder = write(synthetic(content="c" * 64), MADE_OF, tmp_path)
+        assert refused(write, synthetic(), MADE_OF, tmp_path) == (
             f"{folder}: an older evenruler says there in another way what probes-made-up held (content_sha256); "
             "move that folder away"
         )
 
-    def test_a_unit_twice_or_an_unknown_statistic_is_no_table(self, tmp_path):
-        with pytest.raises(ValueError, match="stands twice"):
-            write(synthetic(), pd.concat([UNIT_ROWS, UNIT_ROWS]), tmp_path)
-        with pytest.raises(ValueError, match=r"no statistic \['mode'\]"):
-            write(synthetic(), UNIT_ROWS.assign(statistic="mode"), tmp_path)
-        assert not list(tmp_path.rglob("*.parquet"))
-
 
 class TestFinding:
     def test_by_folder_file_or_any_folder_above(self, tmp_path):
-        one = write(synthetic("one"), UNIT_ROWS, tmp_path) / "result.json"
-        two = write(synthetic("two"), units_of("two", drawn(20, 2)), tmp_path) / "result.json"
+        one = write(synthetic("one"), MADE_OF, tmp_path) / "result.json"
+        two = write(synthetic("two"), gain_of("two"), tmp_path) / "result.json"
         assert find(tmp_path) == [one, two]
         assert find(str(one.parent)) == find(one) == [one]
         assert find(two, tmp_path) == [two, one]
 
     def test_a_write_that_was_killed_leaves_none(self, tmp_path):
-        folder = write(synthetic(), UNIT_ROWS, tmp_path)
+        folder = write(synthetic(), MADE_OF, tmp_path)
         folder.rename(folder.with_name(f".{folder.name}.partial"))
         assert "no result in this folder" in refused(find, tmp_path)
 
@@ -98,7 +91,7 @@ class TestFinding:
 class TestDamage:
     @pytest.fixture
     def path(self, tmp_path):
-        return write(synthetic(), UNIT_ROWS, tmp_path) / "result.json"
+        return write(synthetic(), MADE_OF, tmp_path) / "result.json"
 
     def test_not_json(self, path):
         path.write_text(path.read_text()[:-20])
@@ -117,12 +110,12 @@ class TestDamage:
         path.write_text(json.dumps({**json.loads(path.read_text()), "figure": {}}))
         assert "unknown key 'figure'; did you mean 'figures'?" in refused(read, path)
 
-    def test_units(self, path):
-        units = path.with_name("units.parquet")
+    def test_what_headlines_are_made_of(self, path):
+        units = path.with_name("headlines.parquet")
         units.write_bytes(units.read_bytes()[:100])
         assert "no readable Parquet (" in refused(read, path)
         pd.DataFrame({"unit": ["a"]}).to_parquet(units)
-        assert "no table of units" in refused(read, path)
+        assert "no table of headlines" in refused(read, path)
         units.unlink()
         assert "missing" in refused(read, path)
 
@@ -131,7 +124,7 @@ class TestLoading:
     def test_a_row_a_figure(self, tmp_path):
         figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "alpha": figure(None, reason="one item")}}}
         figures["seed"]["one"]["items"] = {"born": {"mean": 1.5}}
-        stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), UNIT_ROWS)
+        stored(tmp_path, synthetic("one", figures=figures, limit=12, prefixes=False), MADE_OF)
         found = load_results(tmp_path)
         assert {name: str(kind) for name, kind in found.dtypes.items()} == COLUMNS
         assert found[["figure", "role"]].to_numpy().tolist() == [["alpha", "fitness"], ["spread", "amount"]]

@@ -34,9 +34,9 @@ from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.resampling import PLAIN as PLAIN_SCALE
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import HEADLINES, UNITS
+from evenruler.tables.schemas import HEADLINES
 
-__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 TABLES: Final[Mapping[str, pa.Schema]] = {
     "figures": schemas.FIGURES,
@@ -111,7 +111,8 @@ def figures(
         found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, level)
     found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
     told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
-    return {**told, "headlines": cells}
+    rested_on = rows_of(tables["prompts"].filter(READS["prompts"]), ["stimulus"])
+    return {**told, "headlines": cells.assign(rows=cells["unit"].map(rested_on))}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
@@ -239,31 +240,3 @@ def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
                 yield part, Figure(f"{row['measure']}: {side}", row[side], n, UNIT, low, high, reason=reason)
         ends = (row["low"], row["high"])
         yield part, Figure(f"{row['measure']}: change", row["change"], n, UNIT, *ends, None, reason, row["control"])
-
-
-def units(record: Record) -> pd.DataFrame:
-    """The effect of every cue on every stimulus, mean over the tasks that have the cue.
-
-    Args:
-        record: Of one contrast on one model.
-
-    Returns:
-        By `tables.schemas.UNITS`, of `effect: FACTOR`; none where no effect could be measured.
-    """
-    effects = record.found["effects"]
-    effects = effects[effects["placebo"] == 0]
-    if effects.empty:
-        return pd.DataFrame(columns=UNITS.names)
-    by = ["configuration", "metric", "factor", "stimulus"]
-    found = effects.groupby(by)["apd"].mean().reset_index(name="value")
-    rows = rows_of(record.tables["prompts"].filter(READS["prompts"]), ["stimulus"])
-    told: pd.DataFrame = found.assign(
-        part=found["configuration"] + ", " + found["metric"],
-        model=record.subject.name,
-        figure="effect: " + found["factor"],
-        statistic="mean",
-        unit=found["stimulus"],
-        rows=found["stimulus"].map(rows),
-        beside=float("nan"),
-    )[UNITS.names]
-    return told

@@ -19,11 +19,11 @@ from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
-from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import HEADLINES, UNITS
+from evenruler.tables import rows_of
+from evenruler.tables.schemas import HEADLINES
 from evenruler.terminal import note
 
-__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
 
 TABLES = {
     "associations": schemas.ASSOCIATIONS,
@@ -117,6 +117,7 @@ def diagnose(
         raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
     known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(cubes(probes[probes["control"]], likelihoods))
+    rested_on = rows_of(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | Confirmatory, Fitness]] = []
     for cell, cube in cubes(probes[~probes["control"]], likelihoods):
@@ -140,6 +141,7 @@ def diagnose(
             chose = plan.get("evolved", {}).get("model") == key["model"]
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
             made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
+            made_of["rows"] = made_of["unit"].map(rested_on.xs(key["set"]))
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
@@ -347,27 +349,3 @@ def plots(tables: Tables) -> Found:
         "correlations": tables["correlations"],
         "distributions": tables["biases"],
     }
-
-
-def units(record: Record) -> pd.DataFrame:
-    """The mean bias of every attribute in every set, beside its criterion.
-
-    Returns:
-        By `tables.schemas.UNITS`, of `spread` and `r`; none where the model says no likelihoods.
-    """
-    if "biases" not in record.found:
-        return pd.DataFrame(columns=UNITS.names)
-    probes = record.tables["probes"]
-    by = ["set", "attribute"]
-    means = record.found["biases"].groupby(by)["bias"].mean().rename("value")
-    rows = rows_of(probes[~probes["control"]].filter(READS["probes"]), by).rename("rows")
-    found = pd.concat([means, rows], axis=1, join="inner").rename_axis(["part", "unit"]).reset_index()
-    criterion = record.tables["attributes"].set_index("attribute")["criterion"]
-    found = found.assign(model=record.subject.name, beside=found["unit"].map(criterion).astype(float))
-    known = found.dropna(subset=["beside"])
-    several = [
-        found.assign(figure=SPREAD, statistic="sd", beside=float("nan")),
-        known.assign(figure=R, statistic="correlation"),
-    ]
-    joined: pd.DataFrame = stacked(several)[UNITS.names]
-    return joined

@@ -12,13 +12,8 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import interventions
-from evenruler.instruments.questionnaires.diagnose.figures import (
-    of_models,
-    of_population,
-    of_shifts,
-    paired_answers,
-)
-from evenruler.instruments.questionnaires.diagnose.headlines import headlines
+from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population, of_shifts
+from evenruler.instruments.questionnaires.diagnose.headlines import contrast, headlines
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracies,
     called,
@@ -31,9 +26,9 @@ from evenruler.instruments.questionnaires.diagnose.quality import of_content, of
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.declared import named
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import UNITS, WHOLE
+from evenruler.tables.schemas import HEADLINES, WHOLE
 
-__all__ = ["TABLES", "across", "evidence", "figures", "units"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 TABLES: Final[dict[str, pa.Schema]] = {
     "accuracy": schemas.ACCURACY,
@@ -85,6 +80,7 @@ def figures(
         "figures": pd.concat([*told, shifts]),
         "trajectories": trajectories,
         "changes": changes,
+        "headlines": _made_of(items, scores["twins"], tables["prompts"]),
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
 
@@ -137,35 +133,11 @@ def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[di
         yield from ({**here, **asdict(figure)} for figure in interventions.changed(own, level))
 
 
-def units(record: Record) -> pd.DataFrame:
-    """The answer to every item, on the scale itself, and how much it is beyond that to the item's twin.
-
-    Returns:
-        By `tables.schemas.UNITS`, of `answer` and `BEYOND`; none where the model gave no answer.
-    """
-    items, prompts = record.found["items"], record.tables["prompts"]
-    if items.empty:
-        return pd.DataFrame(columns=UNITS.names)
-    intensifiers = prompts["intensifier"].nunique()
-    pairs = paired_answers(items, record.found["twins"], intensifiers)
-    answers = _units(items, "answer", items["score"] * intensifiers, prompts[~prompts["twin"]])
-    beyond = _units(pairs, BEYOND, pairs["own"] - pairs["twin"], prompts)
-    return pd.concat([answers, beyond], ignore_index=True)
-
-
-def _units(items: pd.DataFrame, figure: str, values: "pd.Series[float]", prompts: pd.DataFrame) -> pd.DataFrame:
-    """Values of one figure by item, with what of the published rows they rest on."""
-    found: pd.DataFrame = pd.DataFrame(
-        {
-            "part": WHOLE,
-            "model": called(items),
-            "figure": figure,
-            "statistic": "mean",
-            "unit": items["item"],
-            "rows": items["item"].map(rows_of(prompts.filter(READS["prompts"]), ["item"])),
-            "value": values,
-            "beside": float("nan"),
-        }
-    )
-    told: pd.DataFrame = found[UNITS.names]
-    return told
+def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+    """What `BEYOND` is made of, in points: the answer to every item and to its twin."""
+    rows, found = rows_of(prompts.filter(READS["prompts"]), ["item"]), [pd.DataFrame(columns=HEADLINES.names)]
+    for pole, own in ((1, items), (0, twins)):
+        value = own["score"] * prompts["intensifier"].nunique()
+        told = own.assign(model=called(own), unit=own["item"], rows=own["item"].map(rows), pole=pole, value=value)
+        found.append(told.assign(part=WHOLE, figure=BEYOND, at="1").reindex(columns=HEADLINES.names))
+    return stacked(found)

@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.population import fitness_by_
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Paired, Part, summed
-from evenruler.measurement.resampling import Interval, labels_within
+from evenruler.measurement.resampling import Interval, labels_within, sign_flips
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import named
 from evenruler.tables.schemas import WHOLE
@@ -135,6 +135,22 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
         p=p_of(effect, p_null, paired, smallest),
         lacking=lacking,
     )
+
+
+def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
+    """How much more one model answers beyond twins than another, over the items of both, each a single fit.
+
+    Args:
+        first: Of one model in one form, by `tables.schemas.HEADLINES`; `at` numbers wordings and twins.
+        second: The same of another.
+        smallest: Points worth naming.
+    """
+    both = first.merge(second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
+    both["value"] = both["value_first"] - both["value_second"]
+    wide = both.pivot(index="unit", columns=["pole", "at"], values="value").dropna()
+    answers, twins = (wide.xs(pole, axis=1).to_numpy(dtype=np.float64) for pole in (1, 0))
+    p_null = sign_flips(answers.mean(axis=1) - twins.mean(axis=1), 0)
+    return beyond(answers[None], twins[None], p_null, smallest, 2)
 
 
 def beyond_twins(answers: ArrayLike, twins: ArrayLike) -> tuple[Estimate, Paired]:

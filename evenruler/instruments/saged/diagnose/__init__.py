@@ -22,62 +22,9 @@ from evenruler.instruments.saged.diagnose.summaries import cells_of
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import BARE, UNITS
+from evenruler.tables.schemas import BARE
 
-__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "units"]
-
-LEVEL = "mean of replies"
-"""What a feature is over all concepts. Disparities are no mean over root items, so they are not compared yet."""
-
-_PART = ["role", "template", "feature"]
-
-
-def by_root(features: pd.DataFrame, prompts: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Every declared feature of the replies to the prompts of a root item, mean over its concepts, controls left out.
-
-    Args:
-        features: By `schemas.FEATURES`.
-        prompts: By `schemas.PROMPTS`.
-        plan: Of the domain; columns of numbers that go by no declared name, as clusters, are left out.
-
-    Returns:
-        `role, template, feature, root_id, value`.
-    """
-    roots = prompts[~prompts["concept"].isin(plan["controls"])].set_index("id")["root_id"]
-    parts = [_of_feature(features[features["feature"] == name], roots) for name in sorted(plan["features"])]
-    found: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return found.sort_values([*_PART, "root_id"], ignore_index=True)
-
-
-def _of_feature(features: pd.DataFrame, roots: pd.Series) -> pd.DataFrame:
-    """Of one feature: all at once, a million replies with 45 of them would be there twice."""
-    counted = (features["framing"] == BARE) & features["value"].notna()
-    own = features.loc[counted, [*_PART, "id", "value"]].astype(dict.fromkeys([*_PART, "id"], "category"))
-    ids = own["id"].cat
-    own["root_id"] = pd.Categorical(ids.categories.map(roots.get)).take(ids.codes.to_numpy())
-    found = own.groupby([*_PART, "root_id"], observed=True)["value"].mean().reset_index()
-    return found.astype(dict.fromkeys([*_PART, "root_id"], "str"))
-
-
-def units(record: Record) -> pd.DataFrame:
-    """The mean of every feature over the replies about a root item.
-
-    Returns:
-        By `tables.schemas.UNITS`, of `LEVEL`; none where the model gave no reply.
-    """
-    found = record.found.get("by_root")
-    if found is None or found.empty:
-        return pd.DataFrame(columns=UNITS.names)
-    told: pd.DataFrame = found.assign(
-        part=found["role"] + ", " + found["template"] + ", " + found["feature"],
-        model=record.subject.name,
-        figure=LEVEL,
-        statistic="mean",
-        unit=found["root_id"],
-        rows=found["root_id"].map(rows_of(record.tables["prompts"].filter(READS["prompts"]), ["root_id"])),
-        beside=float("nan"),
-    )[UNITS.names]
-    return told
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 
 def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
@@ -176,7 +123,7 @@ def figures(
 
     Returns:
         The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, and `baselines`, the bias of the tools; and for `units` `by_root`. None where the model gave no reply.
+        adjusted, and `baselines`, the bias of the tools. None where the model gave no reply.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -186,8 +133,9 @@ def figures(
     features = scores["features"].astype(dict.fromkeys(REPEATED, "category"))
     own = {"features": features, "prompts": tables["prompts"], "again": asked_again(tables, plan)}
     found = diagnose(name, {**scores, **own}, plan, resampling)
-    rooted = by_root(scores["features"], tables["prompts"], plan)
-    return {**found, "topics": scores["topics"], "by_root": rooted}
+    rested_on = rows_of(tables["prompts"].filter(READS["prompts"]), ["root_id"])
+    made_of = found["headlines"].assign(rows=found["headlines"]["unit"].map(rested_on))
+    return {**found, "topics": scores["topics"], "headlines": made_of}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
