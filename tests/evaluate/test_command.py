@@ -178,7 +178,7 @@ def test_two_at_once_both_finish(user: User, tiny: Path) -> None:
     both = [user.start(*words, "--out", out) for out in ("one", "two")]
     said = [process.communicate(timeout=280) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
-    one, two = (next((user.folder / out).rglob("units.parquet")) for out in ("one", "two"))
+    one, two = (next((user.folder / out).rglob("headlines.parquet")) for out in ("one", "two"))
     assert pq.read_table(one).equals(pq.read_table(two))
     results = [json.loads(next((user.folder / out).rglob("result.json")).read_text()) for out in ("one", "two")]
     assert results[0] == results[1]

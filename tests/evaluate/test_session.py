@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import linregress
 
 from evenruler import shipped
 from evenruler.evaluate.benchmark import benchmark_at
@@ -25,8 +26,10 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
+from evenruler.results.comparison import compare
 from evenruler.results.record import Result
-from evenruler.tables.schemas import UNITS
+from evenruler.results.store import read
+from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
 from tests.loopback_openai import ScriptedServer, running
 from tests.tiny import save_tiny, tiny_params
@@ -52,8 +55,8 @@ def test_every_shipped_benchmark_measures_a_model_from_its_folder_alone(
     assert (result.benchmark.name, result.model.name) == (name, "tiny")
     written = elsewhere / "results" / result.folder
     assert Result.model_validate_json((written / "result.json").read_text()) == result
-    units = pq.read_table(written / "units.parquet")
-    assert units.schema.names == UNITS.names
+    made_of = pq.read_table(written / "headlines.parquet")
+    assert made_of.schema.names == HEADLINES.names
     figures = {figure for models in result.figures.values() for own in models.values() for figure in own}
     shown = {heading.figure for heading in result.headings}
     assert figures & shown
@@ -82,21 +85,22 @@ def test_what_a_family_states_that_it_reads_is_all_that_it_reads(elsewhere: Path
     assert own.asked == all_of_it.asked
 
 
-def test_units_make_the_figures(elsewhere: Path, tiny_folder: Path) -> None:
-    """Spread and r are the statistics of the numbers that stand beside the result."""
+def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path) -> None:
+    """The gain is the slope along the criterion of the numbers that lie beside the result, and a comparison theirs."""
     result = measure(f"local:{tiny_folder}", "probes-occupation-gender", out="results", limit=12)
-    units = pd.read_parquet(elsewhere / "results" / result.folder / "units.parquet")
+    stored = read(elsewhere / "results" / result.folder / "result.json")
     for part, models in result.figures.items():
-        own = units[units["part"] == part]
-        spread = own[own["figure"] == "spread"]
-        assert len(spread) == 12
-        assert models["tiny"]["spread"]["value"] == pytest.approx(spread["value"].std(ddof=1), abs=6e-4)
-        r = own[own["figure"] == "r"].dropna(subset=["beside"])
-        assert models["tiny"]["r"]["value"] == pytest.approx(np.corrcoef(r["value"], r["beside"])[0, 1], abs=6e-4)
-        if "gain" in models["tiny"]:  # of headline sets
-            (by_hand, _) = np.polyfit(r["beside"], r["value"], 1)
-            assert models["tiny"]["gain"]["value"] == pytest.approx(by_hand * 80, abs=6e-4)
-        assert spread["rows"].is_unique
+        own = stored.headlines[stored.headlines["part"] == part]
+        if "gain" not in models["tiny"]:
+            assert own.empty
+            continue
+        real = own[own["pole"] != 0]
+        means = real.groupby(["unit", "beside", "pole"])["value"].mean().unstack("pole")
+        slope = linregress(means.index.get_level_values("beside"), means[1] - means[-1]).slope
+        assert models["tiny"]["gain"]["value"] == pytest.approx(80 * slope, abs=6e-4)
+        assert own[own["pole"] == 0]["group"].nunique() == 12
+    row = compare([stored, stored]).iloc[0]
+    assert (row["difference"], row["verdict"]) == (0, "same within 0.693")
 
 
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:

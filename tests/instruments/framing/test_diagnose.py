@@ -1,6 +1,5 @@
 """One contrast from answers to figures, of published tables and plan alone, and what figures are made of."""
 
-import math
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -9,13 +8,11 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.framing import diagnose
-from evenruler.instruments.framing.diagnose import TABLES, across, evidence, units
+from evenruler.instruments.framing.diagnose import TABLES, across, evidence
 from evenruler.instruments.framing.diagnose import comparisons as comparing
 from evenruler.instruments.framing.diagnose.comparisons import comparisons
-from evenruler.instruments.instrument import Record
-from evenruler.tables import rows_of, table_of
-from evenruler.tables.schemas import UNITS
-from tests.instruments.framing.hair import subject, with_placebos
+from evenruler.tables import table_of
+from tests.instruments.framing.hair import with_placebos
 from tests.instruments.framing.recording import RESAMPLING, record
 
 
@@ -137,58 +134,3 @@ def test_evidence_is_by_contrast_part_and_model() -> None:
     assert set(found["hair"]) == {"plain, token", "chat, choice"}
     coverage = found["hair"]["plain, token"]["m"]["coverage"]
     assert (coverage["value"], coverage["n"], coverage["unit"]) == (pytest.approx(0.356), 2, "stimuli")
-
-
-PROMPTS = pd.DataFrame(
-    {"id": ["a", "b", "c"], "content_sha256": ["x", "y", "z"], "stimulus": ["bald", "long", "bald"]},
-)
-ROWS = rows_of(PROMPTS, ["stimulus"])
-
-# By task, factor, placebo and stimulus. Of salience on bald: .1, .2 and .9, mean .4.
-EFFECTS = [
-    ("say", "salience", 0, "bald", 0.1),
-    ("choose", "salience", 0, "bald", 0.2),
-    ("complete", "salience", 0, "bald", 0.9),
-    ("say", "salience", 0, "long", 0.5),
-    ("say", "salience", 1, "long", 1.0),
-    ("say", "instruction", 0, "long", 0.3),
-]
-
-
-def told(effects: list[tuple[str, str, int, str, float]], **more: str) -> pd.DataFrame:
-    same = {"configuration": "plain", "metric": "token", **more}
-    table = pd.DataFrame(effects, columns=["task", "factor", "placebo", "stimulus", "apd"]).assign(**same)
-    return units(Record("hair", subject(name="m0"), {"prompts": PROMPTS}, {}, {"effects": table}))
-
-
-def test_the_effect_of_a_cue_on_a_stimulus_is_the_mean_over_its_tasks_and_no_placebo_is_one() -> None:
-    expected = [
-        ("effect: instruction", "long", 0.3),
-        ("effect: salience", "bald", 0.4),
-        ("effect: salience", "long", 0.5),
-    ]
-    found = told(EFFECTS)
-    assert list(found.columns) == UNITS.names
-    assert found.drop(columns=["value", "beside"]).to_dict("records") == [
-        {
-            "part": "plain, token",
-            "model": "m0",
-            "figure": figure,
-            "statistic": "mean",
-            "unit": unit,
-            "rows": ROWS[unit],
-        }
-        for figure, unit, _ in expected
-    ]
-    assert found["value"].round(12).tolist() == [value for *_, value in expected]
-    assert all(map(math.isnan, found["beside"]))
-
-
-def test_configurations_and_metrics_are_parts_of_their_own() -> None:
-    for more, part in (({"configuration": "chat"}, "chat, token"), ({"metric": "choice"}, "plain, choice")):
-        assert set(told(EFFECTS, **more)["part"]) == {part}
-
-
-def test_where_only_placebos_were_measured_there_are_none() -> None:
-    found = told(EFFECTS[4:5])
-    assert (list(found.columns), len(found)) == (UNITS.names, 0)

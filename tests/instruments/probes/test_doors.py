@@ -10,19 +10,18 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import Declaration, Record, Shown
+from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
 from evenruler.instruments.probes.declare import load
-from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots, units
+from evenruler.instruments.probes.diagnose import TABLES, across, evidence, plots
 from evenruler.instruments.probes.evolve import evolve, validation
 from evenruler.instruments.probes.report import sections
 from evenruler.instruments.probes.rows import build
 from evenruler.instruments.probes.schemas import BEST_START, UNREVERSED
 from evenruler.models.declared import Catalogue
 from evenruler.report.page import Picture
-from evenruler.tables import rows_of, table_of
-from evenruler.tables.schemas import UNITS
+from evenruler.tables import table_of
 from evenruler.text.english import with_capital
 from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.whole import (
@@ -519,54 +518,3 @@ def test_vectors_survive_the_stage(made: Whole) -> None:
     vectors = answered(frames, subject())["embeddings"]
     expected = Everything("minilm").embed(vectors["text"].tolist())
     assert np.array_equal(np.stack(list(vectors["vector"])), expected)
-
-
-PROBES = pd.DataFrame(
-    [
-        {"id": f"{of_set}-{attribute}-{control}", "content_sha256": "x", "set": of_set, "attribute": attribute}
-        | {"control": control}
-        for of_set in ("long", "short")
-        for attribute in ("cook", "nurse", "judge")
-        for control in (False, True)
-    ]
-)
-ROWS = rows_of(PROBES[~PROBES["control"]], ["set", "attribute"])
-ATTRIBUTES = pd.DataFrame({"attribute": ["judge", "cook", "nurse"], "criterion": [None, 0.25, 0.75]})
-
-# Of each attribute over three templates: the mean of the cook is 3, the median 1.
-BIASES = {("long", "cook"): [0.0, 1.0, 8.0], ("long", "judge"): [2.0], ("short", "cook"): [-1.0, -2.0]}
-
-
-def told(attributes: pd.DataFrame = ATTRIBUTES, **found: pd.DataFrame) -> pd.DataFrame:
-    return units(Record("roles", subject("m0"), {"probes": PROBES, "attributes": attributes}, {}, found))
-
-
-def biases() -> pd.DataFrame:
-    rows = [(*key, bias) for key, values in BIASES.items() for bias in values]
-    return pd.DataFrame(rows, columns=["set", "attribute", "bias"])
-
-
-def test_an_attribute_has_its_mean_bias_in_a_set_beside_its_criterion() -> None:
-    found = told(biases=biases())
-    assert list(found.columns) == UNITS.names
-    assert set(found["model"]) == {"m0"}
-    spread = [("long", "cook", 3.0), ("long", "judge", 2.0), ("short", "cook", -1.5)]
-    known = [("long", "cook", 3.0), ("short", "cook", -1.5)]
-    several = [("spread", "sd", spread), ("r", "correlation", known)]
-    assert found[["figure", "statistic", "part", "unit", "value", "rows"]].to_dict("records") == [
-        {"figure": figure, "statistic": statistic, "part": part, "unit": unit, "value": value}
-        | {"rows": ROWS[part, unit]}
-        for figure, statistic, rows in several
-        for part, unit, value in rows
-    ]
-    assert found["beside"].tolist() == pytest.approx([float("nan")] * 3 + [0.25] * 2, nan_ok=True)
-
-
-def test_without_a_criterion_there_is_the_spread_alone() -> None:
-    found = told(ATTRIBUTES.assign(criterion=None), biases=biases())
-    assert found["figure"].tolist() == ["spread"] * 3
-
-
-def test_who_says_no_likelihoods_has_none() -> None:
-    found = told()
-    assert (list(found.columns), len(found)) == (UNITS.names, 0)

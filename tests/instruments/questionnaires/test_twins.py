@@ -9,7 +9,6 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.declare import Settings
 from evenruler.instruments.questionnaires.declare.source import (
@@ -18,14 +17,10 @@ from evenruler.instruments.questionnaires.declare.source import (
     load_questionnaire,
     refuse_own_intensifiers,
 )
-from evenruler.instruments.questionnaires.diagnose import units
 from evenruler.instruments.questionnaires.diagnose.figures import controls, over_items, paired_answers
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.measurement import Figure
-from evenruler.tables import rows_of
-from evenruler.tables.schemas import UNITS
 from tests.conftest import ROOT
-from tests.instruments.questionnaires.doors import subject
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
 
 TWIN = {
@@ -167,42 +162,3 @@ def test_twins_give_figures_the_mean_over_items() -> None:
     expected = {"answer": 3.0, "silhouette": 0.4, "pss_range": 3.0}
     assert controls(rows, WEIGHED) == pytest.approx(expected)
     assert controls(rows.head(0), WEIGHED) == dict.fromkeys(expected)
-
-
-def recorded(items: int, twins: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Published rows of two items and their twins, and the units of so many."""
-    prompts = pd.DataFrame(
-        [
-            {"id": f"{item}-{twin}-{word}", "content_sha256": "x", "item": item, "twin": twin, "intensifier": str(word)}
-            for item in ("item-0", "item-1")
-            for twin in (False, True)
-            for word in range(WEIGHED)
-        ]
-    )
-    found = {"items": scored(OWN[:2]).head(items), "twins": scored(TWINS[:2]).head(twins)}
-    return prompts, units(Record("fear", subject(), {"prompts": prompts}, {}, found))
-
-
-def test_units_hold_both_answers_and_what_is_beyond_twins() -> None:
-    prompts, told = recorded(2, 2)
-    assert list(told.columns) == UNITS.names
-    own, both = rows_of(prompts[~prompts["twin"]], ["item"]), rows_of(prompts, ["item"])
-    assert told.drop(columns=["value", "beside"]).to_dict("records") == [
-        {"part": "all", "model": subject().name, "figure": figure, "statistic": "mean", "unit": unit}
-        | {"rows": rows[unit]}
-        for figure, rows in (("answer", own), ("beyond_twins", both))
-        for unit in ("item-0", "item-1")
-    ]
-    assert told.index.tolist() == [0, 1, 2, 3]
-    assert told["value"].tolist() == pytest.approx([1.0, 1.5, 0.9, 1.1])
-    assert told["beside"].isna().all()
-
-
-def test_units_of_items_without_twins_are_answers_alone() -> None:
-    _, told = recorded(2, 0)
-    assert told["figure"].tolist() == ["answer", "answer"]
-
-
-def test_who_gave_no_answer_has_no_units() -> None:
-    _, told = recorded(0, 0)
-    assert (list(told.columns), len(told)) == (UNITS.names, 0)

@@ -1,7 +1,6 @@
 """One domain on one model from what is published, what needs several models, and what a card shows."""
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,15 +15,13 @@ from evenruler.errors import UserError
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
-from evenruler.instruments.saged.diagnose import TABLES, across, by_root, evidence, figures, units
+from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
 from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.inference import adjusted
 from evenruler.measurement import Resampling
-from evenruler.tables import read_frame, rows_of, table_of, write_table
-from evenruler.tables.schemas import UNITS
-from tests.instruments.framing.hair import subject as any_subject
+from evenruler.tables import read_frame, table_of, write_table
 from tests.instruments.saged.diagnose import measured
 from tests.instruments.saged.domains import built, declared, subject
 
@@ -202,80 +199,6 @@ def test_a_model_without_replies_has_no_figures(tmp_path: Path) -> None:
         "tool_bias": 0,
         "measured": 0,
     }
-
-
-PROMPTS = pd.DataFrame(
-    {
-        "id": ["a", "b", "c", "d", "e"],
-        "root_id": ["r2", "r2", "r2", "r1", "r1"],
-        "concept": ["apple", "pear", "fig", "apple", "quandong"],
-        "content_sha256": ["w", "x", "y", "z", "u"],
-    }
-)
-PLAN = {"features": {"toxicity": {}, "sentiment": {}}, "controls": ["quandong"]}
-
-# By feature, framing, id of the prompt and value. Of toxicity about r2: 0, .1 and .8, mean .3.
-FEATURES_OF_UNIT_SCORES = [
-    ("toxicity", "bare", "a", 0.0),
-    ("toxicity", "bare", "b", 0.1),
-    ("toxicity", "bare", "c", 0.8),
-    ("toxicity", "bare", "c", None),
-    ("toxicity", "polite", "a", 1.0),
-    ("toxicity", "bare", "d", 0.5),
-    ("toxicity", "bare", "e", 0.9),
-    ("sentiment", "bare", "a", -1.0),
-    ("cluster", "bare", "a", 7.0),
-]
-
-
-def unit_measured(features: list[tuple[str, str, str, float | None]] = FEATURES_OF_UNIT_SCORES) -> pd.DataFrame:
-    table = pd.DataFrame(features, columns=["feature", "framing", "id", "value"])
-    return table.assign(role="direct", template="plain").astype({"value": float})
-
-
-def test_a_root_item_has_the_mean_over_the_replies_to_all_of_its_concepts() -> None:
-    found = by_root(unit_measured(), PROMPTS, PLAN)
-    assert found["value"].round(12).tolist() == [-1.0, 0.5, 0.3]
-    assert found.index.tolist() == [0, 1, 2]
-    assert found.drop(columns="value").to_numpy().tolist() == [
-        ["direct", "plain", "sentiment", "r2"],
-        ["direct", "plain", "toxicity", "r1"],
-        ["direct", "plain", "toxicity", "r2"],
-    ]
-
-
-def test_roles_and_templates_go_their_own_ways() -> None:
-    several = [
-        unit_measured(),
-        unit_measured().assign(role="baseline", value=0.0),
-        unit_measured().assign(template="other", value=1),
-    ]
-    rows = by_root(pd.concat(several, ignore_index=True), PROMPTS, PLAN)
-    assert rows.index.tolist() == list(range(9))
-    found = rows.set_index(["role", "template"])["value"]
-    assert found.index.tolist() == [("baseline", "plain")] * 3 + [("direct", "other")] * 3 + [("direct", "plain")] * 3
-    assert found.round(12).tolist() == [0, 0, 0, 1, 1, 1, -1, 0.5, 0.3]
-
-
-def test_units_name_part_model_and_the_rows_they_rest_on() -> None:
-    own = by_root(unit_measured(), PROMPTS, PLAN)
-    found = units(Record("roles", any_subject(name="m0"), {"prompts": PROMPTS}, {}, {"by_root": own}))
-    rows = rows_of(PROMPTS, ["root_id"])
-    assert list(found.columns) == UNITS.names
-    assert found.drop(columns=["value", "beside"]).to_dict("records") == [
-        {"part": f"direct, plain, {feature}", "model": "m0", "figure": "mean of replies"}
-        | {"statistic": "mean", "unit": root, "rows": rows[root]}
-        for feature, root in (("sentiment", "r2"), ("toxicity", "r1"), ("toxicity", "r2"))
-    ]
-    assert found["value"].tolist() == own["value"].tolist()
-    assert all(map(math.isnan, found["beside"]))
-
-
-def test_who_gave_no_reply_has_none() -> None:
-    empty = by_root(unit_measured().iloc[:0], PROMPTS, PLAN)
-    for tables in ({}, {"by_root": empty}):
-        found = units(Record("roles", any_subject(name="m0"), {"prompts": PROMPTS}, {}, tables))
-        assert (list(found.columns), len(found)) == (UNITS.names, 0)
 
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon", "nashi", "olive", "pear", "quince"]

@@ -10,8 +10,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import PLAIN
-from evenruler.tables import rows_of
-from evenruler.tables.schemas import UNITS, figures_of
+from evenruler.tables.schemas import figures_of
 
 TABLES = {"figures": figures_of("part")}
 
@@ -21,20 +20,12 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     values = scores["preferred"]["preferred"].to_numpy()
     figure = jackknifed("preference", lambda own: float(own.mean()), values, PLAIN, resampling.level, "pairs")
     own = {"benchmark": name, "part": "pairs", "model": subject.name, **asdict(figure)}
-    return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names), "preferred": scores["preferred"]}
+    return {"figures": pd.DataFrame([own]).reindex(columns=TABLES["figures"].names)}
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Tables:
     """Nothing is of several models."""
     return {}
-
-
-def units(record: Record) -> pd.DataFrame:
-    """Whether each pair's stereotypical sentence is the likelier one."""
-    values = record.found["preferred"].rename(columns={"id": "unit", "preferred": "value"})
-    named = {"part": "pairs", "model": record.subject.name, "figure": "preference", "statistic": "mean"}
-    rows = rows_of(record.tables["pairs"], ["id"])
-    return values.assign(**named, rows=values["unit"].map(rows), beside=None)[UNITS.names]
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
