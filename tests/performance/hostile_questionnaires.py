@@ -22,6 +22,7 @@ from evenruler.instruments.questionnaires.ask.item_scores import Scoring, cells_
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond, tells_apart
 from evenruler.measurement.figures import Confirmed
+from evenruler.measurement.resampling import sign_flips
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models import load
 
@@ -139,6 +140,13 @@ class Scale:
         points: Floats = table.mul(keying[table.index], axis=0).to_numpy() * found["intensifier"].nunique()
         return points
 
+    def apart(self, found: pd.DataFrame) -> Floats:
+        """[items] how much more source terms are answered than inverse ones, keyed."""
+        value = (found["pss"] * found["weight"]).groupby([found["item"], found["polarity"]]).mean().unstack()
+        keying = self._items.set_index("item")["keying"]
+        points: Floats = (value["source"] - value["inverse"]).mul(keying[value.index]).to_numpy(dtype=np.float64)
+        return points * found["intensifier"].nunique()
+
     def of(self, chosen: Mapping[str, Sequence[tuple[str, str]]]) -> list[pd.DataFrame]:
         """Cells of each fit of what is asked about each item, by `who` and `time`."""
         keys = [(item, *each) for item, own in chosen.items() for each in own]
@@ -186,6 +194,9 @@ def rows(draws: int) -> Iterator[str]:
     yield _row("GAD-7 beside its twins, as it is meant", scale.judged((items, twins)))
     yield _row("an uncle in the place of the first person", scale.judged((stranger, twins)))
     yield _row("GAD-7 beside the same about an uncle", scale.judged((items, stranger)))
+    apart = np.mean([scale.apart(each) for each in items], axis=0)
+    whole = sign_flips(apart, 0)
+    yield f"| GAD-7, source and inverse terms swapped by whole items, in place of p0 | | | {whole:.4f} | |"
     other = [_beside(fit, scale.items) for fit in fits]
     for kind in ("twins", "items"):
         own = [each[each["who"] == kind] for each in other]
@@ -195,6 +206,10 @@ def rows(draws: int) -> Iterator[str]:
         "source and inverse terms dealt anew within items": lambda: (relabelled(items, random, False), twins),
         "the same, in twins, too": lambda: (relabelled(items, random, False), relabelled(twins, random, False)),
         "source and inverse terms swapped, or not, item by item": lambda: (relabelled(items, random, True), twins),
+        "the same, in twins, too, each by itself": lambda: (
+            relabelled(items, random, True),
+            relabelled(twins, random, True),
+        ),
     }
     for what, deal in deals.items():
         told = [scale.judged(deal()) for _ in range(draws)]
