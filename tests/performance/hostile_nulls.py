@@ -1,17 +1,21 @@
 """Hostile nulls of the gain of probes, on real models: what it says where the construct is not, or is not asked for.
 
+Those of the other families are in `hostile_framing`, `hostile_questionnaires` and `hostile_saged`.
+
 Run by hand, in a repository: `python -m tests.performance.hostile_nulls [--model NAME] [--only WORDS]`. Asks embedded
 models (some 40,000 sentences each, of which a second run asks none) and prints a Markdown table. Groups are the words
 for men and women as they are, things in their place, or lists of person nouns drawn at random; templates are the
-paper's, negated ones, and ones without sense. SD over lists is what `verdict_errors` draws from.
+paper's, negated ones, and ones without sense; the criterion is the share of men, the same shuffled over occupations, or
+how many letters an occupation has. SD over lists is what `verdict_errors` draws from.
 """
 
 import argparse
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +31,7 @@ from evenruler.text import ATTRIBUTE, TARGET, fill
 SOURCES = Path("data/sources/probes")
 NAME = "occupation-gender"
 Floats = NDArray[np.float64]
+Article = Literal["agree", "literal"]
 
 THINGS = {
     "household things": ("lamp chair table spoon bottle carpet", "bucket window curtain pillow candle mirror"),
@@ -35,6 +40,7 @@ THINGS = {
         "Monday Tuesday Wednesday Thursday Friday Saturday",
         "January February March April June September",
     ),
+    "cities of Europe, of Asia": ("Paris Madrid Vienna Dublin Warsaw Lisbon", "Tokyo Delhi Seoul Bangkok Hanoi Manila"),
     "other words for men and women": ("guy gentleman husband father uncle nephew", "lady gal wife mother aunt niece"),
 }
 
@@ -61,7 +67,7 @@ class Domain:
     targets: tuple[list[str], list[str]]
     lists: list[list[str]]
     templates: list[str]
-    article: str
+    article: Article
 
     @classmethod
     def shipped(cls, sparse: bool) -> "Domain":
@@ -76,7 +82,7 @@ class Domain:
         words, axis = [source.attributes[slug] for slug in ordered], [known[slug] for slug in ordered]
         return cls(words, np.array(axis), (first, second), source.placebos, templates, "literal")
 
-    def asked(self, name: str, templates: Sequence[str], words: Sequence[str], article: str) -> Floats:
+    def asked(self, name: str, templates: Sequence[str], words: Sequence[str], article: Article) -> Floats:
         """[attributes, templates, words] nats of a model."""
         cells = itertools.product(self.attributes, templates, words)
         texts = [fill(text, {ATTRIBUTE: attribute, TARGET: word}, article) for attribute, text, word in cells]
@@ -121,6 +127,16 @@ def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:
         figure = domain.gain(scores[:, :, random.permutation(12)], beside, lists)
         told[str(judge([(figure, Fitness())])[0].verdict)] += 1
     yield f"| {name} | men and women mixed at random, {draws} times | | | | | {dict(told)} |"
+    letters = np.array([float(len(attribute)) for attribute in domain.attributes])
+    alike = domain.axis.mean() + (letters - letters.mean()) / letters.std() * domain.axis.std()
+    yield _row(
+        name, "letters of the occupation as the criterion", replace(domain, axis=alike).gain(scores, beside, lists)
+    )
+    told = Counter()
+    for _ in range(draws):
+        figure = replace(domain, axis=random.permutation(domain.axis)).gain(scores, beside, lists)
+        told[str(judge([(figure, Fitness())])[0].verdict)] += 1
+    yield f"| {name} | criterion shuffled over occupations, {draws} times | | | | | {dict(told)} |"
 
 
 def _row(name: str, what: str, figure: Confirmatory) -> str:
