@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from evenruler.errors import UserError
 from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import KIND
-from evenruler.results.comparison import COLUMNS, compare
+from evenruler.results.comparison import COLUMNS, DESCRIBES, EQUAL, compare
 from tests.results.synthetic import CONFIRMED, drawn, figure, stored, synthetic, units_of
 
 LEVELS = {f"unit-{i:02}": float(i) for i in range(20)}
@@ -107,6 +107,18 @@ class TestVerdicts:
         assert pd.isna(row["verdict"])
         assert row["reason"].startswith("it describes, over these units alone")
         assert row["p"] < 0.001 < row["low"]
+
+    @pytest.mark.parametrize("statistic", ["sd", "correlation", "slope"])
+    def test_twice_the_scores_are_no_larger_bias(self, tmp_path, statistic):
+        """A sharper model, not one that is more biased: nothing is said of a pair that differs in that alone."""
+        once, told = drawn(20, 1), {"gain": figure(1.0, **CONFIRMED), "spread": figure(0.6)}
+        twice = {unit: 2 * value for unit, value in once.items()}
+        one, two = ({"seed": {name: told}} for name in ("one", "two"))
+        found = compare(pair(tmp_path, once, twice, statistic, LEVELS, one=one, figures=two))
+        assert found["verdict"].isna().all()
+        reasons = found.set_index("figure")["reason"]
+        assert reasons["gain"] == "no units of it are kept, so that it cannot be compared"
+        assert reasons["spread"] in (DESCRIBES, EQUAL)
 
 
 class TestUnits:
