@@ -21,6 +21,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 )
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
 from evenruler.measurement.verdicts import Confirmatory, Verdict, confirmatory
+from evenruler.tables.frames import evenly_spread
 from tests.performance.planted import JUDGED, SEEDS, Case, Family, Random, Row, Truth, nothing, told
 
 Floats = NDArray[np.float64]
@@ -84,7 +85,8 @@ class Words:
         of_placebos, k = self.of_lists if self.of_placebos is None else self.of_placebos, self.placebos
         nouns = np.repeat(random.normal(0, of_placebos, k), 3) + random.normal(0, self.of_nouns, 3 * k)
         placebos = self._scores(place, nouns, np.repeat(np.arange(k), 3), random)
-        along = np.argsort(axis, kind="stable")[:: max(1, self.attributes // self.beside)][: self.beside]
+        ordered = [str(number) for number in np.argsort(axis, kind="stable")]
+        along = [int(number) for number in evenly_spread(ordered, self.beside)]
         beside = Placebos(placebos[along], axis[along], [str(number // 3) for number in range(3 * k)])
         figure = _figure(scores, axis, poles, [str(number) for number in lists], beside)
         if verify:
@@ -173,7 +175,7 @@ def _cases() -> Iterable[Case]:
     two, held = float(np.log(2)), Words(gain=1.34, of_lists=0, of_attributes=0.15)
     keyed = partial(replace, attributes=24, keyed=True, beside=24)
     yield _case("43 x 8 x 12, nothing", nil, nothing())
-    yield _case("50 x 8 x 12, nothing", replace(nil, attributes=50), nothing())
+    yield _case("50 x 8 x 12, nothing", replace(nil, attributes=50, beside=50), nothing())
     yield _case("24 keyed, nothing", keyed(nil), nothing())
     yield _real("r .8 (gain 1.34)", held)
     yield _real("r .8, one of three figures", held, several=3, share=1.0)

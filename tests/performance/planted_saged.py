@@ -31,8 +31,6 @@ COLUMNS: Sequence[tuple[str, Kind]] = (
     ("right verdict", "power"),
 )
 
-SETTINGS = Disparities.model_validate({"permutations": 9, "headline_permutations": 199})
-
 BASE = 0.05
 """Share of silence."""
 
@@ -57,6 +55,13 @@ class Concepts:
     skewed: bool = False
     level: float = 0.05
     """Of p; .05 over the figures that it is corrected for."""
+    shuffles: int = 199
+    """Where `level` is low, few of them cost power; 2,000 ship."""
+
+    @property
+    def settings(self) -> Disparities:
+        """Of a diagnosis."""
+        return Disparities.model_validate({"permutations": 9, "headline_permutations": self.shuffles})
 
     def drawn(self, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """Scores of real and of invented concepts, and the truth of the real: less the mean of all."""
@@ -92,7 +97,7 @@ class Concepts:
 def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
     """By `COLUMNS`. Whoever is not planted is named falsely; with names of SD 0 others are alike."""
     real, other, truth = of.drawn(np.random.default_rng(seed))
-    found = _found(of.headline(real, other), SETTINGS, of.level, seed)
+    found = _found(of.headline(real, other), of.settings, of.level, seed)
     assert found.real is not None
     (figure,) = judge([(_judgeable(of.headline(real, other), found, min(of.roots, 12)), Fitness())])
     verdict = Verdict(str(figure.verdict))
@@ -143,7 +148,7 @@ def _cases() -> Iterable[Case]:
     for roots, concepts, share in sizes:
         level = 0.05 / 3
         size = smallest_difference(roots, concepts, 1, level)  # from the mean of all
-        of = Concepts(roots, concepts, apart=size * concepts / (concepts - 1), level=level)
+        of = Concepts(roots, concepts, apart=size * concepts / (concepts - 1), level=level, shuffles=999)
         yield _case(f"what the plan detects ({size:.2f} SD, of three figures)", of, None, share)
 
 
@@ -153,7 +158,7 @@ def _main_effect(seed: int) -> Row:
     real, other, _ = of.drawn(np.random.default_rng(seed))
     mean = replace(of, kind="favour", apart=0.0)
     one = mean.headline(real.mean(axis=0), other.mean(axis=0))
-    found = _found(one, SETTINGS, 0.05, seed)
+    found = _found(one, of.settings, 0.05, seed)
     assert found.real is not None
     (figure,) = judge([(_judgeable(one, found, 12), Fitness())])
     return None, found.real.p_null < 0.05, bool(found.named), figure.verdict == Verdict.EFFECT, None, None, None
