@@ -115,6 +115,13 @@ class TestBiases:
 
         assert found.tokens.tolist() == [6, 6, 6, 6]
 
+    def test_a_score_that_stands_there_twice_is_refused(self, sentences) -> None:
+        """A sentence is one score: twice the rows are no second measurement."""
+        probes = sentences()
+        scores = scores_of(probes, values_for(probes, BIAS))
+        with pytest.raises(ValueError, match="duplicate"):
+            cube(probes, pd.concat([scores, scores]))
+
     def test_the_order_of_scores_does_not_matter(self, sentences) -> None:
         probes = sentences()
         scores = scores_of(probes, values_for(probes, BIAS))

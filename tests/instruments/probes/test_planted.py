@@ -77,22 +77,24 @@ def diagnosed(compiled) -> Diagnosed:
     """Diagnoses what is written, built and asked."""
 
     def make(
-        truth: Truth, seed: int = 0, factor: float = 1.0, **templates: dict[str, object]
+        truth: Truth, seed: int = 0, factor: float = 1.0, along: bool = True, **templates: dict[str, object]
     ) -> dict[str, pd.DataFrame]:
         written = {name: {"text": f"Of {name}: a {{ATTRIBUTE}} is a {{TARGET}}."} for name in TEMPLATES}
         for name, keys in templates.items():
             written[name] |= keys
         known = dict(zip(ATTRIBUTES, CRITERION.tolist(), strict=True))
+        criterion = Criterion("men (%)", known, dict.fromkeys(ATTRIBUTES, "exact")) if along else None
         probes, of_templates, attributes = frames(
             compiled(
                 targets=TARGETS,
                 attributes=ATTRIBUTES,
                 sets={"hand": {"title": "By hand", "templates": written}},
-                criterion=Criterion("men (%)", known, dict.fromkeys(ATTRIBUTES, "exact")),
+                criterion=criterion,
             )
         )
         plan = {**PLAN, "placebo_lists": LISTS}
-        beside = with_placebos({"templates": of_templates, "attributes": attributes}, plan)
+        axis = {"templates": of_templates, "attributes": attributes.assign(criterion=CRITERION)}
+        beside = with_placebos(axis, plan)
         nouns = [noun for own in LISTS.values() for noun in own]
         answered = []
         for rows, of, words in zip((probes, beside), truth.drawn(seed), (WORDS, nouns), strict=True):
@@ -137,6 +139,11 @@ class TestTruth:
         once, twice = (figures_of(diagnosed(Truth(gain=0.9), factor=factor))["gain"] for factor in (1.0, 2.0))
         assert twice["p_effect"] == pytest.approx(once["p_effect"])
         assert twice["value"] == pytest.approx(2 * once["value"])
+
+    def test_without_criterion_and_keys_nothing_has_a_verdict(self, diagnosed) -> None:
+        found = diagnosed(Truth(), along=False)["figures"]
+        assert "gain" not in set(found["figure"])
+        assert found["verdict"].isna().all()
 
 
 class TestNothing:

@@ -224,6 +224,16 @@ REFUSED_IN_WORDS = [
         ["'he'", "both groups"],
         id="word-in-both-groups-under-two-slugs",
     ),
+    pytest.param(
+        (
+            "attributes: [engineer, flight attendant, CEO]",
+            f"attributes: [{', '.join('abcdefghijklmnopqrstuvwx')}]\n"
+            f"keys: {{high: [{', '.join('abcdefghijklmnopqrst')}], low: [{', '.join('uvwx')}]}}",
+        ),
+        "4 attributes have one of the keys",
+        ["of at least 8"],
+        id="twenty-good-and-four-bad",
+    ),
 ]
 
 

@@ -118,6 +118,14 @@ class TestOneVerdict:
         twice = headlines([record("m0", SOURCE, INVERSE, NONE)] * 2, 0.95)
         pd.testing.assert_frame_equal(once, twice)
 
+    def test_a_sixth_model_changes_nothing_of_five(self) -> None:
+        sizes = (1.0, 0.1, 0.0, -0.1, 0.2)
+        five = [record(f"m{i}", SOURCE * size, INVERSE * size, NONE) for i, size in enumerate(sizes)]
+        sixth = record("m5", SOURCE * 2, INVERSE * 2, NONE, right=8)
+        alone, beside = headlines(five, 0.95), headlines([sixth, *five], 0.95)
+        own = beside[beside["model"] != "m5"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own.astype(alone.dtypes), alone)
+
     def test_names(self) -> None:
         assert called_together(["b", "a"]) == "a and 1 other fit"
         assert called_together(["a"]) == "a"

@@ -101,6 +101,8 @@ def test_a_model_has_the_same_figures_beside_any_other(
     own = both[both["model"] == "m"].reset_index(drop=True)
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
     pd.testing.assert_frame_equal(own[columns], alone[columns])
+    told = tables["figures"].query("model == 'm'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(told, records[0].found["figures"], check_dtype=False)
     mean = own[(own["metric"] == "range") & (own["statistic"] == "mean") & (own["feature"] == "vader")]
     assert mean.set_index("calibration")["value"]["raw"] == pytest.approx(0.3, abs=0.1)
 

@@ -280,13 +280,19 @@ def test_rows_that_are_doubled_change_nothing() -> None:
     assert once["verdict"].tolist() == twice["verdict"].tolist()
 
 
-def test_at_most_five_figures_are_corrected_together() -> None:
+def several() -> tuple[Domain, dict[str, Feature]]:
+    """Five features in two roles, one of them not masked: five headlines."""
     declared = {name: Feature(kind="lexicon") for name in ("unmasked", "vader", "toxicity", "third", "fourth")}
     declared["unmasked"] = Feature(kind="lexicon", mask=False)
     domain = Domain(4, roles=("no-role", "judge"))
     own = domain.features[domain.features["feature"] == "vader"]
     more = [own.assign(feature=name, value=own["value"] ** 2) for name in ("unmasked", "third", "fourth")]
     domain.features = pd.concat([domain.features, *more], ignore_index=True)
+    return domain, declared
+
+
+def test_at_most_five_figures_are_corrected_together() -> None:
+    domain, declared = several()
     found = judged(domain.found(declared))
     assert list(found.index) == [
         ("all roles", ALIKE),
@@ -294,6 +300,14 @@ def test_at_most_five_figures_are_corrected_together() -> None:
         ("all roles, vader", BY_ROLE),
     ]
     assert found["p_effect"].notna().all()
+
+
+def test_one_effect_of_five_figures_is_told_alone() -> None:
+    domain, declared = several()
+    found = judged(domain.moved(-1.2, "lime", "toxicity").found(declared))
+    shown = found[found["verdict"] == Verdict.EFFECT]
+    assert list(shown.index) == [("all roles, toxicity", FAVOUR)]
+    assert found["p_effect"].min() == shown["p_effect"].iloc[0] >= 5 / (1 + SETTINGS.headline_permutations)
 
 
 def test_roles_count_together_and_what_root_items_bring_is_taken_off() -> None:
