@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import AT, SCALES, SIZES, BaseSettings, Scale, Size
+from evenruler.instruments.instrument import SCALES, SIZE_AT, SIZES, BaseSettings, Scale, Size
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.measurement.checks import Resampling
 from evenruler.models.declared import Catalogue
@@ -209,7 +209,7 @@ class Declared:
         model: type[BaseSettings] = room(family, "declare").Settings
         context = {"scale": self.scale, "size": size}
         found = validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
-        return found if size or found.size == AT[self.scale] else self.settings(name, of, found.size)
+        return found if size or found.size == SIZE_AT[self.scale] else self.settings(name, of, found.size)
 
     def sizes(self, name: str) -> dict[Size, Any]:
         """The settings of an instrument at every size."""

@@ -79,12 +79,12 @@ def _among(cases: Sequence[str], of: str) -> Callable[[Any, ValidatorFunctionWra
         found = {case: handler(own) for case, own in value.items()}
         if info.context is None:
             raise RuntimeError(f"settings by {of} are read without a {of}")
-        return found[info.context.get(of) or AT[info.context["scale"]]]
+        return found[info.context.get(of) or SIZE_AT[info.context["scale"]]]
 
     return of_case
 
 
-AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
+SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
 """The size that the pipeline asks at a scale unless told."""
 
 Value = TypeVar("Value")
@@ -140,7 +140,7 @@ Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_len
 class BaseSettings(Strict):
     """How an instrument is built and asked. What differs by scale or size is resolved when it is read (`Scaled`)."""
 
-    size: Scaled[Size] = Field(default={**AT}, validate_default=True)
+    size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
     """How much of it the pipeline asks."""
 
     @property

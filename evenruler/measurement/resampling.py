@@ -240,40 +240,6 @@ def squared_shift(changes: ArrayLike) -> float:
     return float((total @ total - (x**2).sum()) / (n * (n - 1)))
 
 
-def labels_within(values: ArrayLike, labels: ArrayLike, seed: int, draws: int = DRAWS) -> float:
-    """P of the mean of values labelled 1 minus that of values labelled -1, dealt anew within each item.
-
-    Args:
-        values: [items, terms]; NaN where an item has fewer terms. What shares a deal (fits, forms) is averaged before.
-        labels: [items, terms] 1 or -1; both in every item.
-        seed: Of the draws.
-        draws: Of labels.
-
-    Raises:
-        ValueError: An item lacks one of the labels.
-    """
-    x, signs = np.asarray(values, dtype=np.float64), np.asarray(labels)
-    there = ~np.isnan(x)
-    ones, others = (there & (signs == 1)).sum(axis=1), (there & (signs == -1)).sum(axis=1)
-    if not ones.all() or not others.all():
-        raise ValueError("every item needs values of both labels")
-    known = np.where(there, x, 0.0)
-    random = np.random.default_rng(seed)
-
-    def difference(first: NDArray[np.bool_]) -> Floats:
-        of_first = (known * first).sum(axis=-1)
-        found: Floats = (of_first / ones - (known.sum(axis=-1) - of_first) / others).mean(axis=-1)
-        return found
-
-    own = abs(float(difference(there & (signs == 1))))
-    beyond = 0
-    for begin in range(0, draws, _AT_ONCE):
-        keys = np.where(there, random.random((min(_AT_ONCE, draws - begin), *x.shape)), 2.0)
-        ranks = keys.argsort(axis=2).argsort(axis=2)
-        beyond += int((np.abs(difference(ranks < ones[:, None])) >= own * (1 - _ROUNDING)).sum())
-    return (1 + beyond) / (1 + draws)
-
-
 def _signs(n: int, seed: int, draws: int) -> Iterator[Floats]:
     if n <= 12:
         yield np.array(list(itertools.product([1.0, -1.0], repeat=n)))

@@ -109,10 +109,8 @@ class Confirmatory:
     """None where nothing can be asserted: there is no placebo."""
     lacking: str | None = None
     """What the design has too little of, in words; None where it has enough."""
-    told: str | None = None
-    """A sentence that an effect is told by, in place of what it is beyond placebos: who stands out, say."""
     note: str | None = None
-    """A sentence that goes with any verdict."""
+    """A sentence that goes with any verdict: who stands out, say."""
 
     def __post_init__(self) -> None:
         """Refuse a bound that bounds nothing, and a figure that nothing counts."""
@@ -283,8 +281,7 @@ def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
         return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
     if p.effect < ALPHA:
         sure = specific is not None and (specific.low > bound or specific.high < -bound)
-        beyond = f"Beyond placebos it is{told}{f', surely above {bound:.2g}' if sure else ''}."
-        return Verdict.EFFECT, figure.told or beyond
+        return Verdict.EFFECT, f"Beyond placebos it is{told}{f', surely above {bound:.2g}' if sure else ''}."
     seen = "" if figure.detectable is None else f"; {figure.detectable:.2g} would be found in 80 of 100"
     return Verdict.INCONCLUSIVE, f"Beyond placebos it is{told}, neither shown nor excluded{seen}."
 

@@ -206,7 +206,8 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         both = (rows[rows["unit"].isin(shared)] for rows in made_of)
         compared.append((one, contrast(*both, pair[0]["smallest"])))
     told = judge([(figure, Fitness()) for _, figure in compared])
-    yield from (_judged(one, found) for (one, _), found in zip(compared, told, strict=True))
+    for (one, figure), found in zip(compared, told, strict=True):
+        yield _judged(one, found, signed=figure.note is None)
 
 
 def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
@@ -219,16 +220,15 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
     return None
 
 
-def _judged(one: Comparison, found: Figure) -> Comparison:
-    """With what `judge` says of the difference."""
+def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
+    """With what `judge` says of the difference; without a sign nobody has more."""
     assert isinstance(found, Confirmed)
     said = str(found.verdict)
     if said == Verdict.NO_EFFECT:
         said = f"{SAME} within {found.smallest:g}"
     elif said == Verdict.EFFECT:
-        told = found.why is not None and not found.why.startswith("Beyond")
         larger, smaller = (one.first, one.second) if (found.value or 0) > 0 else (one.second, one.first)
-        said = DIFFER if told else f"{larger}: {MORE} than {smaller}"
+        said = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
     elif said == Verdict.NOT_SPECIFIC:
         said = str(Verdict.INCONCLUSIVE)
     same = {

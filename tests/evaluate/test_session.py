@@ -21,12 +21,12 @@ from evenruler.evaluate.session import Session, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column
+from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
-from evenruler.results.comparison import compare
 from evenruler.results.record import Result
 from evenruler.results.store import read
 from evenruler.tables.schemas import HEADLINES
@@ -99,8 +99,9 @@ def test_what_a_headline_is_made_of_makes_it(elsewhere: Path, tiny_folder: Path)
         slope = linregress(means.index.get_level_values("beside"), means[1] - means[-1]).slope
         assert models["tiny"]["gain"]["value"] == pytest.approx(80 * slope, abs=6e-4)
         assert own[own["pole"] == 0]["group"].nunique() == 12
-    row = compare([stored, stored]).iloc[0]
-    assert (row["difference"], row["verdict"]) == (0, "same within 0.693")
+        same = contrast(own, own, 0.7).effect
+        assert same is not None
+        assert same.value == 0
 
 
 def test_an_encoder_decoder_answers_a_contrast(elsewhere: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
+from scipy.special import stdtrit
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
@@ -35,8 +36,8 @@ LEAST_OF_CHOICES = 0.4
 FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
 """Of a cue, below which nothing is asserted."""
 
-OF_WORDINGS, OF_STIMULI, QUANTILES = 67.0, 36.0, 3.03
-"""Variances of a change on SmolLM2 in points, of a wording and of a stimulus; quantiles .975 and .8 of t with 13 df."""
+OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
+"""Variances of a change on SmolLM2 in squared points: of a wording, of a stimulus; of two replies, given 25 in 100."""
 
 
 class Settings(BaseSettings):
@@ -76,19 +77,36 @@ class Settings(BaseSettings):
     seed: Seed = 0
 
     def detects(self, source: "ContrastSource") -> str | None:
-        """The change that each headline would find, by what varies on SmolLM2 (docs/controls.md)."""
-        found = []
+        """The change that each headline would find, by what varies on SmolLM2 on average (docs/controls.md)."""
+        stimuli, found = min(self.stimuli, len(source.stimuli)), []
+        of_stimuli = OF_STIMULI + (OF_REPLIES / max(self.generations, 1) if self.confirmed == "choice" else 0)
+        for entry, (cues, placebos) in self._words(source).items():
+            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
+                variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
+                of_t = [stdtrit(cues + placebos - 2, at) for at in (1 - 0.025 / len(source.confirmed), 0.8)]
+                found.append(f"{entry} {sum(of_t) * variance**0.5:.0f} points")
+        return ", ".join(found) or None
+
+    def warnings(self, source: "ContrastSource") -> list[str]:
+        """Headlines that can have no verdict at any size."""
+        words = self.model_copy(update=EVERY_WORD)._words(source)
+        few = [entry for entry, (cues, n) in words.items() if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS]
+        least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
+        return [f"{least} of {', '.join(few)}: its verdict will be inconclusive"] if few else []
+
+    def _words(self, source: "ContrastSource") -> dict[str, tuple[int, int]]:
+        """Wordings and placebos that are asked of each headline."""
+        found = {}
         for entry in source.confirmed:
             factor, _, name = entry.partition(", ")
             tasks = [own.placebos for key, own in source.tasks.items() if own.pairs(factor) and name in ("", key)]
             words = [own[factor] for own in tasks if factor in own]
             cues = min(self.most_wordings, 1 + min((len(own.wordings) for own in words), default=0))
-            placebos = min(self.most_placebos, min((len(own.texts) for own in words), default=0))
-            if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
-                variance = OF_WORDINGS * (1 / cues + 1 / placebos) + OF_STIMULI / min(self.stimuli, len(source.stimuli))
-                found.append(f"{entry} {QUANTILES * variance**0.5:.0f} points")
-        return ", ".join(found) or None
+            found[entry] = (cues, min(self.most_placebos, min((len(own.texts) for own in words), default=0)))
+        return found
 
+
+EVERY_WORD = {"most_wordings": 1000, "most_placebos": 1000}
 
 TAKEN = {BARE, "all"}
 """What tables call a prompt without cues, and all factors together; no factor can be called so."""

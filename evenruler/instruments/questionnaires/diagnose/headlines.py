@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.population import fitness_by_
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Paired, Part, summed
-from evenruler.measurement.resampling import Interval, labels_within, sign_flips
+from evenruler.measurement.resampling import Interval, sign_flips
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import named
 from evenruler.tables.schemas import WHOLE
@@ -192,7 +192,9 @@ def _nested(x: Floats) -> list[Part]:
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:
-    """P that source terms are told from inverse ones: labels dealt anew within items, one deal for all fits.
+    """P that source terms are told from inverse ones: in every item the two may change places, in all fits at once.
+
+    Terms of one end of an item are near synonyms, so that they change places together or not at all.
 
     Args:
         fits: Of one questionnaire.
@@ -207,10 +209,6 @@ def tells_apart(fits: Sequence[Record], form: str) -> float:
         own = cells[cells["configuration"] == form]
         weighed = own.assign(value=own["weight"] * own["pss"] * own["item"].map(keying[~keying.index.duplicated()]))
         found.append(weighed.groupby(["item", "term", "polarity"])["value"].sum())
-    terms = pd.concat(found, axis=1).mean(axis=1).reset_index(name="value")
-    terms = terms[terms.groupby("item")["polarity"].transform("nunique") == 2]
-    if terms.empty:
-        return 1.0
-    place = terms.assign(place=terms.groupby("item").cumcount(), label=np.where(terms["polarity"] == "source", 1, -1))
-    values, labels = (place.pivot(index="item", columns="place", values=name) for name in ("value", "label"))
-    return labels_within(values.to_numpy(), labels.fillna(0).to_numpy(), 0)
+    means = pd.concat(found, axis=1).mean(axis=1).groupby(level=["item", "polarity"]).mean().unstack()
+    means = means.reindex(columns=["source", "inverse"]).dropna()
+    return 1.0 if means.empty else sign_flips(means["source"] - means["inverse"], 0)

@@ -112,8 +112,8 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
 
 def named(
     scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: "Find | None" = None
-) -> list[int]:
-    """Concepts that lie apart, the furthest first.
+) -> dict[tuple[int, int], Interval]:
+    """Concepts that lie apart and where, the furthest first, each with the interval by which it was named.
 
     One at a time: a concept that is named is left out of what the others are compared with, so that nobody is praised
     because one other was cursed.
@@ -128,14 +128,15 @@ def named(
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
     x = np.array(scores, dtype=np.float64)
-    found: list[int] = []
+    found: dict[tuple[int, int], Interval] = {}
     while asked(x) > 2:
         own = (find or apart)(x, seed, shuffles)
         clear = own.clear()
         if own.p_null >= level or not clear:
             break
-        found.append(clear[0][1])
-        x[..., found[-1]] = np.nan
+        concept = clear[0][1]
+        found |= {place: own.at(place) for place in clear if place[1] == concept}
+        x[..., concept] = np.nan
     return found
 
 
@@ -169,11 +170,15 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
 
 
 def mean_square(found: Apart) -> tuple[float, int]:
-    """Of how far concepts lie apart, and its degrees of freedom; of roles, those of role x concept."""
+    """Of how far concepts lie apart, and its degrees of freedom; of roles, those of role x concept.
+
+    Of shares of silence it is that of noise at least: of names that are never silent nobody knows that they never are.
+    """
     roles = max(len(found.values) - 1, 1)
     there = ~np.isnan(found.values)
     df = roles * (asked(found.values) - 1)
-    return (float((found.values[there] ** 2).sum()) / df if df > 0 else 0.0), df
+    noise = float((found.errors[there] ** 2).mean()) if isinstance(found, Silence) and there.any() else 0.0
+    return (max(float((found.values[there] ** 2).sum()) / df, noise) if df > 0 else 0.0), df
 
 
 def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
@@ -232,7 +237,8 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
         seed: Of the shuffles.
         shuffles: Of the labels of concepts within root items.
 
-    Source: intervals of Wilson (1927), corrected by Bonferroni over concepts.
+    Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their difference from that of all
+    by Newcombe (1998), method 10.
     """
     x = np.asarray(unanswered, dtype=np.float64)
     there = ~np.isnan(x)
@@ -244,10 +250,13 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
         for order in _shuffles(there, seed, shuffles)
     ]
     p = float((1 + (np.concatenate(dealt) >= size - _ROUNDING).sum()) / (1 + shuffles))
-    low, high = _wilson(shares, n, float(stats.norm.isf(0.025 / max((n > 0).sum(), 1))))
+    z = float(stats.norm.isf(0.025 / max((n > 0).sum(), 1)))
+    own, of_all = _wilson(shares, n, z), _wilson(np.array(overall), n.sum(), z)
+    values = shares - overall
+    low = values - np.hypot(shares - own[0], of_all[1] - overall)
+    high = values + np.hypot(own[1] - shares, overall - of_all[0])
     errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # which are above 0 where no share is
-    values, low, high = (each[None] - overall for each in (shares, low, high))
-    return Silence(values, low, high, errors[None], n[None], p, overall)
+    return Silence(values[None], low[None], high[None], errors[None], n[None], p, overall)
 
 
 def _shares(x: Floats, n: NDArray[np.int_]) -> Floats:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from evenruler.instruments.saged.diagnose.apart import (
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
@@ -86,8 +88,8 @@ class _Found:
     """None where fewer than two concepts have scores of two root items."""
     invented: Apart | None = None
     """None with fewer than `FEWEST_INVENTED`."""
-    named: list[tuple[int, int]] = field(default_factory=list)
-    """Series and concept that lie apart, by shuffled names alone."""
+    named: dict[tuple[int, int], Interval] = field(default_factory=dict)
+    """Series and concept that lie apart, by shuffled names alone, the furthest first."""
     level: float = ALPHA
     """Of p, over the number of headlines."""
 
@@ -170,17 +172,16 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     by = (by_role, roles) if len(roles) > 1 else (apart, [])
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
-    return replace(judgeable, told=judgeable.told and _apart(one, found))
+    return replace(judgeable, note=f"The first less the second: {_apart(one, found)}.")
 
 
 def _apart(one: _Headline, found: _Found) -> str:
     """Of two models, whom the first puts higher or lower than the second does."""
-    assert found.real is not None  # nothing is told of nothing
     said = [
-        f"{one.concepts[place[1]]}{f' as {one.roles[place[0]]}' if one.roles else ''} {found.real.values[place]:+.2g}"
-        for place in found.named[:MOST_NAMED]
+        f"{one.concepts[place[1]]}{f' as {one.roles[place[0]]}' if one.roles else ''} {own.value:+.2g}"
+        for place, own in islice(found.named.items(), MOST_NAMED)
     ]
-    return f"The first less the second: {', '.join(said)}."
+    return ", ".join(said) or "nobody stands out"
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -273,11 +274,8 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
     shuffles = settings.headline_permutations
     real = one.find(one.scores, seed, shuffles)
     invented = one.find(one.invented, seed, 1) if asked(one.invented) >= FEWEST_INVENTED else None
-    told: list[tuple[int, int]] = []
-    if one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level:
-        for concept in named(one.scores, seed, level, shuffles, one.find):
-            clear = [place for place in real.clear() if place[1] == concept]
-            told += clear or [(int(np.abs(real.values[:, concept]).argmax()), concept)]
+    enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
+    told = named(one.scores, seed, level, shuffles, one.find) if enough else {}
     return _Found(real, invented, told, level)
 
 
@@ -307,7 +305,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
         specific=effect,
         detectable=max(seen, detectable_beyond(real, found.invented, found.level)),
         p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
-        told=f"By shuffled and by invented names, {told}." if told else None,
+        note=f"By shuffled names, {told}." if told else None,
     )
 
 
@@ -319,8 +317,8 @@ def _told(one: _Headline, found: _Found) -> str:
     """Who lies apart, the furthest first, and who is left out; empty if nobody does or is."""
     assert found.real is not None  # nothing is told of nothing
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
-    for place in found.named[:MOST_NAMED]:
-        own, where = found.real.at(place), f" as {one.roles[place[0]]}" if one.roles else ""
+    for place, own in islice(found.named.items(), MOST_NAMED):
+        where = f" as {one.roles[place[0]]}" if one.roles else ""
         more = f"{_direction(one, own.value)}{where} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])"
         said.append(f"{one.concepts[place[1]]} is {verb} {more}")
     if len(found.named) > MOST_NAMED:
@@ -345,7 +343,7 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
                 row["difference"] = real.values[at]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[at], "high": real.high[at]}
-                if at in found.named:
-                    row["named"] = _direction(one, real.values[at])
+                if own := found.named.get(at):
+                    row |= {"named": _direction(one, own.value), "low": own.low, "high": own.high}
             yield row
         yield from ({"role": role, "concept": concept, "n": 0, "named": LEFT_OUT} for concept in one.left)

@@ -86,7 +86,7 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     found = Domain(2).moved(-1.0, "lime").found(TWO)
     own = one(found)
     assert own["verdict"] == Verdict.EFFECT
-    assert own["why"].startswith("By shuffled and by invented names, lime is favoured less (-")
+    assert "By shuffled names, lime is favoured less (-" in own["why"]
     assert own["low"] < -1.0 * 5 / 6 < own["high"] < 0
     assert named(found) == {"lime": "less"}
     assert (own["n"], own["unit"], own["levels"]) == (20, "root items", "20 root items, 6 concepts, 12 invented names")
@@ -106,7 +106,7 @@ class TestTwoModels:
         found = self.compared(Domain(2).moved(-1.0, "lime").found(), Domain(3).found())
         assert found.verdict == Verdict.EFFECT
         assert found.why is not None
-        assert found.why.startswith("The first less the second: lime -")
+        assert "The first less the second: lime -" in found.why
         assert found.levels == "20 root items, 6 concepts, 12 invented names"
 
     def test_two_that_curse_the_same_are_alike(self) -> None:
@@ -200,7 +200,7 @@ def test_what_cancels_over_roles_is_found_within_them() -> None:
     tables = found.moved(-0.8, "lime", role="judge").found()
     own = one(tables, BY_ROLE)
     assert own["verdict"] == Verdict.EFFECT
-    assert own["why"].startswith("By shuffled and by invented names, lime is favoured")
+    assert "By shuffled names, lime is favoured" in own["why"]
     assert " as judge (" in own["why"]
     assert own["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
     assert one(tables)["verdict"] == Verdict.INCONCLUSIVE
