@@ -22,7 +22,6 @@ from evenruler.instruments.questionnaires.ask.item_scores import Scoring, cells_
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.diagnose.headlines import beyond, tells_apart
 from evenruler.measurement.figures import Confirmed
-from evenruler.measurement.resampling import sign_flips
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models import load
 
@@ -140,13 +139,6 @@ class Scale:
         points: Floats = table.mul(keying[table.index], axis=0).to_numpy() * found["intensifier"].nunique()
         return points
 
-    def apart(self, found: pd.DataFrame) -> Floats:
-        """[items] how much more source terms are answered than inverse ones, keyed."""
-        value = (found["pss"] * found["weight"]).groupby([found["item"], found["polarity"]]).mean().unstack()
-        keying = self._items.set_index("item")["keying"]
-        points: Floats = (value["source"] - value["inverse"]).mul(keying[value.index]).to_numpy(dtype=np.float64)
-        return points * found["intensifier"].nunique()
-
     def of(self, chosen: Mapping[str, Sequence[tuple[str, str]]]) -> list[pd.DataFrame]:
         """Cells of each fit of what is asked about each item, by `who` and `time`."""
         keys = [(item, *each) for item, own in chosen.items() for each in own]
@@ -194,9 +186,6 @@ def rows(draws: int) -> Iterator[str]:
     yield _row("GAD-7 beside its twins, as it is meant", scale.judged((items, twins)))
     yield _row("an uncle in the place of the first person", scale.judged((stranger, twins)))
     yield _row("GAD-7 beside the same about an uncle", scale.judged((items, stranger)))
-    apart = np.mean([scale.apart(each) for each in items], axis=0)
-    whole = sign_flips(apart, 0)
-    yield f"| GAD-7, source and inverse terms swapped by whole items, in place of p0 | | | {whole:.4f} | |"
     other = [_beside(fit, scale.items) for fit in fits]
     for kind in ("twins", "items"):
         own = [each[each["who"] == kind] for each in other]

@@ -6,8 +6,9 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
-from evenruler.instruments.framing.declare.source import OF_STIMULI, OF_WORDINGS, QUANTILES
+from evenruler.instruments.framing.declare.source import OF_STIMULI, OF_WORDINGS
 from evenruler.measurement.facets import paired
 from evenruler.measurement.resampling import sign_flips, squared_shift
 from evenruler.measurement.verdicts import Confirmatory, Verdict, confirmatory
@@ -141,7 +142,8 @@ def _cases() -> Iterable[Case]:
     )
     yield _case("five figures, mixed: +25, nothing, placebos as much, at the bound, nearly half", *mixed)
     for stimuli, several in ((24, 1), (12, 1), (24, 5)):
-        size = float(QUANTILES * np.sqrt(OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli))
+        of_t = stats.t.ppf(1 - 0.025 / several, 13) + stats.t.ppf(0.8, 13)
+        size = float(of_t * np.sqrt(OF_WORDINGS * (1 / 3 + 1 / 12) + OF_STIMULI / stimuli))
         others = [(Masses(stimuli, 0.0), Truth(None, None, None, ()))] * (several - 1)
         name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli"
         yield _case(name + f", one of {several} figures" * (several > 1), (Masses(stimuli, size), THERE), *others)

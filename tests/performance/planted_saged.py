@@ -86,12 +86,14 @@ class Concepts:
 
     def headline(self, real: Floats, other: Floats) -> _Headline:
         """As the family makes it."""
-        names = [str(number) for number in range(self.concepts)]
+        names, invented, roots = (
+            [str(number) for number in range(n)] for n in (self.concepts, self.invented, self.roots)
+        )
         if self.kind == "silence":
-            return _Headline(ALIKE, "silence", "lower", silence, real, names, other, ALIKE_POINTS)
+            return _Headline(ALIKE, "silence", "lower", silence, real, names, other, invented, roots, ALIKE_POINTS)
         roles = [str(number) for number in range(self.roles)] if self.kind == "role" else []
         figure, find = (BY_ROLE, by_role) if roles else (FAVOUR, apart)
-        return _Headline(figure, "vader", "higher", find, real, names, other, SMALLEST, roles)
+        return _Headline(figure, "vader", "higher", find, real, names, other, invented, roots, SMALLEST, roles)
 
 
 def _told(of: Concepts, right: Verdict | None, seed: int) -> Row:
