@@ -12,6 +12,7 @@ from evenruler.instruments.framing.diagnose import TABLES, across, evidence
 from evenruler.instruments.framing.diagnose import comparisons as comparing
 from evenruler.instruments.framing.diagnose.comparisons import comparisons
 from evenruler.tables import table_of
+from evenruler.tables.schemas import HEADLINES
 from tests.instruments.framing.hair import with_placebos
 from tests.instruments.framing.recording import RESAMPLING, record
 
@@ -38,9 +39,10 @@ def test_options_are_read_by_the_texts_that_the_prompt_lists() -> None:
 
 def test_every_table_is_one_of_the_schemas_and_comparisons_are_left_to_across() -> None:
     found = record().found
-    assert set(found) == set(TABLES) - {"comparisons"}
+    schemas = {**TABLES, "headlines": HEADLINES}
+    assert set(found) == set(schemas) - {"comparisons"}
     for name, frame in found.items():
-        assert table_of(frame, TABLES[name]).num_rows == len(frame)
+        assert table_of(frame, schemas[name]).num_rows == len(frame)
 
 
 def test_where_nothing_was_answered_tables_are_empty() -> None:
@@ -49,7 +51,7 @@ def test_where_nothing_was_answered_tables_are_empty() -> None:
     assert across([found], RESAMPLING)["comparisons"].empty
     assert list(across([], RESAMPLING)["comparisons"].columns) == TABLES["comparisons"].names
     for name, frame in found.found.items():
-        assert list(frame.columns) == TABLES[name].names
+        assert list(frame.columns) == {**TABLES, "headlines": HEADLINES}[name].names
     assert evidence(found.found) == {}
 
 

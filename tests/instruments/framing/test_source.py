@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.instruments.framing.declare import load
-from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, ContrastSource
+from evenruler.instruments.framing.declare.source import FEWEST_WORDINGS, ContrastSource
 from tests.instruments.framing.hair import settings, with_placebos
 
 ROOT = Path(__file__).parents[3]
@@ -688,7 +688,9 @@ class TestShipped:
             if entry.pairs(factor)
         }
         enough = name in ("gender", "register", "indirect-probing")
-        assert told == dict.fromkeys(told, FEWEST_PLACEBOS if enough else 6)
+        assert set(told.values()) == (
+            {6} if not enough else {16, 18} if name == "gender" else {16}
+        )  # some go unanswered
         for entry in source.confirmed if enough else ():
             factor, _, task = entry.partition(", ")
             for own in [source.tasks[task]] if task else source.tasks.values():

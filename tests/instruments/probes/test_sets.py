@@ -14,6 +14,7 @@ from evenruler.instruments.probes.diagnose import figures as figures_with_divers
 from evenruler.measurement import as_metrics, records
 from evenruler.tables import write_table
 from evenruler.tables.frames import for_people
+from evenruler.tables.schemas import HEADLINES
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, PLAN, RESAMPLING, TEMPLATES, figures_of, values_for
 from tests.instruments.probes.whole import subject
@@ -352,7 +353,7 @@ class TestVerdicts:
 
         for table, rows in found["alone"].items():
             beside = found["beside"][table]
-            own = beside[beside["set"] == "hand"].reset_index(drop=True)
+            own = beside[beside["part" if table == "headlines" else "set"] == "hand"].reset_index(drop=True)
             told = ["verdict", "why"] if table == "figures" else []
             pd.testing.assert_frame_equal(own.drop(columns=told), rows.drop(columns=told))
 
@@ -415,10 +416,10 @@ class TestTables:
         tables["figures"] = tables["figures"].rename(columns={"set": "part"})
 
         assert set(tables) == {
-            *("associations", "biases", "correlations", "curve", "figures", "items", "variances"),
+            *("associations", "biases", "correlations", "curve", "figures", "headlines", "items", "variances"),
         }
         for name, rows in tables.items():
-            schema = getattr(schemas, name.upper())
+            schema = HEADLINES if name == "headlines" else getattr(schemas, name.upper())
             write_table(rows[schema.names], schema, tmp_path / f"{name}.parquet")
 
     def test_variances_and_curve_are_of_each_model(self, diagnosed) -> None:
