@@ -105,7 +105,8 @@ def put(root: Path, *changes: tuple[str, str]) -> Path:
         for name in names:
             source = root / "data/sources" / family / f"{name}.yaml"
             source.parent.mkdir(parents=True, exist_ok=True)
-            source.write_text(starter.replace("NAME", name), encoding="utf-8")
+            # Without a headline, so that nobody is warned that it can have no verdict.
+            source.write_text(starter.replace("NAME", name).replace("\nheadline: ", "\n# "), encoding="utf-8")
     for name in ("tiny", "big", "shared", "head", "parked"):
         (root / "weights" / name).mkdir(parents=True, exist_ok=True)
     return path

@@ -75,14 +75,14 @@ def test_it_is_verified_and_published(clone: Clone, tmp_path: Path) -> None:
 
 
 def test_a_model_is_measured_with_it_and_compared(clone: Clone, tmp_path: Path) -> None:
-    """The same figures as the pipeline's; a second model differs or not, pair by pair."""
+    """The same figures as the pipeline's; they describe, so that nothing is said of two models."""
     for seed in (0, 1):
         model = save_tiny(tmp_path / f"other-{seed}", seed=seed)
         clone.run("evenruler", "measure", f"local:{model}", "--with", BENCHMARK, "--out", f"{tmp_path}/r")
     result = json.loads(next(tmp_path.rglob("other-0/**/result.json")).read_text())
     evidence = json.loads((clone.folder / BENCHMARK / "evidence.json").read_text())
     assert result["figures"]["pairs"]["other-0"] == evidence["pairs"]["tiny"]
-    assert "fewer than 5 shared units" in clone.run("evenruler", "compare", f"{tmp_path}/r")
+    assert "No figure of these results has a verdict" in clone.run("evenruler", "compare", f"{tmp_path}/r")
 
 
 def test_nothing_is_left_to_do(clone: Clone) -> None:

@@ -81,3 +81,12 @@ def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
     assert settings("quick").detects(source) is None, "one wording and six placebos"
     assert settings("paper").detects(with_placebos(texts, ["A second cue."], headline="he")) is None
     assert settings("paper").detects(with_placebos(texts[:11], WORDINGS, headline="he")) is None
+
+
+def test_what_can_have_no_verdict_at_any_size_is_warned_of() -> None:
+    texts = [f"It rained on day {day}." for day in range(12)]
+    few = "fewer than 3 wordings or 12 placebos of salience: its verdict will be inconclusive"
+    own = {"headline": "he", "confirmatory": ["salience"]}
+    assert settings("quick").warnings(with_placebos(texts, WORDINGS, **own)) == [], "`measure` asks all"
+    assert settings("quick").warnings(with_placebos(texts, ["A second cue."], **own)) == [few]
+    assert settings("quick").warnings(with_placebos(texts[:11], WORDINGS, **own)) == [few]
