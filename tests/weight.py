@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 46_500, 256
+LINES, MODULES = 46_400, 255
 ROOT = Path(__file__).parents[1]
 
 
