@@ -188,15 +188,16 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
         pair = [of.get(key, {}) for of in own]
         one = Comparison(first.stored.result.benchmark.name, *key, *called)
         one = replace(one, first_value=pair[0].get("value"), second_value=pair[1].get("value"))
-        if why := _why_not(pair, called):
-            yield replace(one, verdict=why[0], reason=why[1])
+        if known := _why_not(pair, called):
+            yield replace(one, verdict=known[0], reason=known[1])
             continue
         made_of = [side.made_of(key[0], manner, key[1]) for side in (first, second)]
         units = [rows[["unit", "rows"]].drop_duplicates() for rows in made_of]
         shared = units[0].merge(units[1])["unit"]
-        if shared.empty:
-            none = "no unit of it was asked of both, of the same rows"
-            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=none)
+        beside = all((rows["pole"] == 0).any() for rows in made_of)
+        if lacking := "unit" if shared.empty else "" if beside else "placebo":
+            why = f"no {lacking} of it was asked of both, of the same rows"
+            yield replace(one, verdict=str(Verdict.INCONCLUSIVE), reason=why)
             continue
         left = [len(own) - len(shared) for own in units]
         if any(left):

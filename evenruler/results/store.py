@@ -186,6 +186,8 @@ def _table_of(path: Path, schema: pa.Schema) -> pd.DataFrame:
     except (KeyError, ValueError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no table of {path.stem} ({reason})", where=str(path), remedy="measure again") from None
+    if found.duplicated([name for name in schema.names if name != "value"]).any():
+        raise UserError("a row stands twice", where=str(path), remedy="measure again")
     return found
 
 

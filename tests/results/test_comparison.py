@@ -1,3 +1,5 @@
+import dataclasses
+
 import pandas as pd
 import pytest
 
@@ -64,6 +66,15 @@ class TestHeadlines:
     def test_what_only_one_has_stays_open(self, tmp_path):
         row = only(compare([of_gain(tmp_path, "one", 3.0), stored(tmp_path, synthetic("two", figures={}))]))
         assert (row["verdict"], row["reason"]) == ("inconclusive", "only one has it")
+
+    def test_without_placebos_it_stays_open(self, tmp_path):
+        one, other = pair(tmp_path)
+        other = dataclasses.replace(other, headlines=other.headlines.query("pole != 0"))
+        row = only(compare([one, other]))
+        assert (row["verdict"], row["reason"]) == (
+            "inconclusive",
+            "no placebo of it was asked of both, of the same rows",
+        )
 
     def test_what_has_no_verdict_is_not_compared(self, tmp_path):
         described = {"seed": {name: {"alpha": figure(0.9)} for name in ("one", "two")}}

@@ -116,6 +116,8 @@ class TestDamage:
         assert "no readable Parquet (" in refused(read, path)
         pd.DataFrame({"unit": ["a"]}).to_parquet(units)
         assert "no table of headlines" in refused(read, path)
+        pd.concat([MADE_OF, MADE_OF[:1]]).to_parquet(units)
+        assert "a row stands twice" in refused(read, path)
         units.unlink()
         assert "missing" in refused(read, path)
 
