@@ -270,7 +270,7 @@ class TestShippedDomain:
         assert all(" not " in text for text in controls.values())
         written = {(row["set"], row["template"]): row["text"] for row in shipped.templates}
         for slug, text in controls.items():
-            scored = written["negated", slug.removeprefix("not-")]
+            scored = written["validation-negated", slug.removeprefix("not-")]
             assert scored == written["validation", slug.removeprefix("not-")]
             assert text.replace(" not ", " ") == scored
         assert sum(row["pole"] for row in shipped.probes) == 0
