@@ -36,5 +36,5 @@ def of_seed(rows: Any) -> Any:
     return _of_set("seed", rows)
 
 
-def of_negated(rows: Any) -> Any:
-    return _of_set("negated", rows)
+def of_validation_negated(rows: Any) -> Any:
+    return _of_set("validation-negated", rows)
