@@ -154,8 +154,9 @@ def test_model_and_benchmark_from_the_hub_at_a_tag(tmp_path: Path, user: User, t
 
 def test_killed_and_started_again_nothing_is_asked_twice(user: User, tiny: Path) -> None:
     words = ("measure", f"local:{tiny}", "--with", "probes-occupation-gender", "--size", "trial")
-    # Sentences of both sets, with placebos (attributes x templates x nouns), and after prefixes (x words x prefixes).
-    asked = 10_200 + 22 * 8 * 36 + 12 * 6 * 4 * 8
+    # Sentences of all sets, those of `validation` that `validation-negated` has, too, once; with placebos (attributes x
+    # templates x nouns); and after prefixes (x words x prefixes).
+    asked = (17 + 5) * 50 * 12 + 22 * 8 * 36 + 12 * 6 * 4 * 8
     process = user.start(*words, cold=True)
     rows = user.cache / "rows.sqlite"
     deadline = time.monotonic() + 120

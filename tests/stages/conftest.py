@@ -153,6 +153,9 @@ def shorten_corpus(source: dict) -> None:
     del source["sentences"][10:]
 
 
+TWO_SETS = {"article": {"validation": "literal"}}
+"""What params.yaml says of occupations where `shorten` leaves two sets."""
+
 FEW = {
     "stimuli": {"trial": 2, "standard": 4, "paper": 1000},
     "new_tokens": {"trial": 4, "standard": 4, "paper": 50},
@@ -179,7 +182,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, start_warm: Callable[..., An
         params["models"]["tiny-a"] |= {"entailment": True, "intervention": "every"}
         params["diagnosis"] |= {"resamples": 100}
         params["instruments"] = {
-            "occupation-gender": params["instruments"]["occupation-gender"],
+            "occupation-gender": {**params["instruments"]["occupation-gender"], **TWO_SETS},
             "gad-7": {"family": "questionnaires"},
             "age": {"family": "framing", **FEW},
             "fruit": {"family": "saged", **FRUIT},

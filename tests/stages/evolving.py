@@ -13,7 +13,7 @@ import pandas as pd
 
 from evenruler.tables import read_frame
 from tests.loopback_openai import ScriptedServer, running
-from tests.stages.conftest import Clone, clone_into, entry, shorten
+from tests.stages.conftest import TWO_SETS, Clone, clone_into, entry, shorten
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
@@ -137,7 +137,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
         params["models"] = {name: entry(folder / name) for name in ("tiny-a", "tiny-b")}
         params["models"] |= {"all-minilm-l6-v2": embedder, "reworder": reworder}
         params["instruments"] = {
-            DOMAIN: params["instruments"][DOMAIN],
+            DOMAIN: {**params["instruments"][DOMAIN], **TWO_SETS},
             EVOLVED: {"family": "probes", "evolve": EVOLUTION},
         }
         params["families"] = {"probes": params["families"]["probes"]}

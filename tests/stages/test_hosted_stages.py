@@ -17,7 +17,17 @@ from evenruler.models.records import LABELS
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
 from tests.loopback_openai import HTML, EchoingServer, Scorer, ScriptedServer, chat_choice, running, scorer_of
-from tests.stages.conftest import FEW, PAIRS, Clone, clone_into, entry, short_pairs, shorten, shorten_items
+from tests.stages.conftest import (
+    FEW,
+    PAIRS,
+    TWO_SETS,
+    Clone,
+    clone_into,
+    entry,
+    short_pairs,
+    shorten,
+    shorten_items,
+)
 from tests.stages.evolving import two_targets
 from tests.tiny import save_tiny, save_tiny_masked
 from tests.warm import Warm
@@ -84,7 +94,7 @@ def declare(folder: Path) -> Callable[[dict], None]:
             "all-minilm-l6-v2": params["models"]["all-minilm-l6-v2"],
         }
         params["instruments"] = {
-            "occupation-gender": params["instruments"]["occupation-gender"],
+            "occupation-gender": {**params["instruments"]["occupation-gender"], **TWO_SETS},
             "gad-7": {"family": "questionnaires", "acceptability": LOCAL},
             "age": {"family": "framing", **FEW},
             "fruit": {"family": "saged", **FRUIT},
