@@ -30,6 +30,7 @@ EVOLUTION = {
     "operator": "reworder",
     "generations": {"quick": GENERATIONS, "paper": 10},
     "elites": ELITES,
+    "length": ELITES,
     "samples": {"quick": SAMPLES, "paper": 3},
     "shots": {"quick": False, "paper": False},
     "tries": 2,
