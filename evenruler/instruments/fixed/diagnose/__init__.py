@@ -70,6 +70,9 @@ PUBLISHED: Final[Mapping[Score, Mapping[str, Callable[[Sums], float]]]] = {
 }
 """The published figures by score, as functions of sums over units: exactly as their authors define them."""
 
+RANGES: Final = {"s_amb": (-1.0, 1.0), "s_dis": (-1.0, 1.0), **dict.fromkeys(("ss", "lms", "icat"), (0.0, 100.0))}
+"""Of published figures, beyond which no interval reaches; of the others 0 to 1."""
+
 FITNESS: Final[Mapping[Score, tuple[str, float, str]]] = {
     "stereoset": ("lms", 50.0, "the language modeling score"),
     "bbq": ("accuracy_dis", 1 / 3, "accuracy in disambiguated contexts"),
@@ -133,7 +136,15 @@ def sums_of(items: pd.DataFrame) -> Sums:
 def _published(items: pd.DataFrame, score: Score, units: str, level: float) -> list[Figure]:
     sums = sums_of(items)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return [common.jackknifed(name, of, sums, PLAIN, level, units) for name, of in PUBLISHED[score].items()]
+        return [_over_units(name, of, sums, level, units) for name, of in PUBLISHED[score].items()]
+
+
+def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:
+    """A figure with its interval over units, within what it can be."""
+    found, (low, high) = common.jackknifed(name, of, sums, PLAIN, level, units), RANGES.get(name, (0.0, 1.0))
+    if found.low is None or found.high is None:
+        return found
+    return replace(found, low=max(low, found.low), high=min(high, found.high))
 
 
 def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
@@ -184,7 +195,7 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
 def _share(name: str, items: pd.DataFrame, units: str, level: float) -> Figure:
     """The share of items with a `hit`, its interval over units."""
     by_unit = items.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-    return common.jackknifed(name, lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, PLAIN, level, units)
+    return _over_units(name, lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, units)
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
