@@ -205,15 +205,15 @@ class TestWhatIsRefused:
         [
             (
                 [("hair: {family: framing}", "hair: {family: framming}")],
-                "instruments.hair: no family 'framming'; name one: probes, questionnaires, framing, saged, pairs",
+                "instruments.hair: no family 'framming'; name one: probes, questionnaires, framing, saged, fixed, pairs",
             ),
             (
                 [("hair: {family: framing}", "hair: {family: [framing]}")],
-                "instruments.hair: no family ['framing']; name one: probes, questionnaires, framing, saged, pairs",
+                "instruments.hair: no family ['framing']; name one: probes, questionnaires, framing, saged, fixed, pairs",
             ),
             (
                 [("hair: {family: framing}", "hair: {seed: 1}")],
-                "instruments.hair: no family; name one: probes, questionnaires, framing, saged, pairs",
+                "instruments.hair: no family; name one: probes, questionnaires, framing, saged, fixed, pairs",
             ),
             (
                 [("hair: {family: framing}", "hair: {family: framing, scale: qick}")],

@@ -1,4 +1,4 @@
-"""The five benchmarks that ship: how many items they have, and what was rejected; where their packages are installed."""
+"""The five benchmarks that ship: how many items they have, and what is rejected; where their packages are."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ READS = {
     )
 }
 
-PLANNED = ("between", "corpus", "most", "name", "score", "smallest", "units")
+PLANNED = ("between", "corpus", "most", "name", "score", "smallest", "tools", "units")
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 
