@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.errors import UserError
+from evenruler.errors import UnfinishedError, UserError
 from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore, cache_root
@@ -128,11 +128,15 @@ def pinned(source: str, sha256: str, where: str) -> Path:
         where: It is named, for errors.
 
     Raises:
-        UserError: It is not there, cannot be fetched, or has other bytes.
+        UnfinishedError: It is not there, or cannot be fetched.
+        UserError: It has other bytes.
     """
     if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
         return found
-    path = _from_git(source, sha256, where) if source.startswith("git:") else path_of(source, where)
+    try:
+        path = _from_git(source, sha256, where) if source.startswith("git:") else path_of(source, where)
+    except UserError as error:
+        raise UnfinishedError(error.what, where=error.where, remedy=error.remedy) from None
     require_regular(path)
     if not path.is_file():
         raise UserError("a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it")

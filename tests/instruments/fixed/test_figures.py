@@ -118,6 +118,16 @@ def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
     assert found.loc[("ambiguous", "lean"), "why"].endswith("2 of 3 items have an answer.")
 
 
+def test_a_model_that_never_knows(tmp_path: Path) -> None:
+    """It is right where the context says too little, leans nowhere, and has no score where nothing else was chosen."""
+    built = made.built(made.source(tmp_path, "bbq"))
+    found = made.figures(built, made.items(built, lambda row: float(row["role"] == "third")))
+    assert found.loc[("all", "accuracy_amb"), "value"] == 1
+    assert found.loc[("all", "accuracy_dis"), "value"] == 0
+    assert found.loc[("all", "s_dis"), "reason"] == "undefined for these values"
+    assert found.loc[("disambiguated", "lean"), "verdict"] == "inconclusive"
+
+
 def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
     shares = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
     sentences = "sentid\tsentence\n" + "".join(

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import Column, Plan, Sized, by_size
 from evenruler.models.declared import Catalogue
+from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 
 __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
@@ -70,6 +71,18 @@ class Settings(instrument.BaseSettings):
         """All of its rows are text of others."""
         return True
 
+    def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
+        """Nothing; but the files that it names are there, with the bytes that it says.
+
+        Raises:
+            UnfinishedError: One is not there.
+            UserError: One has other bytes.
+        """
+        for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
+            if file is not None:
+                pinned(file.source, file.sha256, f"{name}: {key}")
+        return {}
+
     def warnings(self, source: Any) -> list[str]:
         """What a reader of its figures should know."""
         found = [] if source.passed_on else ["its text may not be passed on: its rows stay out of what is published"]
@@ -94,10 +107,6 @@ class Source(instrument.Source):
     """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
     between: str = " "
     """What stands between a text and its prompt."""
-    criterion: Text | None = None
-    """What the published number of a unit is, where there is one; more of it goes with the first text."""
-    licences: dict[Slug, Text] = Field(default_factory=dict)
-    """Of files that have another licence than the benchmark."""
 
     @field_validator("columns")
     @classmethod

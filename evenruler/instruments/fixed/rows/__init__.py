@@ -22,6 +22,7 @@ from evenruler.tables.parquet import table_of
 __all__ = ["build"]
 
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
@@ -117,16 +118,11 @@ def _rows(
             said = (item.prompt, text, role, item.unit, item.part, item.condition, role == item.right, item.criterion)
             yield {
                 **carried(row_id(family="fixed", benchmark=benchmark, item=item.name, role=role), source, *said),
+                **{name: getattr(item, name) for name in CARRIED},
                 "item": item.name,
                 "key": item.keys.get(role, f"{item.name}/{role}"),
-                "unit": item.unit,
-                "part": item.part,
-                "condition": item.condition,
-                "stratum": item.stratum,
-                "prompt": item.prompt,
                 "role": role,
                 "text": text,
                 "right": role == item.right,
-                "criterion": item.criterion,
                 "frequency": mean,
             }
