@@ -183,6 +183,13 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
     assert "the language modeling score is between 0 and 0, chance gives 50" in found.loc[("all", "lean"), "why"]
 
 
+def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    answers = {"likelihoods": pd.DataFrame(columns=["id", "nats", "tokens"])}
+    scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
+    assert diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING) == {}
+
+
 def test_no_answer_at_all(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
     with pytest.raises(UserError, match="no item of made has an answer of made"):

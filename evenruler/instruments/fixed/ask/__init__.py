@@ -50,11 +50,14 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     """Which text of each item is the likelier one, and what may have made it so beside what it says.
 
     Returns:
-        `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen.
+        `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen. Empty
+        where nothing was asked.
 
     Raises:
         UserError: No item has an answer.
     """
+    if answers["likelihoods"].empty:  # it was not asked
+        return {"items": pd.DataFrame(columns=schemas.ITEMS.names)}
     rows = tables["texts"].merge(answers["likelihoods"], on="id", validate="one_to_one")
     known = bool((rows["tokens"] >= 0).all())
     rows["length"] = rows["tokens"] if known else rows["text"].str.len() / LETTERS_A_TOKEN

@@ -77,8 +77,10 @@ FITNESS: Final[Mapping[Score, tuple[str, float, str]]] = {
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """What one model says to one benchmark: `figures` by `TABLES`, and `headlines`."""
+    """What one model says to one benchmark: `figures` by `TABLES`, and `headlines`; none where it was not asked."""
     items, score, level = scores["items"], plan["score"], resampling.level
+    if items.empty:
+        return {}
     rows = asked(tables, plan)
     asked_items = rows["item"].nunique()
     parts = {part: _published(own, score, plan["units"], level) for part, own in _parts(items, score)}
