@@ -35,6 +35,9 @@ READER: Final = "recorded/1"
 UNKNOWN_LENGTH: Final = -1
 """Tokens of a text whose recorded answer does not say how many it had."""
 
+HALVES: Final = frozenset(("intrasentence", "intersentence"))
+"""Of StereoSet."""
+
 REMEDY = "take the file as it was written"
 
 
@@ -80,8 +83,8 @@ def read(path: Path, column: str = "") -> Log:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
-    if path.suffix == ".json":
-        return _of_stereoset(path)
+    if not path.is_dir() and set(said := _object(read_text(path, REMEDY))) & HALVES:
+        return _of_stereoset(said, str(path))
     rows = [row for file in files for row in _lines(file)]
     first = rows[0][1] if rows else {}
     if "example_id" in first and "question_index" in first:
@@ -91,16 +94,21 @@ def read(path: Path, column: str = "") -> Log:
     raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
 
 
-def _of_stereoset(path: Path) -> Log:
+def _of_stereoset(said: dict[str, Any], where: str) -> Log:
     """Scores of sentences by their ids, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
     found = Log("StereoSet predictions")
-    said = _parsed(read_text(path, REMEDY), str(path))
-    if not isinstance(said, dict) or not set(said) & {"intrasentence", "intersentence"}:
-        raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
-    for own in said.values():
-        for one in own:
-            found.add(str(one.get("id")), Told(one.get("score")), str(path))
+    for one in (one for own in said.values() for one in own):
+        found.add(str(one.get("id")), Told(one.get("score")), where)
     return found
+
+
+def _object(text: str) -> dict[str, Any]:
+    """An object of JSON that is all of a text; empty where it is something else, as JSON lines are."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Log:

@@ -13,7 +13,7 @@ from evenruler.files import file_sha256
 from evenruler.instruments.asking import subject_of
 from evenruler.models import sources
 from evenruler.models.catalogue import load
-from evenruler.models.declared import operations_of
+from evenruler.models.declared import Catalogue, operations_of
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 
@@ -168,6 +168,7 @@ BROKEN = [
     (lines([told(doc_id=0), told(doc_id=1, resps=[[["-9", "False"]]])]), "log.jsonl", "has two other likelihoods"),
     (lines([{"a": 1}]), "log.jsonl", "neither published predictions nor logged samples"),
     (lines([[1]]), "log.jsonl", "line 1: no object of JSON"),
+    (json.dumps(STEREOSET)[:-20], "some.json", "line 1: not JSON, or cut off"),
     ("", "log.jsonl", "neither published predictions nor logged samples"),
     ('{"a": []}', "some.json", "neither published predictions nor logged samples"),
     ('{"intrasentence": [{"id": "a", "score": NaN}]}', "some.json", "the answer to 'a' is no number (nan)"),
@@ -218,6 +219,26 @@ def test_a_file_is_found_in_a_mirror_by_its_bytes(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
     line = error_of(lambda: sources.pinned(source, sha256, "here"))
     assert line == "environment: EVENRULER_MIRROR: no such folder; mend it or unset it"
+
+
+def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text(json.dumps(STEREOSET))
+    sha256 = file_sha256(tmp_path / "file")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "file").rename(tmp_path / "mirror/renamed")
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
+    source = f"recorded:git:somebody/something@{'a' * 40}/predictions.json"
+    entry = {"kind": "recorded", "source": source, "licence": "cc-by-sa-4.0", "origin": "its authors"}
+    store = RowStore(tmp_path / "cache")
+    pinned = Catalogue.model_validate({"models": {"authors": {**entry, "sha256": sha256}}})
+    assert load("authors", pinned, store=store).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
+    loose = Catalogue.model_validate({"models": {"authors": entry}})
+    line = error_of(lambda: load("authors", loose, store=store))
+    assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
+    with pytest.raises(ValueError, match="belongs to the kind recorded, which needs it"):
+        Catalogue.model_validate({"models": {"authors": {**entry, "kind": "causal"}}})
 
 
 def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,9 @@ sample of items holds its share of; `prompt`: what the text stands after; `right
 there is one; `criterion`: a published number of the unit; `frequency`: mean log frequency in the corpus of the words
 that the text it stands against lacks, nats, null where there are none."""
 
+IDS = columns(COMMON, "item key unit part condition role: str")
+"""What is published of texts that may not be passed on: which they are, and the checksum of what they say."""
+
 REJECTED = columns(TEXTS, "reason: str")
 """Texts that were left out, and why."""
 

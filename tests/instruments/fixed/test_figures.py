@@ -221,6 +221,8 @@ def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None
     built = made.built(source)
     settings = declare.Settings.model_validate({}, context={"scale": "paper"})
     words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
-    assert words.configs == []
+    assert [config.name for config in words.configs] == ["ids"]
+    assert set(built.tables["ids"].column_names) & {"text", "prompt"} == set()
+    assert built.tables["ids"].num_rows == 8
     assert words.withheld is not None
     assert words.withheld.startswith("Its text may not be passed on; get it from local:")

@@ -24,20 +24,17 @@ OLD = ("old", "elderly")
 WORDS = ("idle", "kind", "loud and late", "here", "tired", "quick to leave")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(place: Path, **more: Any) -> Path:
     """A benchmark of 48 pairs by eight writers, written out."""
-    place = tmp_path_factory.mktemp("fixed")
     text = made.many_pairs(
         8,
         6,
         lambda unit, at: f"The {OLD[at % 2]} {unit} are {WORDS[at]}.",
         lambda unit, at: f"The young {unit} are {WORDS[at]}.",
     )
-    source = made.source(place, "pairs", {"texts": text}, licence="cc-by-sa-4.0")
+    source = made.source(place, "pairs", {"texts": text}, **more)
     built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
-    frames = made.frames(built)
-    words = card.card(Declaration("made", "fixed", settings, source), frames, built.plan, {})
+    words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
     configs = [Config(**vars(own), table=built.tables[own.name]) for own in words.configs]
     benchmark = Benchmark(
         **{**vars(words), "configs": configs},
@@ -58,6 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     write_benchmark(benchmark, place / "fixed-made")
     return place / "fixed-made"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("fixed"), licence="cc-by-sa-4.0")
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +144,13 @@ def test_a_log_that_does_not_match_is_refused(folder: Path, tmp_path: Path, kind
         measure(source, folder)
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_text_that_may_not_be_passed_on_is_in_no_file(tmp_path: Path) -> None:
+    found = written(tmp_path, licence="not stated", passed_on=False)
+    for path in (path for path in found.rglob("*") if path.is_file()):
+        said = pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else path.read_text()
+        assert "young" not in said, path
+    assert (found / "ids/test-00000-of-00001.parquet").exists()
+    with pytest.raises(UserError, match="lacks the table 'texts'"):
+        measure(log(tmp_path / "samples.jsonl", []), found)

@@ -17,11 +17,13 @@ COLUMNS = {
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The words; where the licence allows no more, no rows of text."""
+    """The words; where the licence allows no more, ids in place of texts."""
     source: Source = declaration.source
     settings: Settings = declaration.settings
     texts = tables["texts"]
     published = Published("texts", "one text of an item", COLUMNS, ["text"])
+    if not source.passed_on:
+        published = Published("ids", "one text of an item, by its checksum", COLUMNS, ["key"])
     files = "; ".join(f"{file.source} (sha256 {file.sha256})" for file in source.files.values())
     counted = f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} {source.units}"
     scored = "; ".join(f"`{name}`: {words}" for name, words in SCORES[source.score].items())
@@ -36,7 +38,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         tags=["fairness", "bias", "evaluation"],
         reading=f"{source.published} {source.direction} Published figures: {scored}.",
         limits=[*limits, *source.limits],
-        configs=[published] if source.passed_on else [],
+        configs=[published],
         quality=headings(plan),
         parameters={"most": settings.most, "score": source.score, "layout": source.layout},
         papers=[Paper(source.source)],

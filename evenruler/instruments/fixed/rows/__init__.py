@@ -31,7 +31,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     Items beyond what the largest size asks are left out before rows are made: that takes the time.
 
     Returns:
-        `texts` and `rejected`, by `schemas`.
+        `texts` and `rejected`, by `schemas`; of what may not be passed on `ids`, too.
 
     Raises:
         UserError: A file is not there, has other bytes than declared, or is not as the layout has it.
@@ -51,6 +51,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     left_out = [item for item in items if item.name in faults]
     rejected = [{**row, "reason": faults[row["item"]]} for row in _rows(declaration.name, left_out, source, frequent)]
     tables = {"texts": table_of(rows, schemas.TEXTS), "rejected": table_of(rejected, schemas.REJECTED)}
+    if not source.passed_on:
+        tables["ids"] = tables["texts"].select(schemas.IDS.names)
     units = len({item.unit for item in sample})
     said = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
     said += f", {len(kept) - len(sample):,} beyond {most:,} a unit and condition" if len(sample) < len(kept) else ""
