@@ -189,6 +189,8 @@ def lines_of(result: Result) -> Iterator[str]:
     each = [figures for models in result.figures.values() for figures in models.values()]
     shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
     judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in each)]
+    if shown and not judged:
+        yield "  No figure has a verdict, so nothing is said of them."
     for heading in judged or shown:
         yield from wrap(f"  {heading.heading}: {heading.meaning}", WIDTH, subsequent_indent="    ")
     yield from (f"  warning: {line}" for line in result.warnings)
@@ -214,8 +216,6 @@ def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any
         if record.get("why", told) != told and record["why"] not in before:
             told = record["why"]
             yield f"    {'':<{width}}  {told}"
-    if shown and not any("verdict" in figures[heading.figure] for heading in shown):
-        yield "    No figure here has a verdict, so nothing is said of them."
 
 
 def _fitness(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]]) -> str:

@@ -40,7 +40,7 @@ def test_the_same_reason_stands_once() -> None:
 def test_without_a_verdict_nothing_is_said() -> None:
     lines = told({"spread": SPREAD, "offset": {"value": None, "n": 0, "unit": "attributes", "reason": "no words"}})
     assert "    offset of wordings  none (no words)" in lines
-    assert "    No figure here has a verdict, so nothing is said of them." in lines
+    assert "  No figure has a verdict, so nothing is said of them." in lines
     assert lines[-1] == "  offset of wordings: of little meaning"
 
 

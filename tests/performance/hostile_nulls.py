@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from evenruler.declared import Declared
 from evenruler.instruments.probes.declare.source import load as read
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import Placebos, gain
+from evenruler.instruments.probes.diagnose.gain import Beside, gain
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
@@ -95,7 +95,7 @@ class Domain:
         n, t, w = scores.shape
         poles = np.repeat(np.array([1, -1], dtype=np.int8), w // 2)
         cube = Cube(scores, names[:n], names[:t], names[:w], poles, np.zeros(w))
-        return gain(cube, self.axis, ["words"] * w, Placebos(nouns, self.axis, lists))
+        return gain(cube, self.axis, ["words"] * w, Beside(nouns, self.axis, lists))
 
 
 def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:

@@ -13,7 +13,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     GAIN,
     SMALLEST,
     UNIT,
-    Placebos,
+    Beside,
     along_criterion,
     between_keys,
     gain,
@@ -87,7 +87,7 @@ class Words:
         placebos = self._scores(place, nouns, np.repeat(np.arange(k), 3), random)
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
         along = [int(number) for number in evenly_spread(ordered, self.beside)]
-        beside = Placebos(placebos[along], axis[along], [str(number // 3) for number in range(3 * k)])
+        beside = Beside(placebos[along], axis[along], [str(number // 3) for number in range(3 * k)])
         figure = _figure(scores, axis, poles, [str(number) for number in lists], beside)
         if verify:
             _require_as_gain(figure, scores, axis, poles, [str(number) for number in lists], beside)
@@ -106,7 +106,7 @@ class Words:
         return scores + random.normal(0, self.noise, (n, t, w)) + random.normal(0, 1, (n, t, 1))
 
 
-def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Placebos) -> Confirmatory:
+def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Beside) -> Confirmatory:
     """As `gain`, of any number of placebo lists: its values with levels left out are computed all at once."""
     keyed = set(axis) == {1.0, -1.0}
     weights = between_keys if keyed else along_criterion
@@ -131,7 +131,7 @@ def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[s
 
 
 def _require_as_gain(
-    figure: Confirmatory, scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Placebos
+    figure: Confirmatory, scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Beside
 ) -> None:
     """What is computed at once is what the family computes."""
     names = [str(number) for number in range(max(scores.shape))]

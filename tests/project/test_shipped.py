@@ -167,7 +167,8 @@ class TestOccupations:
         }
 
     def test_eight_templates_a_set(self, occupations):
-        assert {name: len(entry.scored) for name, entry in occupations.sets.items()} == {"validation": 8, "seed": 8}
+        scored = {name: len(entry.scored) for name, entry in occupations.sets.items()}
+        assert scored == {"validation": 8, "seed": 8, "validation-negated": 5}
 
     def test_the_template_that_is_keyed_the_other_way_is_a_control(self, occupations):
         turned = [
@@ -176,7 +177,8 @@ class TestOccupations:
             for slug, template in entry.templates.items()
             if template.keying == -1 or template.control
         ]
-        assert turned == [("seed", "odd", True)]
+        negated = ("not-typical", "not-employed", "not-primary-role", "not-common", "not-story")
+        assert turned == [("seed", "odd", True), *(("validation-negated", slug, True) for slug in negated)]
 
     def test_who_wrote_what_under_which_licence(self, occupations):
         assert occupations.licence == "cc-by-4.0"

@@ -34,3 +34,7 @@ def of_validation(rows: Any) -> Any:
 
 def of_seed(rows: Any) -> Any:
     return _of_set("seed", rows)
+
+
+def of_validation_negated(rows: Any) -> Any:
+    return _of_set("validation-negated", rows)

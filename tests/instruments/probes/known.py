@@ -21,6 +21,8 @@ PLAN: dict[str, Any] = {
     "placebos": [],
     "placebo_attributes": 1000,
     "placebo_lists": {},
+    "rivals": {},
+    "targets": {"men": {}, "women": {}},
     "headline": ["hand"],
     "reliability": 0.6,
     "descriptive": [],

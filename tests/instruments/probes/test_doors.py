@@ -155,6 +155,8 @@ class TestBuilding:
             "placebos": [f"placebo-{place}" for place in range(1, 6)],
             "placebo_attributes": 0,
             "placebo_lists": {},
+            "rivals": {},
+            "targets": {"men": {"man": "man", "uncle": "uncle"}, "women": {"woman": "woman", "girl": "girl"}},
             "headline": ["other"],
             "reliability": 0.6,
             "descriptive": [],
@@ -314,26 +316,18 @@ class TestDiagnosing:
     ) -> None:
         rows = found["comparisons"]
         assert set(rows[["benchmark", "set", "against"]].itertuples(index=False, name=None)) == {
-            *(
-                (EVOLVED, which, against)
-                for which in ("population", "elites", "evolved")
-                for against in ("other", "seed")
-            ),
-            *(
-                (EVOLVED, which, against)
-                for which in ("population", "elites", "evolved")
-                for against in (UNREVERSED, BEST_START)
-            ),
+            *((EVOLVED, which, against) for which in ("elites", "evolved") for against in ("other", "seed")),
+            *((EVOLVED, which, against) for which in ("elites", "evolved") for against in (UNREVERSED, BEST_START)),
             (EVOLVED, "evolved", "elites"),
         }
         assert dict(zip(rows["model"], rows["transfer"], strict=True)) == {"toy": False, "other": True}
-        row = rows.query("set == 'population' and against == 'seed' and model == 'toy' and figure == 'r'").iloc[0]
+        row = rows.query("set == 'elites' and against == 'seed' and model == 'toy' and figure == 'r'").iloc[0]
         own = found["figures"].query("figure == 'r' and model == 'toy'").set_index("part")["value"]
-        assert (row["value"], row["other"]) == pytest.approx((own["population"], own["seed"]), abs=1e-12)
+        assert (row["value"], row["other"]) == pytest.approx((own["elites"], own["seed"]), abs=1e-12)
         assert row["difference"] == row["value"] - row["other"]
-        diversity = rows.query("set == 'population' and against == 'seed' and figure == 'semantic_diversity'").iloc[0]
+        diversity = rows.query("set == 'evolved' and against == 'seed' and figure == 'semantic_diversity'").iloc[0]
         means = found["figures"].query("figure == 'semantic_diversity'").set_index("part")["value"]
-        assert (diversity["value"], diversity["other"]) == (means["population"], means["seed"])
+        assert (diversity["value"], diversity["other"]) == (means["evolved"], means["seed"])
 
     def test_generations_begin_with_the_start_and_end_with_the_population(
         self, found: Mapping[str, pd.DataFrame]

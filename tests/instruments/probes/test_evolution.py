@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,17 @@ from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.ask import diversities
 from evenruler.instruments.probes.declare import halves, without_slots
 from evenruler.instruments.probes.diagnose import TABLES, evidence
-from evenruler.instruments.probes.diagnose.evolution import baselines, by_generation, comparisons, guidance, rewordings
+from evenruler.instruments.probes.diagnose.evolution import (
+    Pair,
+    by_generation,
+    compared,
+    comparisons,
+    diversities_compared,
+    guidance,
+    matrix_of,
+    rewordings,
+)
+from evenruler.instruments.probes.diagnose.gain import detectable_at_common_length
 from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.schemas import (
@@ -110,7 +121,8 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
 
 
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
-    return by_generation(history, biases, diversity_of(history), "trades-evolved", "m", RESAMPLING)
+    tables = {"history": history, "biases": biases}
+    return by_generation(tables, diversity_of(history), "trades-evolved", "m", RESAMPLING)
 
 
 def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Series]:
@@ -201,204 +213,118 @@ class TestByGeneration:
         assert set(rows["model"]) == {"m"}
 
 
-EVOLVED, SEED = ("trades-evolved", "population"), ("trades", "seed")
+def templates_of(matrix: pd.DataFrame) -> pd.DataFrame:
+    """Diversities of its templates."""
+    own = pd.DataFrame({"set": "one", "template": list(matrix), "control": False})
+    return diversities({"templates": own.assign(text=[TEXTS[slug] for slug in matrix])}, EMBEDDINGS)
 
 
-def compare(
-    evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None, evolved_on="m", **models: pd.DataFrame
-) -> pd.DataFrame:
-    """The last population against the seed set on model m, and on others whose evolved biases are given."""
-    cells = [
-        long(matrix, benchmark=benchmark, set=set_name, model=model)
-        for model, later in {"m": evolved, **models}.items()
-        for (benchmark, set_name), matrix in ((EVOLVED, later), (SEED, seed))
-    ]
-    templates = pd.DataFrame(
-        [
-            {"benchmark": benchmark, "set": set_name, "template": slug, "text": TEXTS[slug], "control": False}
-            for (benchmark, set_name), matrix in ((EVOLVED, evolved), (SEED, seed))
-            for slug in matrix
-        ]
-    )
-    diversity = pd.concat(
-        [
-            diversities({"templates": own}, EMBEDDINGS).assign(benchmark=name)
-            for name, own in templates.groupby("benchmark")
-        ]
-    )
-    return comparisons(pd.concat(cells), diversity, evolved_on, [(EVOLVED, SEED)], RESAMPLING, criterion)
-
-
-def by_figure(rows: pd.DataFrame, model: str = "m") -> dict[str, pd.Series]:
-    return {row["figure"]: row for _, row in rows[rows["model"] == model].iterrows()}
+def compare(evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None) -> dict[str, pd.Series]:
+    """The last population against the seed set, by figure."""
+    found = list(compared(Pair("population", "seed", evolved.dropna(), seed), criterion, RESAMPLING))
+    found += diversities_compared(templates_of(evolved), templates_of(seed))
+    return {row.figure: pd.Series({**asdict(row), "difference": row.difference}) for row in found}
 
 
 CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
 
 
 class TestComparisons:
-    @pytest.mark.parametrize(
-        ("figure", "statistic"),
-        [
-            ("alpha", alpha),
-            ("alpha_at_8", at_eight),
-            ("inter_item_correlation", mean_correlation),
-            ("first_component_share", first_share),
-        ],
-    )
-    def test_both_sets_and_their_difference(self, figure, statistic) -> None:
-        found = by_figure(compare())[figure]
+    def test_both_sets_and_their_difference(self) -> None:
+        found = compare()["alpha_at_8"]
 
-        assert found["value"] == pytest.approx(statistic(LATER), abs=1e-9)
-        assert found["other"] == pytest.approx(statistic(FIRST), abs=1e-9)
+        assert found["value"] == pytest.approx(at_eight(LATER), abs=1e-9)
+        assert found["other"] == pytest.approx(at_eight(FIRST), abs=1e-9)
         assert found["difference"] == found["value"] - found["other"] != 0
         assert (found["n"], found["unit"]) == (8, "attributes")
-        assert pd.isna(found["reason"])
-
-    def test_rows_say_what_they_are_of(self, tmp_path) -> None:
-        rows = compare(criterion=CRITERION)
-
-        assert set(zip(rows["benchmark"], rows["set"], rows["against"], strict=True)) == {(*EVOLVED, "seed")}
-        write_table(rows, COMPARISONS, tmp_path / "comparisons.parquet")
+        assert found["reason"] is None
 
     def test_an_interval_leaves_the_same_attribute_out_of_both(self) -> None:
-        found = by_figure(compare())["alpha"]
+        found = compare()["alpha_at_8"]
 
         both = pd.concat([LATER, FIRST], axis=1)
         expected = jackknife(
-            lambda x: measurement.cronbach_alpha(x[:, :3]) - measurement.cronbach_alpha(x[:, 3:]), both, level=0.9
+            lambda x: alpha_at_common_length(x[:, :3]) - alpha_at_common_length(x[:, 3:]), both, level=0.9
         )
         assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
         assert found["low"] < found["high"]
 
     @pytest.mark.parametrize("n", [4, 5])
     def test_five_attributes_have_an_interval(self, n) -> None:
-        found = by_figure(compare(LATER.iloc[:n]))["inter_item_correlation"]
+        found = compare(LATER.iloc[:n])["alpha_at_8"]
 
-        assert (found["n"], pd.isna(found["low"])) == (n, n < 5)
-        assert found["reason"] == "no interval: fewer than 5 attributes" if n < 5 else pd.isna(found["reason"])
+        assert (found["n"], found["low"] is None) == (n, n < 5)
+        assert found["reason"] == "no interval: fewer than 5 attributes" if n < 5 else found["reason"] is None
 
     def test_so_that_what_changes_no_figure_leaves_no_doubt(self) -> None:
         """Biases twice as strong: the same alphas in each resample, if the attributes are the same."""
-        for row in by_figure(compare(2 * FIRST, criterion=CRITERION)).values():
+        for row in compare(2 * FIRST, criterion=CRITERION).values():
             assert row["difference"] == pytest.approx(0, abs=1e-9)
             if row["unit"] == "attributes":
                 assert (row["low"], row["high"]) == pytest.approx((0, 0), abs=1e-9)
 
     def test_diversity_has_no_interval(self) -> None:
-        found = by_figure(compare())
+        found = compare()
 
+        assert found["semantic_diversity"]["value"] == pytest.approx(SEMANTIC["abd"], abs=1e-6)
+        assert found["semantic_diversity"]["other"] == pytest.approx(SEMANTIC["abc"], abs=1e-6)
+        assert found["lexical_diversity"]["difference"] == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
         for figure in ("semantic_diversity", "lexical_diversity"):
-            assert pd.isna(found[figure]["low"])
-            assert pd.isna(found[figure]["high"])
+            assert (found[figure]["n"], found[figure]["unit"]) == (3, "templates")
+            assert found[figure][["low", "high"]].isna().all()
 
     def test_a_set_that_can_have_no_eight_such_templates_is_null_with_the_reason(self) -> None:
         at_odds = FIRST[["a", "b"]].assign(d=-FIRST["a"] - FIRST["b"])  # mean correlation below -1/7
 
-        found = by_figure(compare(at_odds))
+        row = compare(at_odds)["alpha_at_8"]
 
         assert mean_correlation(at_odds) < -1 / 7
-        row = found["alpha_at_8"]
-        assert pd.isna(row["value"])
-        assert pd.isna(row["difference"])
+        assert row[["value", "difference"]].isna().all()
         assert row["other"] == pytest.approx(at_eight(FIRST), abs=1e-12)
         assert row["reason"] == "population: undefined for these values"
-        assert found["inter_item_correlation"]["difference"] < -1 / 7
 
     def test_only_attributes_that_both_have_count(self) -> None:
-        found = by_figure(compare(LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"]), criterion=CRITERION))
+        found = compare(LATER.drop(index="cook"), FIRST.drop(index=["smith", "poet"]), criterion=CRITERION)
 
         shared = ["clerk", "dancer", "driver", "judge", "nurse"]
-        assert found["alpha"]["n"] == found["r"]["n"] == 5
-        assert found["alpha"]["value"] == pytest.approx(alpha(LATER.loc[shared]), abs=1e-12)
-        assert found["alpha"]["other"] == pytest.approx(alpha(FIRST.loc[shared]), abs=1e-12)
+        assert found["alpha_at_8"]["n"] == found["r"]["n"] == 5
+        assert found["alpha_at_8"]["value"] == pytest.approx(at_eight(LATER.loc[shared]), abs=1e-12)
+        assert found["alpha_at_8"]["other"] == pytest.approx(at_eight(FIRST.loc[shared]), abs=1e-12)
 
-    def test_an_attribute_that_lacks_one_bias_is_none_that_both_have(self) -> None:
-        holed = LATER.copy()
-        holed.loc["cook", "d"] = math.nan
+    def test_an_attribute_that_lacks_one_bias_is_left_out(self) -> None:
+        holed = long(LATER)
+        holed = holed[(holed["attribute"] != "cook") | (holed["template"] != "d")]
 
-        assert by_figure(compare(holed))["alpha"]["n"] == 7
+        assert list(matrix_of(holed).index) == [name for name in NAMES if name != "cook"]
 
     def test_the_order_of_rows_does_not_matter(self) -> None:
-        turned = compare(LATER.iloc[::-1, ::-1], FIRST.iloc[::-1])
+        turned, found = compare(LATER.iloc[::-1, ::-1], FIRST.iloc[::-1]), compare()
 
-        pd.testing.assert_frame_equal(turned, compare())
+        assert turned["alpha_at_8"]["low"] == pytest.approx(found["alpha_at_8"]["low"], abs=1e-12)
 
-    def test_diversity_stands_once_with_the_model_that_it_evolved_on(self) -> None:
-        rows = compare(other=-LATER)
+    def test_sets_of_any_length_are_compared_at_eight(self) -> None:
+        found = compare(LATER[["a", "d"]], criterion=CRITERION)
 
-        semantic = rows[rows["figure"] == "semantic_diversity"]
-        assert semantic["model"].tolist() == ["m"]
-        found = by_figure(rows)
-        assert (found["semantic_diversity"]["value"], found["semantic_diversity"]["other"]) == pytest.approx(
-            (SEMANTIC["abd"], SEMANTIC["abc"]), abs=1e-6
-        )
-        assert found["lexical_diversity"]["difference"] == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
-        assert (found["lexical_diversity"]["n"], found["lexical_diversity"]["unit"]) == (3, "templates")
-
-
-class TestLengths:
-    """Two templates against three."""
-
-    FOUND = by_figure(compare(LATER[["a", "d"]], criterion=CRITERION))
-
-    @pytest.mark.parametrize("figure", ["alpha", "first_component_share"])
-    def test_what_depends_on_length_stands_side_by_side(self, figure) -> None:
-        statistic = {"alpha": alpha, "first_component_share": first_share}[figure]
-        row = self.FOUND[figure]
-
-        assert row["value"] == pytest.approx(statistic(LATER[["a", "d"]]), abs=1e-12)
-        assert row["other"] == pytest.approx(statistic(FIRST), abs=1e-12)
-        assert row[["difference", "low", "high"]].isna().all()
-        assert row["reason"] == "2 templates against 3"
-
-    def test_the_common_length_is_compared(self) -> None:
-        row = self.FOUND["alpha_at_8"]
-
+        row = found["alpha_at_8"]
         assert row["difference"] == pytest.approx(at_eight(LATER[["a", "d"]]) - at_eight(FIRST), abs=1e-12)
         assert row["low"] < row["high"]
-        for figure in ("inter_item_correlation", "r", "semantic_diversity", "lexical_diversity"):
-            assert not pd.isna(self.FOUND[figure]["difference"])
+        for figure in ("r", "semantic_diversity", "lexical_diversity"):
+            assert found[figure]["difference"] is not None
 
     def test_one_template_has_reasons(self) -> None:
-        found = by_figure(compare(LATER[["a"]], criterion=CRITERION))
+        found = compare(LATER[["a"]], criterion=CRITERION)
 
-        for figure in ("alpha", "alpha_at_8", "inter_item_correlation", "first_component_share"):
-            assert pd.isna(found[figure]["value"])
-            assert not pd.isna(found[figure]["other"])
-            assert pd.isna(found[figure]["difference"])
-            assert found[figure]["reason"] == "population: a set of one template has no internal consistency"
+        row = found["alpha_at_8"]
+        assert row["value"] is row["difference"] is None
+        assert row["other"] is not None
+        assert row["reason"] == "population: a set of one template has no internal consistency"
         assert found["semantic_diversity"]["reason"] == "a set of one template"
-        assert not pd.isna(found["r"]["difference"])
-
-
-class TestTransfer:
-    def test_another_model_has_its_own_figures(self) -> None:
-        other = FIRST[["a", "b"]].assign(d=-FIRST["c"])
-
-        rows = compare(other=other)
-
-        assert set(rows[rows["model"] == "m"]["transfer"]) == {False}
-        assert set(rows[rows["model"] == "other"]["transfer"]) == {True}
-        found = by_figure(rows, "other")
-        assert found["alpha"]["value"] == pytest.approx(alpha(other), abs=1e-12)
-        assert found["alpha"]["other"] == pytest.approx(alpha(FIRST), abs=1e-12)
-
-    def test_a_model_without_one_of_the_sets_is_an_error(self) -> None:
-        rows = pd.concat(
-            [
-                long(LATER, benchmark=EVOLVED[0], set=EVOLVED[1], model="m"),
-                long(FIRST, benchmark=SEED[0], set="validation", model="m"),
-            ]
-        )
-
-        with pytest.raises(ValueError, match=r"^m: no biases of set seed of trades$"):
-            comparisons(rows, pd.DataFrame(), "m", [(EVOLVED, SEED)], RESAMPLING)
+        assert found["r"]["difference"] is not None
 
 
 class TestValidity:
     def test_mean_bias_is_held_against_the_criterion(self) -> None:
-        row = by_figure(compare(criterion=CRITERION))["r"]
+        row = compare(criterion=CRITERION)["r"]
 
         known = CRITERION.dropna()
         r = [stats.pearsonr(x.mean(axis=1)[known.index], known).statistic for x in (LATER, FIRST)]
@@ -413,10 +339,10 @@ class TestValidity:
 
     @pytest.mark.parametrize("criterion", [None, CRITERION * math.nan], ids=["none", "all-null"])
     def test_without_a_criterion_there_is_no_such_figure(self, criterion) -> None:
-        assert "r" not in set(compare(criterion=criterion)["figure"])
+        assert "r" not in compare(criterion=criterion)
 
     def test_too_few_are_null_with_the_reason(self) -> None:
-        row = by_figure(compare(criterion=CRITERION.where(CRITERION > 50)))["r"]
+        row = compare(criterion=CRITERION.where(CRITERION > 50))["r"]
 
         assert row["n"] == 3
         assert row[["value", "other", "difference", "low", "high"]].isna().all()
@@ -426,7 +352,7 @@ class TestValidity:
     def test_a_set_whose_mean_is_the_same_for_all_is_null_with_the_reason(self) -> None:
         cancelling = pd.DataFrame({"a": FIRST["a"], "b": -FIRST["a"]})
 
-        row = by_figure(compare(cancelling, criterion=CRITERION))["r"]
+        row = compare(cancelling, criterion=CRITERION)["r"]
 
         assert pd.isna(row["value"])
         assert not pd.isna(row["other"])
@@ -442,13 +368,13 @@ def test_a_set_does_not_differ_from_itself(seed: int, attributes: int, templates
 
     rows = compare(matrix, matrix, criterion=pd.Series(rng.normal(size=attributes), index))
 
-    told = rows[rows["value"].notna()]
-    assert {"alpha", "inter_item_correlation", "first_component_share", "r"} <= set(told["figure"])
-    assert (told["difference"] == 0).all()
-    with_interval = told[told["unit"] == "attributes"]
-    bounds = with_interval[["low", "high"]].dropna()
-    assert (bounds == 0).all(axis=None)
-    assert with_interval["low"].isna().equals(with_interval["reason"].notna())
+    assert rows["r"]["value"] is not None
+    for row in (row for row in rows.values() if row["value"] is not None):
+        assert row["difference"] == 0
+        if row["unit"] == "attributes":
+            assert (row["low"] is None) == (row["reason"] is not None)
+            assert row["low"] in (None, 0)
+            assert row["high"] in (None, 0)
 
 
 class TestGuidance:
@@ -463,26 +389,38 @@ class TestGuidance:
     RANDOM = pd.DataFrame({"a": FIRST["a"], "b": FIRST["c"], "c": LATER["d"], "d": FIRST["b"]})
     BIASES = pd.concat([BIASES, long(RANDOM, run="random")])
 
-    def test_last_populations_are_compared(self, tmp_path) -> None:
-        rows = guidance(self.HISTORY, self.BIASES, diversity_of(self.HISTORY), "trades-evolved", "m", RESAMPLING)
+    ATTRIBUTES = pd.DataFrame({"attribute": NAMES, "criterion": CRITERION.to_numpy()})
+    CHOICES = pd.DataFrame({"template": list("abcd"), "chosen": [True, False, False, True]})
 
-        found = by_figure(rows)
+    def found(self, *runs: str) -> pd.DataFrame:
+        tables = {"history": self.HISTORY, "biases": self.BIASES}
+        tables = {name: table[table["run"].isin(runs)] for name, table in tables.items()}
+        diversity = diversity_of(tables["history"])
+        tables |= {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}
+        return guidance(tables, diversity, "trades-evolved", "m", RESAMPLING)
+
+    def test_last_populations_are_compared_and_the_chosen_set(self, tmp_path) -> None:
+        rows = self.found("guided", "random")
+
         last = self.RANDOM[["a", "b", "c"]]
-        assert found["alpha_at_8"]["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
-        assert found["alpha_at_8"]["other"] == pytest.approx(at_eight(last), abs=1e-12)
-        assert found["alpha"]["difference"] == pytest.approx(alpha(LATER) - alpha(last), abs=1e-12)
-        assert found["lexical_diversity"]["difference"] == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
-        assert found["semantic_diversity"]["difference"] == pytest.approx(SEMANTIC["abd"] - 1, abs=1e-6)
-        assert set(rows["set"]) == {"population"}
-        assert set(rows["against"]) == {"random"}
-        assert set(rows["transfer"]) == {False}
+        row = cell(rows, set="population", figure="alpha_at_8")
+        assert row["value"] == pytest.approx(at_eight(LATER), abs=1e-12)
+        assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
+        lexical, semantic = (cell(rows, figure=f"{name}_diversity")["difference"] for name in ("lexical", "semantic"))
+        assert lexical == pytest.approx(LEXICAL["abd"] - LEXICAL["abc"], abs=1e-12)
+        assert semantic == pytest.approx(SEMANTIC["abd"] - 1, abs=1e-6)
+        row = cell(rows, set="evolved", figure="alpha_at_8")
+        assert row["value"] == pytest.approx(at_eight(LATER[["a", "d"]]), abs=1e-12)
+        assert row["other"] == pytest.approx(at_eight(last), abs=1e-12)
+        known = CRITERION.dropna()
+        r = [stats.pearsonr(x.mean(axis=1)[known.index], known).statistic for x in (LATER[["a", "d"]], last)]
+        assert cell(rows, figure="r")[["value", "other"]].tolist() == pytest.approx(r, abs=1e-12)
+        assert set(zip(rows["against"], rows["transfer"], strict=True)) == {("random", False)}
         write_table(rows, COMPARISONS, tmp_path / "guidance.parquet")
 
     @pytest.mark.parametrize("run", ["guided", "random"])
     def test_one_run_alone_shows_nothing(self, run) -> None:
-        history, biases = (table[table["run"] == run] for table in (self.HISTORY, self.BIASES))
-
-        rows = guidance(history, biases, diversity_of(history), "trades-evolved", "m", RESAMPLING)
+        rows = self.found(run)
 
         assert rows.empty
         assert list(rows) == COMPARISONS.names
@@ -575,7 +513,7 @@ def of(asked: list[Record], name: str, model: str = "toy") -> Record:
 
 
 def found_in(asked: list[Record]) -> pd.DataFrame:
-    return baselines(of(asked, GROWN), of(asked, TRADES), asked, OF_BASELINES)
+    return comparisons(of(asked, GROWN), of(asked, TRADES), asked, OF_BASELINES)
 
 
 def matrix(record: Record, set_name: str) -> pd.DataFrame:
@@ -595,11 +533,20 @@ class TestPairs:
         rows = found_in(asked)
         assert table_of(rows, COMPARISONS).num_rows == len(rows)
         whole_sets = rows[rows["half"].isna()]
-        expected = {(name, less) for name in ("evolved", "elites", "population") for less in (UNREVERSED, BEST_START)}
-        expected |= {("evolved", against) for against in ("seed", "other", "elites")}
+        against = (UNREVERSED, BEST_START, "seed", "other")
+        expected = {(name, other) for name in ("evolved", "elites") for other in against} | {("evolved", "elites")}
         assert set(zip(whole_sets["set"], whole_sets["against"], strict=True)) == expected
         assert dict(zip(rows["model"], rows["transfer"], strict=True)) == {"toy": False, "other": True}
         assert set(rows["benchmark"]) == {GROWN}
+
+    @pytest.mark.parametrize("model", ["toy", "other"])
+    @pytest.mark.parametrize("figure", ["generalizability_at_8", "detectable_at_8", "level_shift"])
+    def test_figures_of_a_set_are_taken_as_they_are(self, asked: list[Record], model: str, figure: str) -> None:
+        row = cell(found_in(asked), set="evolved", against="seed", model=model, half=None, figure=figure)
+        for name, part, column in ((GROWN, "evolved", "value"), (TRADES, "seed", "other")):
+            own = cell(of(asked, name, model).found["figures"], part=part, figure=figure)
+            assert row[column] == own["value"]
+        assert pd.isna(row["low"])
 
     @pytest.mark.parametrize("model", ["toy", "other"])
     def test_the_best_subset_of_the_start_is_the_one_that_was_chosen(self, asked: list[Record], model: str) -> None:
@@ -639,11 +586,12 @@ def planted(**changes: Any) -> list[Record]:
         draw.normal(size=(12, 4)) + draw.normal(size=(12, 1)) * 1.5, index=ATTRIBUTES, columns=list("abcd")
     )
     biases = x.rename_axis("attribute").reset_index().melt("attribute", var_name="template", value_name="bias")
-    choices = pd.DataFrame({"template": list("abcd"), "chosen": True, "best_start": False}).assign(
+    choices = pd.DataFrame({"template": list("abcd"), "root": list("accd"), "chosen": True, "best_start": False})
+    choices = choices.assign(
         **{name: [slug in slugs for slug in "abcd"] for name, slugs in {**CHOSEN_BY, **changes}.items()}
     )
-    history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["c", "d"]})
-    attributes = pd.DataFrame({"attribute": ATTRIBUTES, "criterion": draw.normal(size=12)})
+    history = pd.DataFrame({"run": "guided", "generation": 0, "template": ["a", "c", "d"]})
+    attributes = pd.DataFrame({"attribute": ATTRIBUTES, "criterion": draw.normal(size=12), "key": np.nan})
     tables = {
         "biases": biases.assign(run="guided"),
         "choices": choices,
@@ -651,12 +599,12 @@ def planted(**changes: Any) -> list[Record]:
         "attributes": attributes,
     }
     diversity = pd.DataFrame(columns=["set", "run", "template", "semantic_diversity", "lexical_diversity"])
-    plan = {"evolved": {"of": "trades", "model": "m", "start": "seed"}}
+    plan = {"evolved": {"of": "trades", "model": "m", "start": "seed"}, "headline": ["seed"]}
     return [Record(name, subject("m"), tables, plan, {"diversity": diversity}) for name in ("mine", "trades")]
 
 
 def halves_of(asked: list[Record]) -> tuple[pd.DataFrame, pd.DataFrame, Mapping[str, pd.DataFrame]]:
-    rows = baselines(*asked, asked, OF_BASELINES)
+    rows = comparisons(*asked, asked, OF_BASELINES)
     biases = asked[0].tables["biases"].pivot(index="attribute", columns="template", values="bias")
     return rows, biases, asked[0].tables
 
@@ -696,6 +644,25 @@ class TestHeldOut:
         assert row["value"] == pytest.approx(np.mean(r), abs=1e-12)
         assert row["n"] == 9
 
+    def test_the_smallest_gain_is_that_of_the_half_that_judges(self) -> None:
+        rows, x, tables = halves_of(planted())
+        criterion = tables["attributes"].set_index("attribute")["criterion"]
+
+        def found(slugs: str, half: list[str]) -> float:
+            own = np.stack([x.loc[half, list(slugs)], 0 * x.loc[half, list(slugs)]], axis=2)
+            poles = np.array([1, -1], dtype=np.int8)
+            return detectable_at_common_length(own, criterion[half].to_numpy(), poles, ["words"] * 2) or math.nan
+
+        first, second = (list(half) for half in halves(ATTRIBUTES))
+        row = cell(rows, against="seed", figure="detectable_at_8")
+        values = [np.mean([found(one, second), found(two, first)]) for one, two in (("ab", "ac"), ("acd", "acd"))]
+        assert (row["value"], row["other"]) == pytest.approx(values, abs=1e-12)
+        assert row["low"] < row["difference"] < row["high"]
+
+    def test_where_the_best_of_the_start_is_all_of_it_nothing_is_held_against_it(self) -> None:
+        rows, _, _ = halves_of(planted(best_start_by_first="acd", best_start_by_second="acd"))
+        assert set(rows["against"]) == {"seed"}
+
     def test_where_a_half_chooses_nothing_there_is_a_reason(self) -> None:
         rows, _, _ = halves_of(planted(best_start_by_second=""))
         row = cell(rows, against=BEST_START, figure="alpha_at_8")
@@ -709,19 +676,6 @@ class TestHeldOut:
         assert row["reason"] == "undefined for these values"
         assert not pd.isna(row["value"])
         assert pd.isna(row["other"])
-
-
-def test_the_random_run_is_a_baseline_where_it_ran() -> None:
-    asked = planted()
-    tables = dict(asked[0].tables)
-    other = tables["biases"].assign(run="random", bias=lambda rows: rows["bias"] * -1)
-    last = pd.DataFrame({"run": "random", "generation": [0, 1, 1], "template": ["a", "c", "d"]})
-    tables |= {"biases": pd.concat([tables["biases"], other]), "history": pd.concat([tables["history"], last])}
-    record = Record("mine", asked[0].subject, tables, asked[0].plan, asked[0].found)
-    row = cell(baselines(record, asked[1], [], OF_BASELINES), against="random", figure="alpha_at_8")
-    biases = other.pivot(index="attribute", columns="template", values="bias")
-    assert row["other"] == pytest.approx(alpha_at_common_length(biases[["c", "d"]].to_numpy()), abs=1e-12)
-    assert row["value"] == pytest.approx(alpha_at_common_length((-biases).to_numpy()), abs=1e-12)
 
 
 def compared_in(rows: pd.DataFrame) -> dict[str, Any]:

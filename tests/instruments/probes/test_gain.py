@@ -1,6 +1,7 @@
 """The gain of probes: known slopes come back, and verdicts follow from what was planted."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import Placebos, along_criterion, cells, contrast, gain, placebo_lists
+from evenruler.instruments.probes.diagnose.gain import (
+    Beside,
+    along_criterion,
+    as_array,
+    contrast,
+    detectable_at_common_length,
+    gain,
+    placebo_lists,
+)
 from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 
 Floats = NDArray[np.float64]
@@ -40,7 +49,7 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
     own = lines(np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
     slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
-    return gain(cube(own), axis, ["nouns"] * 12, Placebos(lines(slopes, seed + 1, 0.05, place), axis, NOUNS))
+    return gain(cube(own), axis, ["nouns"] * 12, Beside(lines(slopes, seed + 1, 0.05, place), axis, NOUNS))
 
 
 def verdict(figure: Confirmatory) -> str | None:
@@ -50,7 +59,7 @@ def verdict(figure: Confirmatory) -> str | None:
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
     nouns = lines(np.repeat(np.arange(12.0), 3))
-    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, Placebos(nouns, AXIS, NOUNS))
+    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, Beside(nouns, AXIS, NOUNS))
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
@@ -89,7 +98,7 @@ def test_twice_the_scores_change_no_p() -> None:
     random = np.random.default_rng(1)
     own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
     slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
-    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, Placebos(2 * lines(slopes, 2, 0.05), AXIS, NOUNS))
+    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, Beside(2 * lines(slopes, 2, 0.05), AXIS, NOUNS))
     assert figure.p is not None
     assert twice.p is not None
     assert (twice.p_null, twice.p.effect) == pytest.approx((figure.p_null, figure.p.effect))
@@ -109,7 +118,7 @@ def test_keyed_attributes_are_two_groups() -> None:
 def test_a_design_says_what_it_lacks() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5))
     assert gain(cube(own), AXIS, ["nouns"] * 12).lacking == "no placebo"
-    few = gain(cube(own), AXIS, ["nouns"] * 12, Placebos(lines(np.ones(9)), AXIS, NOUNS[:9]))
+    few = gain(cube(own), AXIS, ["nouns"] * 12, Beside(lines(np.ones(9)), AXIS, NOUNS[:9]))
     assert few.lacking == "3 placebo lists, of at least 12"
 
 
@@ -120,13 +129,118 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
     for seed in range(30):
         slopes = np.repeat(np.random.default_rng(seed).normal(0, 0.5, 12), 3)
         nouns = lines(slopes, seed, 0.05)
-        of_half = Placebos(nouns[half], AXIS[half], NOUNS)
+        of_half = Beside(nouns[half], AXIS[half], NOUNS)
         own = cube(lines(np.where(POLES == 1, 0.5, -0.5)))
-        found = [gain(own, AXIS, ["nouns"] * 12, each).placebo for each in (Placebos(nouns, AXIS, NOUNS), of_half)]
+        found = [gain(own, AXIS, ["nouns"] * 12, each).placebo for each in (Beside(nouns, AXIS, NOUNS), of_half)]
         assert found[0] is not None
         assert found[1] is not None
         sizes.append(found[1] / found[0])
     assert np.mean(sizes) == pytest.approx(1, abs=0.03)
+
+
+def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> Confirmatory:
+    """A keyed gain of 2 times `own`, and one of `of_rival` times 2 of attributes off the construct."""
+    keys = np.repeat([1.0, -1.0], 10)
+    random = np.random.default_rng(seed)
+    slopes, words = np.where(POLES == 1, 0.5, -0.5), random.normal(0, 0.05, 12)
+    rows = [lines(slopes * size + words, seed + at, 0.1, keys) for at, size in enumerate((own, of_rival))]
+    nouns = lines(np.repeat(random.normal(0, 0.05, 12), 3), seed + 2, 0.05, keys)
+    return gain(cube(rows[0]), keys, ["nouns"] * 12, Beside(nouns, keys, NOUNS), Beside(rows[1], keys, []))
+
+
+class TestRival:
+    def test_a_gain_that_attributes_off_the_construct_lack_is_an_effect(self) -> None:
+        figure = beside_rival(0.0)
+        assert verdict(figure) == Verdict.EFFECT
+        assert figure.note is not None
+        numbers = re.findall(r"-?\d[\d.e+-]*\d|-?\d", figure.note)
+        off, low, high = (float(number) for number in numbers)
+        assert off == pytest.approx(0, abs=0.15)
+        assert low - 0.1 < 2 < high + 0.1  # rounded to two digits
+
+    def test_one_that_they_have_as_well_is_none(self) -> None:
+        for seed in range(5):
+            figure = beside_rival(1.0, seed=seed)
+            assert figure.effect is not None
+            assert figure.effect.value == pytest.approx(2, abs=0.15)
+            assert verdict(figure) == Verdict.INCONCLUSIVE
+
+    def test_nor_one_that_they_have_more_of(self) -> None:
+        assert verdict(beside_rival(2.0)) == Verdict.INCONCLUSIVE
+
+    def test_rivals_that_gain_alike_are_hardly_ever_told_apart(self) -> None:
+        """Attributes, templates and words add to both what they add: of 40 draws four at most."""
+        random, false = np.random.default_rng(3), 0
+        for seed in range(40):
+            keys = np.repeat([1.0, -1.0], 8)
+            words = np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.2, 12)
+            own, off = (
+                lines(words, seed + at, 0.1, keys)
+                + random.normal(0, 0.3, (16, 1, 1)) * POLES
+                + random.normal(0, 0.1, (1, 4, 1)) * keys[:, None, None] * POLES
+                for at in (0, 500)
+            )
+            nouns = Beside(lines(np.zeros(36), seed, 0.05, keys), keys, NOUNS)
+            false += verdict(gain(cube(own), keys, ["nouns"] * 12, nouns, Beside(off, keys, []))) == Verdict.EFFECT
+        assert false <= 4
+
+    def test_without_placebos_it_is_told_all_the_same(self) -> None:
+        keys = np.repeat([1.0, -1.0], 10)
+        own = lines(np.where(POLES == 1, 0.5, -0.5), place=keys)
+        figure = gain(cube(own), keys, ["nouns"] * 12, rival=Beside(own, keys, []))
+        assert figure.note == "Attributes off the construct gain 2; beyond them it is [0, 0]."
+
+
+class TestDetectable:
+    def test_at_its_own_length_it_is_what_the_variance_says(self) -> None:
+        random = np.random.default_rng(7)
+        scores = lines(np.where(POLES == 1, 0.5, -0.5), 3, 0.3, templates=8)
+        scores = scores + random.normal(0, 0.4, (25, 1, 12)) + random.normal(0, 0.3, (25, 8, 1)) * POLES
+        figure = gain(cube(scores), AXIS, ["nouns"] * 12)
+        assert figure.effect is not None
+        found = detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12)
+        assert found is not None
+        # An interval is .975 of t, what is found in 80 of 100 the .8 more: 2.8 to 3.3 for 1.96 to 2.3.
+        half = (figure.effect.high - figure.effect.low) / 2
+        assert 1.35 < found / half < 1.45
+
+    def test_of_more_templates_less_is_wanted_and_it_does_not_hang_on_how_many_there_are(self) -> None:
+        """Templates that vary alone: four and sixteen of them say the same of eight, on average."""
+        random, means = np.random.default_rng(9), {}
+        for templates in (4, 16):
+            each = []
+            for _ in range(20):
+                slopes = 0.5 + random.normal(0, 0.2, (1, templates, 1))
+                scores = PLACE[:, None, None] * slopes * np.where(POLES == 1, 1, -1)
+                each.append(detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12))
+            means[templates] = np.mean([value for value in each if value is not None])
+        assert means[4] / means[16] == pytest.approx(1, abs=0.35)  # with fewer, t has fewer degrees of freedom
+
+    def test_a_single_template_has_none(self) -> None:
+        scores = lines(np.where(POLES == 1, 0.5, -0.5), templates=1)
+        assert detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12) is None
+        assert detectable_at_common_length(lines(np.ones(12)), np.ones(25), POLES, ["nouns"] * 12) is None
+
+    def test_a_word_alone_in_its_group_is_fixed(self) -> None:
+        x = np.random.default_rng(2).normal(0, 1, (25, 6))
+        both = np.stack([x, np.zeros_like(x)], axis=2)
+        found = detectable_at_common_length(both, AXIS, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+        # Words that are alike add nothing, either.
+        alike, poles = np.repeat(both, 2, axis=2), np.repeat(np.array([1, -1], dtype=np.int8), 2)
+        assert found == pytest.approx(detectable_at_common_length(alike, AXIS, poles, ["nouns"] * 4), rel=0.01)
+
+
+def long(scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.int8]) -> pd.DataFrame:
+    """Rows as `tables.schemas.HEADLINES` has them."""
+    _, t, w = scores.shape
+    units = [(str(unit), at) for unit, at in enumerate(AXIS)]
+    rows = [
+        (unit, str(template), words[word], lists[word], poles[word], at, scores[int(unit), template, word])
+        for unit, at in units
+        for template in range(t)
+        for word in range(w)
+    ]
+    return pd.DataFrame(rows, columns=["unit", "at", "word", "group", "pole", "beside", "value"])
 
 
 def asked(slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05) -> pd.DataFrame:
@@ -134,10 +248,23 @@ def asked(slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05) -
     words = np.where(POLES == 1, 0.5, -0.5) * slopes + np.random.default_rng(1).normal(0, 0.05, 12)
     nouns = np.repeat(np.random.default_rng(2).normal(0, 0.2, 12), 3)
     own, beside = (sharper * lines(of, seed + at, noise) for at, of in enumerate((words, nouns)))
-    names = [f"noun-{number}" for number in range(36)]
-    placebos = Placebos(beside, AXIS, NOUNS)
-    rows = cells(cube(own), AXIS, names, placebos, [str(number) for number in range(len(AXIS))])
-    return rows.assign(part="seed", figure="gain", model=str(seed))
+    targets = long(own, [f"target-{number}" for number in range(12)], ["words"] * 12, POLES)
+    placebos = long(beside, [f"noun-{number}" for number in range(36)], NOUNS, np.zeros(36, dtype=np.int8))
+    return pd.concat([targets, placebos]).assign(part="seed", figure="gain", model=str(seed))
+
+
+def test_an_array_is_made_of_rows_whatever_their_order() -> None:
+    rows = asked(1.0, 5)
+    real = rows[rows["pole"] != 0]
+    units, words, scores = as_array(real.sample(frac=1, random_state=1))
+    assert scores.shape == (25, 4, 12)
+    place = (list(units).index(("7", AXIS[7])), 2, list(words.get_level_values("word")).index("target-10"))
+    row = real[(real["unit"] == "7") & (real["at"] == "2") & (real["word"] == "target-10")]
+    assert scores[place] == row["value"].item()
+    assert words[place[2]] == ("words", "target-10", -1)
+    lacking = as_array(real.iloc[1:])
+    assert lacking[2].shape == (24, 4, 12)
+    assert "0" not in lacking[0].get_level_values("unit")
 
 
 def compared(first: pd.DataFrame, second: pd.DataFrame) -> Confirmatory:

@@ -260,10 +260,19 @@ def shipped():
 
 
 class TestShippedDomain:
-    def test_it_has_sixteen_templates_a_control_fifty_attributes_and_twelve_targets(self, shipped) -> None:
-        assert (len(shipped.probes), len(shipped.rejected)) == (17 * 50 * 12, 0) == (10200, 0)
-        assert (len(shipped.templates), len(shipped.attributes)) == (17, 50)
-        assert [row["template"] for row in shipped.templates if row["control"]] == ["odd"]
+    def test_it_has_sixteen_templates_and_five_of_them_negated_fifty_attributes_and_twelve_targets(
+        self, shipped
+    ) -> None:
+        assert (len(shipped.probes), len(shipped.rejected)) == ((17 + 10) * 50 * 12, 0) == (16200, 0)
+        assert (len(shipped.templates), len(shipped.attributes)) == (27, 50)
+        controls = {row["template"]: row["text"] for row in shipped.templates if row["control"]}
+        assert controls.pop("odd")
+        assert all(" not " in text for text in controls.values())
+        written = {(row["set"], row["template"]): row["text"] for row in shipped.templates}
+        for slug, text in controls.items():
+            scored = written["validation-negated", slug.removeprefix("not-")]
+            assert scored == written["validation", slug.removeprefix("not-")]
+            assert text.replace(" not ", " ") == scored
         assert sum(row["pole"] for row in shipped.probes) == 0
 
     def test_the_papers_templates_keep_their_own_article(self, shipped) -> None:

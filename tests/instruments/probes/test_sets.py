@@ -204,7 +204,7 @@ class TestFigures:
             *("rho", "r_exact", "rho_exact"),
             *("alpha", "inter_item_correlation", "alpha_at_8", "first_component_share"),
             "token_difference",
-            *("offset", "generalizability", "attribute_sd"),
+            *("detectable_at_8", "offset", "generalizability", "generalizability_at_8", "attribute_sd"),
             *("level_shift", "reordering"),
         ]
 
@@ -297,7 +297,7 @@ class TestVerdicts:
         beside = with_placebos({"templates": written, "attributes": attributes}, {**PLAN, "placebo_lists": LISTS})
         assert len(beside) == 3 * 7 * 24
         slopes = {name: place / 80 for place, name in enumerate(LISTS)}
-        along = beside["attribute"].map(CRITERION.values) * beside["list"].map(slopes) * beside["keying"]
+        along = beside["attribute"].map(CRITERION.values) * beside["group"].map(slopes) * beside["keying"]
         scores = pd.concat(
             [scores_of(probes, values_for(probes, BIAS)), scores_of(beside, along).assign(framing="placebo")]
         )

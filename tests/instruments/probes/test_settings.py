@@ -138,11 +138,20 @@ class TestWhatItMeans:
         keyed = {"attributes": list("abcdefghijklmnop"), "keys": {"high": list("abcdefgh"), "low": list("ijklmnop")}}
         few = "2 lists of placebos, of at least 12: every verdict will be inconclusive"
         lists = [[f"noun{place}", f"other{place}"] for place in range(12)]
+        rivals = {"high": [f"good{place}" for place in range(8)], "low": [f"bad{place}" for place in range(8)]}
+        alone = "keys without `rivals`: an effect may be that of any words that differ as the keyed ones do"
+        assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == [alone]
+        keyed["rivals"] = rivals
         assert settings_of("paper").warnings(source(**keyed, placebos=lists[:2])) == [few]
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
         found = settings_of("paper").detects(source(**keyed, placebos=lists))
         assert found is not None
         assert found.startswith("hand a factor of ")
+        evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
+        grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=lists))
+        assert grown is not None
+        assert grown.startswith("evolved a factor of ")
+        assert float(grown.split()[-1]) < float(found.split()[-1])  # of eight templates, not of two
         assert settings_of("paper").detects(source(**keyed)) is None
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
         unasked = "the build asks no placebos (trial), so every verdict is inconclusive; `measure` does"

@@ -29,7 +29,15 @@ from tests.instruments.probes.evolve.test_evolution import model as toy_model
 from tests.instruments.probes.evolve.toy import ToyModel
 
 RESAMPLING = Resampling(level=0.9, resamples=100, seed=3)
-EVOLVE = {"of": "trades", "model": "toy", "operator": "toy", "generations": 2, "elites": 2, "acceptability": 100.0}
+EVOLVE = {
+    "of": "trades",
+    "model": "toy",
+    "operator": "toy",
+    "generations": 2,
+    "elites": 2,
+    "length": 2,
+    "acceptability": 100.0,
+}
 TRADES, EVOLVED = "trades", "trades-evolved"
 
 SOURCE = f"""\

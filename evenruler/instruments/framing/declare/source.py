@@ -107,6 +107,7 @@ class Settings(BaseSettings):
 
 
 EVERY_WORD = {"most_wordings": 1000, "most_placebos": 1000}
+"""What a size that asks every wording and placebo of a source sets."""
 
 TAKEN = {BARE, "all"}
 """What tables call a prompt without cues, and all factors together; no factor can be called so."""

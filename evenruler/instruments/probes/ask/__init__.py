@@ -29,7 +29,7 @@ READS = {
 
 PLANNED = (
     *("descriptive", "embedder", "headline", "name", "placebo_attributes", "placebo_lists", "placebos", "prefixed"),
-    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "tools"),
+    *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "rivals", "targets", "tools"),
 )
 
 ANSWERS = {
@@ -103,20 +103,23 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     )
 
 
-PLACEBO = "placebo"
-"""The framing of sentences with placebo nouns in the place of targets."""
+PLACEBO, RIVAL = "placebo", "rival"
+"""The framings of sentences with placebo nouns in the place of targets, and with rival words in that of attributes."""
+
+TARGETS = "words"
+"""The list of targets: no set has several yet."""
 
 
 def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The sentences of the headline sets with placebo nouns; derived, so that none is published twice.
+    """The sentences of the headline sets with placebo nouns, and with rivals; derived, so none is published twice.
 
     Args:
         tables: `templates` and `attributes`, by their schemas in `schemas`.
         plan: Of their instrument.
 
     Returns:
-        `set, template, attribute, list, target, keying, variant, text, framing, id`; of some attributes, evenly spread
-        along their criterion, or of each key as many.
+        `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`; placebos of some
+        attributes, evenly spread along their criterion, or of each key as many, with their list for `group` and pole 0.
     """
     templates = tables["templates"]
     templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
@@ -124,20 +127,29 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     known = dict(zip(attributes.index, attributes["word"], strict=True))
     chosen = _along(attributes, plan["placebo_attributes"])
     nouns = [(name, noun) for name, own in plan["placebo_lists"].items() for noun in own]
+    pairs = [
+        (known[attribute], noun, {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO})
+        for attribute, (name, noun) in product(chosen, nouns)
+    ]
+    targets = zip((1, -1), plan["targets"].values(), strict=True) if chosen else ()
+    own = {"group": TARGETS, "framing": RIVAL}
+    pairs += [
+        (rival, word, {"attribute": rival, "key": key, **own, "pole": pole, "target": target})
+        for pole, words in targets
+        for (rival, key), (target, word) in product(plan["rivals"].items(), words.items())
+    ]
     rows = [
         {
-            **{key: template[key] for key in ("set", "template", "keying", "variant")},
-            "attribute": attribute,
-            "list": name,
-            "target": noun,
-            "framing": PLACEBO,
-            "text": fill(template["text"], {ATTRIBUTE: known[attribute], TARGET: noun}, template["variant"]),
+            **{name: template[name] for name in ("set", "template", "keying", "variant")},
+            **pair,
+            "text": fill(template["text"], {ATTRIBUTE: attribute, TARGET: target}, template["variant"]),
         }
-        for template, attribute, (name, noun) in product(templates.to_dict("records"), chosen, nouns)
+        for template in templates.to_dict("records")
+        for attribute, target, pair in pairs
     ]
-    columns = ["set", "template", "keying", "variant", "attribute", "list", "target", "framing", "text"]
+    columns = ["set", "template", "keying", "variant", "attribute", "key", "group", "pole", "target", "framing", "text"]
     found = pd.DataFrame(rows, columns=columns)
-    return found.assign(id=[sentence_id(plan["name"], row, PLACEBO) for row in rows])
+    return found.assign(id=[sentence_id(plan["name"], row, row["framing"]) for row in rows])
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:

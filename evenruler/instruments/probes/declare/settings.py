@@ -12,6 +12,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, by_scale, by_size
+from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml
 
@@ -111,6 +112,8 @@ class Evolve(Strict):
     generations: Scaled[_FromOne] = by_scale(3, 10)
     elites: int = Field(default=4, ge=1)
     """Best templates that are kept as they are."""
+    length: int = Field(default=8, ge=1)
+    """Templates of the chosen set, as many as `standard` asks of others; no two are of a lineage, whatever it says."""
     tournament: int = Field(default=3, ge=1)
     """Templates of which the best becomes a parent."""
     weights: FitnessWeights = Field(default_factory=FitnessWeights)
@@ -208,7 +211,7 @@ class Settings(BaseSettings):
         return found
 
     def warnings(self, source: Any) -> list[str]:
-        """What keeps every verdict open, whatever a model answers."""
+        """What keeps every verdict open, whatever a model answers; or lets it mean less than it says."""
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
         found = [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
@@ -218,28 +221,37 @@ class Settings(BaseSettings):
             found.append(f"{n} lists of placebos, of at least {FEWEST_PLACEBOS}: every verdict will be inconclusive")
         elif not self.placebo_attributes:
             found.append(f"the build asks no placebos ({self.size}), so every verdict is inconclusive; `measure` does")
+        if source.keys is not None and source.rivals is None:
+            found.append("keys without `rivals`: an effect may be that of any words that differ as the keyed ones do")
         return found
 
     def detects(self, source: Any) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
         able = self.placebo_attributes and len(source.placebos) >= FEWEST_PLACEBOS
-        if self.evolve or not able or (source.criterion is None and source.keys is None):
+        if not able or (source.criterion is None and source.keys is None):
             return None
         words = min(map(len, source.targets.values()))
+        written = {} if self.evolve else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
+        lengths = {CHOSEN: self.evolve.length} if self.evolve else written
         found = []
-        for name in self.headline_of(source):
-            templates = len(source.sets[name].scored)
+        for name, templates in lengths.items():
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
             found.append(f"{name} a factor of {math.exp(QUANTILES * variance**0.5):.1f}")
         return ", ".join(found)
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """Groups whose targets differ in mean length: a longer word makes any sentence less likely."""
+        """Targets of one group, or placebos, that are longer: a longer word makes any sentence less likely."""
         means = {group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()}
         (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
-        if most - least < LENGTHS_APART:
-            return []
-        return [f"{long} has {most - least:.2f} tokens more than {short}: the offset of wordings says that, too"]
+        found = []
+        if most - least >= LENGTHS_APART:
+            more = f"{most - least:.2f} tokens more than {short}"
+            found.append(f"{long} has {more}: the offset of wordings says that, too")
+        if nouns := [noun for own in source.placebos for noun in own]:
+            mean = fmean(lengths(nouns))
+            if not least - 1 <= mean <= most + 1:
+                found.append(f"placebo nouns have {mean:.1f} tokens, targets {least:.1f} to {most:.1f}: take others")
+        return found
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """As for any instrument; and the operator of what evolves can be asked as it is asked."""

@@ -177,6 +177,11 @@ class Keys(Strict):
     """With a positive gain they are closer to the first group of targets than `low` is."""
     low: list[Text] = Field(min_length=1)
 
+    @property
+    def keyed(self) -> dict[str, int]:
+        """1 or -1 by word."""
+        return {**dict.fromkeys(self.high, 1), **dict.fromkeys(self.low, -1)}
+
 
 FEWEST_KEYED = 8
 """Attributes of each key that a contrast of keys takes."""
@@ -195,6 +200,8 @@ class ProbeSource(Source):
     """In place of a criterion."""
     placebos: list[list[Text]] = Field(default_factory=list)
     """Lists of nouns for persons without the construct: what any list of words does, they do."""
+    rivals: Keys | None = None
+    """Words in the place of attributes that are off the construct and differ as keyed ones do: good and bad, say."""
     framings: Framings | None = None
     """What sentences are also put after, to see what that moves."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
@@ -237,6 +244,8 @@ class ProbeSource(Source):
         if taken := sorted({noun.lower() for nouns in self.placebos for noun in nouns} & targets):
             raise ValueError(f"the placebo {taken[0]!r} is a target")
         if self.keys is None:
+            if self.rivals is not None:
+                raise ValueError("rivals go with keys, and it has none")
             return self
         if self.criterion is not None:
             raise ValueError("it has keys and a criterion, expected one of them")
@@ -245,15 +254,17 @@ class ProbeSource(Source):
             raise ValueError(f"the key {unknown[0]!r} is no attribute; {nearest(unknown[0], self.attributes.values())}")
         if len(set(keyed)) < len(keyed):
             raise ValueError("an attribute has both keys, or one of them twice")
-        if (few := min(len(self.keys.high), len(self.keys.low))) < FEWEST_KEYED:
-            raise ValueError(f"{few} attributes have one of the keys, of at least {FEWEST_KEYED}")
+        for keys, what in ((self.keys, "attributes"), (self.rivals, "rivals")):
+            if keys is not None and (few := min(len(keys.high), len(keys.low))) < FEWEST_KEYED:
+                raise ValueError(f"{few} {what} have one of the keys, of at least {FEWEST_KEYED}")
+        rivals = [] if self.rivals is None else [*self.rivals.high, *self.rivals.low]
+        if taken := sorted({word for word in rivals if rivals.count(word) > 1 or word in self.attributes.values()}):
+            raise ValueError(f"the rival {taken[0]!r} stands twice, or is an attribute")
         return self
 
     def key_of(self, word: str) -> int | None:
         """1 for an attribute that is high on the construct, -1 for one that is low; None for others."""
-        if self.keys is None or word not in (*self.keys.high, *self.keys.low):
-            return None
-        return 1 if word in self.keys.high else -1
+        return None if self.keys is None else self.keys.keyed.get(word)
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:

@@ -10,10 +10,20 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import READS, after_prefixes, with_placebos
+from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
 from evenruler.instruments.probes.diagnose import evolution, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
-from evenruler.instruments.probes.diagnose.gain import Placebos, axis_of, cells, contrast, fitness, gain
+from evenruler.instruments.probes.diagnose.gain import (
+    DETECTABLE,
+    UNIT,
+    Beside,
+    as_array,
+    axis_of,
+    contrast,
+    detectable_at_common_length,
+    fitness,
+    gain,
+)
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
@@ -117,6 +127,9 @@ def diagnose(
         raise ValueError(f"{likelihoods['model'].iloc[0]}: {lacking} sentences have no score")
     known, after = attributes.set_index("attribute"), cubes_after_prefixes(prefixed, likelihoods)
     controls = dict(cubes(probes[probes["control"]], likelihoods))
+    asked = pd.concat([probes[~probes["control"]].assign(group=TARGETS, key=np.nan), placebos])
+    asked = asked.merge(likelihoods[["id", "value"]], on="id")
+    asked = asked.assign(value=asked["value"] * asked["keying"])
     rested_on = rows_of(probes[~probes["control"]].filter(READS["probes"]), ["set", "attribute"])
     tables: dict[str, list[pd.DataFrame]] = {}
     figures: list[tuple[dict[str, str], Figure | Confirmatory, Fitness]] = []
@@ -136,7 +149,7 @@ def diagnose(
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
         fit = fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
-        if key["set"] in plan["headline"] and (found_of := _headline(cube, known, placebos, likelihoods, key["set"])):
+        if key["set"] in plan["headline"] and (found_of := _headline(cube, known, asked[asked["set"] == key["set"]])):
             headline, made_of = found_of
             chose = plan.get("evolved", {}).get("model") == key["model"]
             figures.append((key, replace(headline, note=FLATTERED) if chose else headline, fit))
@@ -157,29 +170,25 @@ ASSOCIATED = (SPREAD, R)
 """Figures of what a model associates, beside the headline: where the instrument is invalid, they say so."""
 
 
-def _headline(
-    cube: Cube, known: pd.DataFrame, placebos: pd.DataFrame, likelihoods: pd.DataFrame, of_set: str
-) -> tuple[Confirmatory, pd.DataFrame] | None:
-    """The gain of one set on one model, and what it is made of; None where attributes have no place on an axis."""
-    along = axis_of(known).reindex(cube.attributes)
-    there = along.notna().to_numpy()
-    if not there.any():
+def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Confirmatory, pd.DataFrame] | None:
+    """The gain of one set on one model, and what it is made of; None where attributes have no place on an axis.
+
+    Args:
+        cube: Of the set on the model.
+        known: Attributes.
+        asked: Its sentences with scores signed by keying, and those with placebos and rivals.
+    """
+    beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
+    rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
+    rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
+    rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
+    if made_of.empty:
         return None
-    cube = replace(cube, scores=cube.scores[there], attributes=list(along.index[there]))
-    axis = np.asarray(along[there], dtype=np.float64)
-    lists = ["words"] * len(cube.targets)
-    own = placebos[placebos["set"] == of_set].merge(likelihoods[["id", "value"]], on="id")
-    if own.empty:
-        return gain(cube, axis, lists), cells(cube, axis, [], None, [])
-    own = own.assign(value=own["value"] * own["keying"])
-    wide = own.pivot(index="attribute", columns=["template", "list", "target"], values="value")
-    wide = wide.reindex(cube.attributes).dropna()
-    nouns = own[["list", "target"]].drop_duplicates().sort_values(["list", "target"])
-    several = [wide[template][list(nouns.itertuples(index=False, name=None))] for template in cube.templates]
-    scores = np.stack([table.to_numpy(dtype=np.float64) for table in several], axis=1)
-    beside = Placebos(scores, np.asarray(along[wide.index], dtype=np.float64), nouns["list"].tolist())
-    made_of = cells(cube, axis, nouns["target"].tolist(), beside, list(wide.index))
-    return gain(cube, axis, lists, beside), made_of
+    units, words, scores = as_array(made_of[made_of["pole"] != 0])
+    axis = units.get_level_values("beside").to_numpy(dtype=np.float64)
+    own = replace(cube, scores=scores, poles=words.get_level_values("pole").to_numpy(dtype=np.int8))
+    lists = words.get_level_values("group").tolist()
+    return gain(own, axis, lists, Beside.of(made_of[made_of["pole"] == 0]), Beside.of(rivals)), made_of
 
 
 def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
@@ -191,6 +200,13 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
     first = cube.poles == 1
     lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
     yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
+    along = axis_of(known).reindex(cube.attributes)
+    there = along.notna().to_numpy()
+    if there.any():
+        axis = np.asarray(along[there], dtype=np.float64)
+        found = detectable_at_common_length(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        few = "a single template, or too few attributes" if found is None else None
+        yield Figure(DETECTABLE, found, int(there.sum()), UNIT, reason=few)
 
 
 def _tables(
@@ -268,35 +284,12 @@ def _of_instrument(
     if "evolved" not in record.plan:
         return
     of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
-    own = (record.tables["history"], record.tables["biases"], diversity, name, model, resampling)
+    own = (record.tables, diversity, name, model, resampling)
     yield "generations", evolution.by_generation(*own)
     yield "rewordings", evolution.rewordings(record.tables["tries"], name)
     if of in firsts:
-        yield "comparisons", _compared(record, firsts[of], records, resampling)
-        yield "comparisons", evolution.baselines(record, firsts[of], records, resampling)
+        yield "comparisons", evolution.comparisons(record, firsts[of], records, resampling)
     yield "comparisons", evolution.guidance(*own)
-
-
-def _compared(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """What evolved, and the best of it, against every set of what it evolved of."""
-    addresses = (record.instrument, other.instrument)
-    found = [one.found["biases"] for one in records if one.instrument in addresses and "biases" in one.found]
-    if not found:  # nobody says how likely a sentence is
-        return pd.DataFrame()
-    biases = pd.concat(found)
-    of_both = biases.groupby("model")["benchmark"].transform("nunique") == len(addresses)
-    return evolution.comparisons(
-        biases[of_both],
-        pd.concat([record.found["diversity"], other.found["diversity"]]),
-        record.plan["evolved"]["model"],
-        [
-            ((record.instrument, which), (other.instrument, against))
-            for which in (schemas.POPULATION, schemas.ELITES)
-            for against in other.tables["templates"]["set"].unique()
-        ],
-        resampling,
-        record.tables["attributes"].set_index("attribute")["criterion"],
-    )
 
 
 def evidence(tables: Tables) -> dict[str, Any]:

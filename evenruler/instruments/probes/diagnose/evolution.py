@@ -6,8 +6,9 @@ evolution: less of the start, elites, any words; and held-out halves.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
+from evenruler.instruments.probes.diagnose.gain import DETECTABLE, axis_of, detectable_at_common_length
 from evenruler.instruments.probes.schemas import (
     BEST_START,
     CHOSEN,
@@ -38,19 +40,8 @@ from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
 Row = dict[str, Any]
-Address = tuple[str, str]
-"""Benchmark and set."""
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
-
-STATISTICS: Mapping[str, Callable[[Floats], float]] = {
-    name: quality.RELIABILITY[name][0]
-    for name in ("alpha", AT_COMMON_LENGTH, "inter_item_correlation", "first_component_share")
-}
-"""What is told of attributes x templates."""
-
-OF_LENGTH = ("alpha", "first_component_share")
-"""Those that change with the number of templates alone: no difference is taken between sets of different length."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +53,14 @@ class Comparison:
     other: float | None
     n: int
     unit: str
-    difference: float | None = None
-    """Value minus other."""
+    reason: str | None = None
     low: float | None = None
     high: float | None = None
-    reason: str | None = None
-    """Why anything is null that a figure of this name could have."""
+
+    @property
+    def difference(self) -> float | None:
+        """Value minus other."""
+        return None if self.value is None or self.other is None else self.value - self.other
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +82,7 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
     both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
     x, y = (matrix.to_numpy() for matrix in both)
     why = [quality.why_no_reliability(matrix) for matrix in (x, y)]
-    apart = f"{x.shape[1]} templates against {y.shape[1]}" if x.shape[1] != y.shape[1] else None
-    for figure, statistic in STATISTICS.items():
-        of_length = apart if figure in OF_LENGTH else None
-        yield _of_both(pair, figure, statistic, (x, y), why, resampling.level, of_length)
+    yield _of_both(pair, AT_COMMON_LENGTH, quality.alpha_at_common_length, (x, y), why, resampling.level)
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
         x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
@@ -107,12 +97,8 @@ def _of_both(
     matrices: tuple[Floats, Floats],
     why: Sequence[str | None],
     level: float,
-    apart: str | None = None,
 ) -> Comparison:
-    """A figure of each set, and the difference if both have it, with its interval.
-
-    `why` says, for each, why it has none; `apart`, why there is no difference.
-    """
+    """A figure of each set, and the difference if both have it, with its interval; `why`, for each, why it has none."""
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
     undefined = "undefined for these values"
     reasons = [
@@ -120,11 +106,9 @@ def _of_both(
         for name, value, reason in zip((pair.set, pair.against), values, why, strict=True)
         if value is None
     ]
-    row = _row(figure, values[0], values[1], len(matrices[0]), quality.UNIT, "; ".join(reasons) or None)
+    row = Comparison(figure, values[0], values[1], len(matrices[0]), quality.UNIT, "; ".join(reasons) or None)
     if row.difference is None:
         return row
-    if apart:
-        return replace(row, difference=None, reason=apart)
     if row.n < FEWEST_UNITS:
         return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
@@ -132,132 +116,70 @@ def _of_both(
     return replace(row, low=low, high=high, reason=None if low is not None else "no interval: undefined without one")
 
 
-def _row(figure: str, value: float | None, other: float | None, n: int, unit: str, reason: str | None) -> Comparison:
-    difference = None if value is None or other is None else value - other
-    return Comparison(figure, value, other, n, unit, difference, reason=reason)
-
-
 def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
     """Diversity of both sets, given that of their templates; n counts the templates of the first."""
     both = zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True)
     for one, against in both:
-        yield _row(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
+        yield Comparison(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
 def by_generation(
-    history: pd.DataFrame,
-    biases: pd.DataFrame,
-    diversity: pd.DataFrame,
-    benchmark: str,
-    model: str,
-    resampling: Resampling,
+    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
 ) -> pd.DataFrame:
     """Reliability and diversity of the whole population, generation by generation.
 
     Args:
-        history: By `schemas.HISTORY`.
-        biases: By `schemas.OWN_BIASES`.
+        tables: `history` and `biases`, by `schemas.HISTORY` and `schemas.OWN_BIASES`.
         diversity: By `schemas.DIVERSITY`, of generations.
         benchmark: Whose evolution it is.
         model: That it evolved on.
         resampling: Of the intervals, which are over attributes.
 
     Returns:
-        By `schemas.GENERATIONS`: `STATISTICS` and both diversities (mean over templates; 0 is all alike).
+        By `schemas.GENERATIONS`: figures of reliability and both diversities (mean over templates; 0 is all alike).
         A diversity has no interval.
 
     Raises:
         ValueError: A template of the history lacks a bias.
     """
     rows = []
-    for (run, generation), population in history.groupby(["run", "generation"], sort=True):
-        x = _of_population(population, biases).to_numpy()
-        found = {figure.figure: figure for figure in quality.reliability(x, resampling)}
+    for (run, generation), population in tables["history"].groupby(["run", "generation"], sort=True):
+        x = _of_population(population, tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
-        told = [*(found[name] for name in STATISTICS), *quality.mean_diversities(of_it)]
+        told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=GENERATIONS.names)
 
 
 def _told(found: Iterable[Comparison], **of: object) -> list[Row]:
-    return [{"half": None, **of, **asdict(row)} for row in found]
-
-
-def comparisons(
-    biases: pd.DataFrame,
-    diversity: pd.DataFrame,
-    evolved_on: str,
-    pairs: Sequence[tuple[Address, Address]],
-    resampling: Resampling,
-    criterion: "pd.Series[float] | None" = None,
-) -> pd.DataFrame:
-    """Evolved sets against others, on every model.
-
-    Values of both sets are over the attributes that both share, and an interval draws the same attributes for both.
-    Of sets of different length, `OF_LENGTH` stands side by side without a difference.
-
-    Args:
-        biases: By `schemas.BIASES`, of all models.
-        diversity: By `schemas.DIVERSITY`, of sets.
-        evolved_on: The model whose answers chose the templates.
-        pairs: An evolved set, and the one that it is held against.
-        resampling: Of the intervals.
-        criterion: The published number of each attribute, null where there is none. Without any there is no `r`
-            (external validity: Pearson correlation of the mean bias with it).
-
-    Returns:
-        By `schemas.COMPARISONS`; `difference` is the evolved set's value minus the other's. Diversity depends on no
-        model and stands once, with the one that the set evolved on; its n counts the evolved set's templates.
-
-    Raises:
-        ValueError: A model has no bias of a set, or a set has no templates.
-    """
-
-    def rows_of(frame: pd.DataFrame, address: Address, lacking: str) -> pd.DataFrame:
-        own = frame[(frame["benchmark"] == address[0]) & (frame["set"] == address[1])]
-        if own.empty:
-            raise ValueError(f"{lacking} of set {address[1]} of {address[0]}")
-        return own
-
-    rows: list[Row] = []
-    for pair in pairs:
-        (benchmark, set_name), (_, against) = pair
-        key = {"benchmark": benchmark, "set": set_name, "against": against}
-        for model, of_model in biases.groupby("model", sort=True):
-            one, other = (matrix_of(rows_of(of_model, address, f"{model}: no biases")) for address in pair)
-            found = compared(Pair(set_name, against, one, other), criterion, resampling)
-            rows += _told(found, **key, model=model, transfer=model != evolved_on)
-        found = diversities_compared(*(rows_of(diversity, address, "no templates") for address in pair))
-        rows += _told(found, **key, model=evolved_on, transfer=False)
-    return pd.DataFrame(rows, columns=COMPARISONS.names)
+    return [{"half": None, **of, **asdict(row), "difference": row.difference} for row in found]
 
 
 def guidance(
-    history: pd.DataFrame,
-    biases: pd.DataFrame,
-    diversity: pd.DataFrame,
-    benchmark: str,
-    model: str,
-    resampling: Resampling,
+    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
 ) -> pd.DataFrame:
-    """What replacing hotspots brings: the last population of the guided run against that of the random one.
+    """What replacing hotspots brings: the guided run's last population, and the set chosen of it, against the random's.
 
     It is one run of each: intervals are over attributes and say nothing about the luck of a run. Arguments and errors
-    as of `by_generation`.
+    as of `by_generation`; `tables` has `choices` and `attributes`, too.
 
     Returns:
-        By `schemas.COMPARISONS`, the set `population` against `random`; empty unless both ran. Fitness is relative to
-        a population, so it is not compared.
+        By `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness
+        is relative to a population, so it is not compared.
     """
+    history, biases, choices = tables["history"], tables["biases"], tables["choices"]
     rows = []
     if {GUIDED, RANDOM} <= set(history["run"]):
-        one, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
-        found = [
-            *compared(Pair(POPULATION, RANDOM, one, other), None, resampling),
-            *diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
-        ]
-        rows = _told(found, benchmark=benchmark, set=POPULATION, against=RANDOM, model=model, transfer=False)
+        here = {"benchmark": benchmark, "against": RANDOM, "model": model, "transfer": False}
+        last, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
+        chosen = choices.loc[choices["chosen"], "template"]
+        criterion = tables["attributes"].set_index("attribute")["criterion"]
+        own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
+        rows += _told(compared(Pair(POPULATION, RANDOM, last, other), None, resampling), **here, set=POPULATION)
+        diverse = diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM)))
+        rows += _told(diverse, **here, set=POPULATION)
+        rows += _told(compared(Pair(CHOSEN, RANDOM, own, other), criterion, resampling), **here, set=CHOSEN)
     return pd.DataFrame(rows, columns=COMPARISONS.names)
 
 
@@ -302,101 +224,109 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
     return matrix
 
 
-EVOLVED = (CHOSEN, ELITES, POPULATION)
+def comparisons(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
+    """The chosen set, and the paper's elites, against what can be had without them, on every model that was asked both.
 
-
-def baselines(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """Every set that evolved against what can be had without evolution, on every model that was asked both.
-
-    The chosen set is also held against each set of the domain, the paper's elites and, where it ran, the last
-    population of the random run. `UNREVERSED` is the start without the templates whose correlation with the rest has
-    an interval below 0 on that model. `BEST_START` was chosen as the chosen set was, of the start alone. Rows of
-    `HELD_OUT` are of sets that one half of the attributes chose, judged by the other, mean of both ways; the model is
-    the one that the templates evolved on.
+    Both are held against the sets of `held_against`, and against what costs no evolution: `UNREVERSED`, the start
+    without the templates whose correlation with the rest has an interval below 0 on that model, and `BEST_START`,
+    chosen as the chosen set was, of the start alone; the chosen set also against the elites. Rows of `HELD_OUT` are of
+    sets that one half of the attributes chose, judged by the other, mean of both ways; the model is the one that the
+    templates evolved on.
 
     Args:
         record: Of what evolved, on any model.
         other: Of what it evolved of, on any model.
         records: Every instrument on every model.
-        resampling: Of the intervals.
+        resampling: Of intervals, which leave the same attribute out of both sets; `TAKEN` and diversities have none.
 
     Returns:
-        By `schemas.COMPARISONS`. Semantic diversity is by the embedder that evolution used.
+        By `schemas.COMPARISONS`; `difference` is the evolved set's value minus the other's. Diversity depends on no
+        model and stands once, with the one that the set evolved on; its n counts the evolved set's templates. Semantic
+        diversity is by the embedder that evolution used.
     """
     name, plan = record.instrument, record.plan["evolved"]
     own, of = (
         {one.subject.name: one.found for one in records if one.instrument == which}
         for which in (name, other.instrument)
     )
-    criterion = record.tables["attributes"].set_index("attribute")["criterion"]
+    attributes, against_sets = record.tables["attributes"].set_index("attribute"), held_against(record, other)
     rows: list[Row] = []
     for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
-        pairs = _pairs(own[model]["biases"], of[model], plan["start"], record.tables["choices"])
         here = {"model": model, "transfer": model != plan["model"]}
-        for pair in pairs:
-            rows += _told(compared(pair, criterion, resampling), **here, set=pair.set, against=pair.against)
-        for against, row in _moved(own[model]["figures"], of[model]["figures"]):
+        for pair in _pairs(own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]):
+            found = compared(pair, attributes["criterion"], resampling)
+            rows += _told(found, **here, set=pair.set, against=pair.against)
+        beside = of[model]["figures"]
+        for against, row in _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)]):
             rows += _told([row], **here, set=CHOSEN, against=against)
     here = {"model": plan["model"], "transfer": False, "set": CHOSEN}
-    for against, one, beside in _diverse(record.found["diversity"], other.found["diversity"]):
-        rows += _told(diversities_compared(one, beside), **here, against=against)
-    rows += _told(_against_random(record.tables, criterion, resampling), **here, against=RANDOM)
-    for against, row in _held_out(record.tables, plan["start"], criterion, resampling):
+    for against, one, another in _diverse(record, other, against_sets):
+        rows += _told(diversities_compared(one, another), **here, against=against)
+    for against, row in _held_out(record.tables, plan["start"], attributes, resampling):
         rows += _told([row], **here, half=HELD_OUT, against=against)
     return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=COMPARISONS.names)
 
 
-def _pairs(own: pd.DataFrame, of: Tables, start: str, choices: pd.DataFrame) -> Iterator[Pair]:
-    """On one model, all but what `comparisons` has."""
-    sets = {str(name): matrix_of(rows) for name, rows in of["biases"].groupby("set", sort=True)}
-    evolved = {name: matrix_of(own[own["set"] == name]) for name in EVOLVED}
+def held_against(record: Record, other: Record) -> list[str]:
+    """The sets that what evolved is held against: the one that it began with, and those that have a verdict."""
+    return list(dict.fromkeys([*other.plan["headline"], record.plan["evolved"]["start"]]))
+
+
+def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
+    """Whether the best set of the start is the start: there is nothing to hold another against then."""
+    return bool(choices.loc[choices["template"] == choices["root"], list(columns)].all(axis=None))
+
+
+def _pairs(
+    own: pd.DataFrame, of: Tables, start: str, against_sets: Sequence[str], choices: pd.DataFrame
+) -> Iterator[Pair]:
+    """On one model, what evolved beside what costs no evolution."""
+    sets = {name: matrix_of(of["biases"][of["biases"]["set"] == name]) for name in against_sets}
+    chosen, elites = (matrix_of(own[own["set"] == name]) for name in (CHOSEN, ELITES))
     items = of["items"]
     reversed_ = items[(items["set"] == start) & ~items["control"] & (items["high"] < 0)]["template"]
     first = sets[start]
-    less = {
-        UNREVERSED: first.drop(columns=list(reversed_)),
-        BEST_START: first[sorted(choices.loc[choices["best_start"], "template"])],
-    }
-    for name, matrix in evolved.items():
-        yield from (Pair(name, against, matrix, other) for against, other in less.items())
-    for against, other in {**sets, ELITES: evolved[ELITES]}.items():
-        yield Pair(CHOSEN, against, evolved[CHOSEN], other)
+    sets[UNREVERSED] = first.drop(columns=list(reversed_))
+    if not _all_of_start(choices, "best_start"):
+        sets[BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
+    for (name, own_set), (against, other) in product(((CHOSEN, chosen), (ELITES, elites)), sets.items()):
+        yield Pair(name, against, own_set, other)
+    yield Pair(CHOSEN, ELITES, chosen, elites)
 
 
-def _moved(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, Comparison]]:
-    """On one model, how far prefixes move the chosen set beside how far they move others; without an interval."""
-    known = pd.concat([own[own["part"].isin(EVOLVED)], of])
-    for figure in (LEVEL, REORDERING):
+TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
+"""Figures of a set on a model that comparisons take as they are."""
+
+
+def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, Comparison]]:
+    """On one model, `TAKEN` of the chosen set beside those of others; without an interval."""
+    known = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
+    for figure in TAKEN:
         of_sets = known[known["figure"] == figure].set_index("part")
         values = of_sets["value"].dropna()
-        for against in values.index.difference([CHOSEN, POPULATION], sort=False) if CHOSEN in values else ():
+        for against in values.index.difference([CHOSEN], sort=False) if CHOSEN in values else ():
             n = int(of_sets["n"][CHOSEN])
-            yield against, _row(figure, float(values[CHOSEN]), float(values[against]), n, quality.UNIT, None)
+            yield against, Comparison(figure, float(values[CHOSEN]), float(values[against]), n, quality.UNIT)
 
 
-def _diverse(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+def _diverse(
+    record: Record, other: Record, against_sets: Sequence[str]
+) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
     """Diversities, which depend on no model, of the chosen set and others; not of subsets that a model decides."""
-    against = {str(name): rows for name, rows in of.groupby("set", sort=True)}
-    against |= {ELITES: own[own["set"] == ELITES], BEST_START: own[own["run"] == BEST_START]}
+    own, of = record.found["diversity"], other.found["diversity"]
+    against = {name: of[of["set"] == name] for name in against_sets} | {ELITES: own[own["set"] == ELITES]}
+    if not _all_of_start(record.tables["choices"], "best_start"):
+        against[BEST_START] = own[own["run"] == BEST_START]
     yield from ((name, own[own["set"] == CHOSEN], rows) for name, rows in against.items() if len(rows))
 
 
-def _against_random(tables: Tables, criterion: "pd.Series[float]", resampling: Resampling) -> Iterable[Comparison]:
-    """The chosen set against the last population of the random run, on the model that both evolved on."""
-    biases, choices, last = tables["biases"], tables["choices"], _last_of(tables["history"], RANDOM)
-    if last.empty:
-        return ()
-    matrices = [
-        matrix_of(biases[(biases["run"] == run) & biases["template"].isin(set(slugs))])
-        for run, slugs in ((GUIDED, choices.loc[choices["chosen"], "template"]), (RANDOM, last["template"]))
-    ]
-    return compared(Pair(CHOSEN, RANDOM, *matrices), criterion, resampling)
-
-
 def _held_out(
-    tables: Tables, start: str, criterion: "pd.Series[float]", resampling: Resampling
+    tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling
 ) -> Iterator[tuple[str, Comparison]]:
-    """What one half chose, judged by the other, both ways: against the best of the start, and against all of it."""
+    """What one half chose, judged by the other, both ways: against the best of the start, and against all of it.
+
+    Words are fixed here: what is kept of templates that evolved is their biases.
+    """
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
     first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]
@@ -404,13 +334,20 @@ def _held_out(
         [choices.loc[choices[f"{name}_by_{half}"], "template"] for half in ("first", "second")]
         for name in ("chosen", "best_start")
     )
-    known = criterion.reindex(matrix.index)
-    for against, sets in {BEST_START: best, start: [first, first]}.items():
-        for figure in (AT_COMMON_LENGTH, "r") if known.notna().any() else (AT_COMMON_LENGTH,):
-            own = matrix[known.notna()] if figure == "r" else matrix
+    beside = {AT_COMMON_LENGTH: pd.Series(0.0, attributes.index), "r": attributes["criterion"]}
+    beside[DETECTABLE] = axis_of(attributes)
+    against_sets = {start: [first, first]}
+    if not _all_of_start(choices, "best_start_by_first", "best_start_by_second"):
+        against_sets[BEST_START] = best
+    for against, sets in against_sets.items():
+        for figure, of_attributes in beside.items():
+            known = of_attributes.reindex(matrix.index).dropna()
+            if known.empty:
+                continue
+            own = matrix.loc[known.index]
             columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
             judged = own.index.isin(halves(matrix.index)[1])
-            yield against, _judged(figure, columns, judged, known[own.index], resampling)
+            yield against, _judged(figure, columns, judged, known, resampling)
 
 
 def _judged(
@@ -426,17 +363,21 @@ def _judged(
         figure: Which.
         biases: Of one side and the other: what the first half chose and what the second did, attributes x templates.
         second: Which attributes are of the second half.
-        known: The criterion by attribute.
+        known: What the figure takes of each attribute: its criterion, its place on the axis, or nothing.
         resampling: Of the interval.
     """
     n = len(second)
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(x.size for side in biases for x in side):
         reason = "a half of the attributes is too few, or may choose no template"
-        return Comparison(figure, None, None, n, quality.UNIT, reason=reason)
+        return Comparison(figure, None, None, n, quality.UNIT, reason)
 
     def statistic(x: Floats, known: Floats) -> float:
         if figure == "r":
             return correlation(x.mean(axis=1), known)
+        if figure == DETECTABLE:
+            both = np.stack([x, np.zeros_like(x)], axis=2)
+            found = detectable_at_common_length(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2)
+            return math.nan if found is None else found
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
     def of_side(side: Sequence[Floats], second: NDArray[np.bool_], known: Floats) -> float:
@@ -448,8 +389,7 @@ def _judged(
 
     numbers: Floats = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
-    row = _row(figure, one, other, n, quality.UNIT, None)
-    if row.difference is None:
-        return replace(row, reason="undefined for these values")
+    if one is None or other is None:
+        return Comparison(figure, one, other, n, quality.UNIT, "undefined for these values")
     found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=resampling.level)
-    return replace(row, low=finite(found.low), high=finite(found.high))
+    return Comparison(figure, one, other, n, quality.UNIT, None, finite(found.low), finite(found.high))

@@ -6,8 +6,10 @@ where lists are fruits and tools (docs/controls.md).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,11 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import FEWEST_KEYED, FEWEST_PLACEBOS, shared_words
 from evenruler.instruments.probes.diagnose.cubes import Cube
+from evenruler.instruments.probes.diagnose.quality import COMMON_LENGTH
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Facet, Kept, Lists, crossed
-from evenruler.measurement.figures import Figure
+from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
+from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
 
@@ -49,18 +52,28 @@ def between_keys(keying: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Placebos:
-    """What a model said of the sentences of a set with nouns for persons without the construct."""
+class Beside:
+    """What a model said of other sentences of a set: with placebo nouns for targets, or with rivals for attributes."""
 
     scores: Floats
     """[attributes, templates, words] log-likelihoods, nats, signed by keying."""
     axis: Floats
-    """[attributes] as of `gain`; they may be some of the set's."""
+    """[attributes] as of `gain`; those of placebos may be some of the set's."""
     lists: Sequence[str]
     """[words] the placebo list of each; as many words in each list."""
 
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> "Beside | None":
+        """By `tables.schemas.HEADLINES`; None of no rows."""
+        if rows.empty:
+            return None
+        units, words, scores = as_array(rows)
+        return cls(scores, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group")))
 
-def gain(cube: Cube, axis: Floats, lists: Sequence[str], placebos: Placebos | None = None) -> Confirmatory:
+
+def gain(
+    cube: Cube, axis: Floats, lists: Sequence[str], placebos: Beside | None = None, rival: Beside | None = None
+) -> Confirmatory:
     """The gain of the first group's words on the other's, in nats; `exp` of it is a factor.
 
     Args:
@@ -68,6 +81,7 @@ def gain(cube: Cube, axis: Floats, lists: Sequence[str], placebos: Placebos | No
         axis: [attributes] the criterion in percentage points, or a key of 1 or -1.
         lists: [targets] the list of a group that each target was drawn for: pronouns, kin, names.
         placebos: None where none were asked.
+        rival: Of keyed attributes off the construct, where some were asked: an effect has to be surely larger.
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
     """
@@ -82,7 +96,29 @@ def gain(cube: Cube, axis: Floats, lists: Sequence[str], placebos: Placebos | No
         weights = contrast.weights(placebos.axis)
         placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)))
     lacking = _lacking(contrast, placebo)
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST, lacking)
+    found = confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST, lacking)
+    return found if rival is None else _beside_rival(found, contrast, cube.scores, rival)
+
+
+def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, rival: Beside) -> Confirmatory:
+    """A gain that is an effect only if attributes off the construct, keyed alike, surely gain less."""
+    n, other = len(scores), replace(contrast, axis=rival.axis)
+    facets = contrast.facets(scores.shape[1])
+    facets["attributes"] = Facet([*(f"own {key}" for key in contrast.axis), *(f"rival {key}" for key in rival.axis)])
+
+    def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
+        own, theirs = attributes[:n], attributes[n:]
+        return contrast.of(scores, own, templates, words) - other.of(rival.scores, theirs, templates, words)
+
+    rest = crossed(beyond, list(facets.values()))
+    effect = found.effect
+    assert effect is not None
+    low, high = (f"{end:.2g}" for end in (rest.interval().low, rest.interval().high))
+    note = f"Attributes off the construct gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
+    if found.p is None:
+        return replace(found, note=note)
+    p = rest.p() if rest.value * effect.value > 0 else 1.0
+    return replace(found, p=replace(found.p, effect=max(found.p.effect, p)), note=note)
 
 
 @dataclass(frozen=True)
@@ -117,33 +153,18 @@ class _Contrast:
         return float(along @ (scores @ between) @ (templates / templates.sum()))
 
 
-def cells(
-    cube: Cube, axis: Floats, nouns: Sequence[str], placebos: Placebos | None, asked: Sequence[str]
-) -> pd.DataFrame:
-    """What a gain is made of, as `contrast` takes it: by `tables.schemas.HEADLINES`, less what it is of.
+def as_array(rows: pd.DataFrame, value: str = "value") -> tuple[Any, Any, Floats]:
+    """The units (with `beside`), the words (with `group` and `pole`), and scores [units, templates, words].
 
     Args:
-        cube: As of `gain`.
-        axis: As of `gain`.
-        nouns: [words] of the placebos.
-        placebos: As of `gain`.
-        asked: Their attributes.
+        rows: By `tables.schemas.HEADLINES`; a unit that lacks one of its sentences is left out.
+        value: The column of scores.
     """
-    found = [_long(cube.scores, (cube.attributes, cube.templates, cube.targets), axis, cube.poles, ["words"])]
-    if placebos is not None:
-        names = (asked, cube.templates, nouns)
-        found.append(_long(placebos.scores, names, placebos.axis, np.zeros(len(nouns), dtype=np.int8), placebos.lists))
-    return pd.concat(found, ignore_index=True)
-
-
-def _long(
-    scores: Floats, names: tuple[Sequence[str], ...], axis: Floats, poles: NDArray[np.int8], groups: Sequence[str]
-) -> pd.DataFrame:
-    index = pd.MultiIndex.from_product(names, names=["unit", "at", "word"])
-    found, blocks = index.to_frame(index=False), len(index) // len(names[2])
-    of_words = np.resize(np.asarray(groups, dtype=object), len(names[2]))
-    found["group"], found["pole"] = np.tile(of_words, blocks), np.tile(poles, blocks)
-    return found.assign(beside=np.repeat(axis, len(index) // len(axis)), value=scores.ravel())
+    wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
+    wide = wide.sort_index().sort_index(axis=1)
+    columns: Any = wide.columns
+    words = columns.droplevel("at").unique()
+    return wide.index, words, wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words))
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
@@ -166,49 +187,107 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
         return Confirmatory(GAIN, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
-    wide, beside = (
-        rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"]).dropna() for rows in (real, nouns)
-    )
-    scores, placebos = ([_cube(own, side) for side in ("first", "second")] for own in (wide, beside))
-    axis = wide.index.get_level_values("beside").to_numpy(dtype=np.float64)
-    words = wide["value_first"].columns.droplevel("at").unique()
-    lists = beside["value_first"].columns.droplevel("at").unique().get_level_values("group").tolist()
-    asked = wide.index.isin(beside.index)
-    members = Facet(lists).members()
-    one = _Contrast(
-        axis, words.get_level_values("pole").to_numpy(dtype=np.int8), words.get_level_values("group").tolist()
-    )
-
-    def sharpness(of: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
-        means = of[attributes[asked]][:, templates].mean(axis=1)
-        spread = np.column_stack([means[:, levels].mean(axis=1) for levels in compress(members, kept)])
-        return float(spread.std(axis=0, ddof=1).mean())
-
-    whole = [np.ones(n, dtype=np.bool_) for n in (*scores[0].shape[:2], len(members))]
-    sharp = [sharpness(of, *whole) for of in placebos]
-    mean = sum(sharp) / 2
-
-    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
-        a, b = (
-            one.of(own, attributes, templates, words) / sharpness(of, attributes, templates, kept)
-            for own, of in zip(scores, placebos, strict=True)
-        )
-        return mean * (a - b)
-
-    facets = {**one.facets(scores[0].shape[1]), "placebo lists": Facet.of(len(members))}
+    pair = _AtEqualSharpness.of(real, nouns)
+    one = pair.contrast
+    facets = {**one.facets(pair.scores[0].shape[1]), "placebo lists": Facet.of(len(set(pair.lists)))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
     if few := _too_few(one, facets):
         return Confirmatory(GAIN, UNIT, levels, None, smallest, lacking=few)
-    effect = crossed(difference, list(facets.values()))
-    apart = mean * (placebos[0] / sharp[0] - placebos[1] / sharp[1])
-    placebo = placebo_lists(apart, one.weights(axis[asked]), lists, len(set(one.lists)))
+    effect = crossed(pair.difference, list(facets.values()))
+    placebo = placebo_lists(pair.apart(), one.weights(one.axis[pair.asked]), pair.lists, len(set(one.lists)))
     return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo))
 
 
-def _cube(wide: pd.DataFrame, side: str) -> Floats:
-    """[attributes, templates, words] of one model, of columns that are templates and words, templates first."""
-    templates = wide.columns.get_level_values("at").nunique()
-    return wide[f"value_{side}"].to_numpy(dtype=np.float64).reshape(len(wide), templates, -1)
+@dataclass(frozen=True)
+class _AtEqualSharpness:
+    """Two models' scores of the same sentences, and how far apart each puts attributes where nouns are placebos."""
+
+    contrast: _Contrast
+    scores: Sequence[Floats]
+    """[2] of [attributes, templates, words]"""
+    placebos: Sequence[Floats]
+    """[2] of [attributes that were asked, templates, nouns]"""
+    asked: NDArray[np.bool_]
+    """[attributes] of whom placebos were asked."""
+    lists: Sequence[str]
+    """[nouns] the placebo list of each."""
+
+    @classmethod
+    def of(cls, real: pd.DataFrame, nouns: pd.DataFrame) -> "_AtEqualSharpness":
+        """Of the rows of both models side by side."""
+        sides = ("value_first", "value_second")
+        (units, words, *_), (asked, lists, *_) = (as_array(rows, sides[0]) for rows in (real, nouns))
+        axis, poles = units.get_level_values("beside"), words.get_level_values("pole")
+        return cls(
+            _Contrast(axis.to_numpy(np.float64), poles.to_numpy(np.int8), list(words.get_level_values("group"))),
+            [as_array(real, side)[2] for side in sides],
+            [as_array(nouns, side)[2] for side in sides],
+            units.isin(asked),
+            list(lists.get_level_values("group")),
+        )
+
+    def sharpness(self, side: int, attributes: Kept, templates: Kept, lists: Kept) -> float:
+        """SD over attributes of what a placebo list gives, mean over lists, of one model."""
+        means = self.placebos[side][attributes[self.asked]][:, templates].mean(axis=1)
+        members = compress(Facet(self.lists).members(), lists)
+        return float(np.column_stack([means[:, own].mean(axis=1) for own in members]).std(axis=0, ddof=1).mean())
+
+    def difference(self, attributes: Kept, templates: Kept, words: Kept, lists: Kept) -> float:
+        """Gain of the first model minus that of the second, at the mean of their sharpness."""
+        a, b = (
+            self.contrast.of(own, attributes, templates, words) / self.sharpness(side, attributes, templates, lists)
+            for side, own in enumerate(self.scores)
+        )
+        return sum(self._sharp) / 2 * (a - b)
+
+    def apart(self) -> Floats:
+        """The same difference of the placebos' scores."""
+        a, b = (own / sharp for own, sharp in zip(self.placebos, self._sharp, strict=True))
+        found: Floats = sum(self._sharp) / 2 * (a - b)
+        return found
+
+    @cached_property
+    def _sharp(self) -> list[float]:
+        levels = (*self.scores[0].shape[:2], len(set(self.lists)))
+        return [self.sharpness(side, *(np.ones(n, dtype=np.bool_) for n in levels)) for side in (0, 1)]
+
+
+DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
+
+
+def detectable_at_common_length(
+    scores: Floats, axis: Floats, poles: NDArray[np.int8], lists: Sequence[str]
+) -> float | None:
+    """The smallest gain that is found in 80 of 100 with `COMMON_LENGTH` templates like these, nats.
+
+    What lists of nouns would add is left aside, since it is the same for any templates. A set with less of
+    everything finds less, too: read it beside a coefficient.
+
+    Args:
+        scores: [attributes, templates, words]; a single word in each group is taken as fixed.
+        axis: As of `gain`.
+        poles: [words] 1 or -1.
+        lists: [words] as of `gain`.
+
+    Returns:
+        None for a single template, or too few attributes.
+    """
+    contrast, length = _Contrast(axis, poles, lists), scores.shape[1]
+    facets = contrast.facets(length)
+    random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
+    if length < 2 or _too_few(contrast, {}):
+        return None
+    whole = {name: np.ones(len(facet.lists), dtype=np.bool_) for name, facet in facets.items()}
+
+    def over(names: Sequence[str]) -> Estimate:
+        return crossed(
+            lambda *kept: contrast.of(scores, **{**whole, **dict(zip(names, kept, strict=True))}),
+            [facets[name] for name in names],
+        )
+
+    every, others = over(random), over([name for name in random if name != "templates"])
+    of_one = max(0.0, every.variance - others.variance) * length
+    return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:

@@ -31,6 +31,9 @@ UNIT = "attributes"
 
 SPREAD, R = "spread", "r"
 
+COEFFICIENT = f"generalizability_at_{COMMON_LENGTH}"
+"""Generalizability to expect of so many templates and the words that there are."""
+
 ROUNDING = 1e-9
 """How near to 1 a correlation is one of 1."""
 
@@ -264,7 +267,8 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
     """Variance components of a set on a model, its coefficient, and the offset of its wordings.
 
     `offset`: mean bias over attributes, templates and targets, nats, which all could have been others.
-    `generalizability`: how well mean biases order the attributes, 0 to 1.
+    `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`: with `COMMON_LENGTH`
+    templates.
     `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
     of these, from the variance component; 0 where that is not above 0.
 
@@ -278,17 +282,18 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
         why = "fewer than two attributes or templates"
     if why:
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
-        nothing = Figure("generalizability", None, n, UNIT, reason=why)
-        return VarianceComponents(
-            pd.DataFrame(), pd.DataFrame(), [offset, nothing, replace(nothing, figure="attribute_sd")]
-        )
+        names = ("generalizability", COEFFICIENT, "attribute_sd")
+        nothing = [Figure(name, None, n, UNIT, reason=why) for name in names]
+        return VarianceComponents(pd.DataFrame(), pd.DataFrame(), [offset, *nothing])
     found = difference_of_groups(cube.scores, cube.poles)
     interval = found.interval(level)
-    coefficient = finite(found.coefficient(templates, targets // 2))
-    unknown = None if coefficient is not None else "no variance"
+    coefficients = [finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)]
     figures = [
         Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high)),
-        Figure("generalizability", coefficient, n, UNIT, reason=unknown),
+        *(
+            Figure(name, value, n, UNIT, reason=None if value is not None else "no variance")
+            for name, value in zip(("generalizability", COEFFICIENT), coefficients, strict=True)
+        ),
         Figure("attribute_sd", math.sqrt(max(found.variances["unit",], 0.0)), n, UNIT),
     ]
     variances = [{"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()]

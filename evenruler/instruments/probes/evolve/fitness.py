@@ -259,7 +259,7 @@ def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> Choices:
         allowed = [i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None]
         start = [i for i in allowed if pool.templates[i].parent is None]
         for name, candidates in (("chosen", allowed), ("best_start", start)):
-            sets[f"{name}{suffix}"] = choose(part, candidates, settings.elites, settings.weights)
+            sets[f"{name}{suffix}"] = choose(part, candidates, settings.length, settings.weights)
     return Choices(refusals(pool, settings.closeness), sets)
 
 

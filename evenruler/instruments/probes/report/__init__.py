@@ -83,6 +83,8 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
 
 COMPARED = {
     "alpha_at_8": "alpha at 8 templates",
+    "generalizability_at_8": "generalizability at 8 templates",
+    "detectable_at_8": "smallest gain found at 8 templates (nats)",
     **{column.figure: column.heading for column in headings({})},
     "semantic_diversity": "semantic diversity",
     "lexical_diversity": "lexical diversity",

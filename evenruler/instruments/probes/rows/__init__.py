@@ -53,6 +53,8 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
         "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
+        "rivals": source.rivals.keyed if source.rivals else {},
+        "targets": source.targets,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }

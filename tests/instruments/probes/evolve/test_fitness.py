@@ -416,7 +416,7 @@ def named(found: Pool, places: Any) -> list[str]:
 
 
 def declared(**changes: Any) -> Evolve:
-    given = {"of": "trades", "model": "toy", "operator": "toy", "elites": 2, "closeness": 0.2}
+    given = {"of": "trades", "model": "toy", "operator": "toy", "length": 2, "closeness": 0.2}
     return Evolve.model_validate(given | changes, context={"scale": "quick"})
 
 

@@ -85,7 +85,16 @@ def embed(texts: list[str]) -> NDArray[np.float32]:
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
 def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
     settings = Evolve.model_validate(
-        {"of": "x", "model": "m", "operator": "good", "generations": 4, "samples": 4, "seed": seed, "guided": [0, 0]},
+        {
+            "of": "x",
+            "model": "m",
+            "operator": "good",
+            "generations": 4,
+            "length": 4,
+            "samples": 4,
+            "seed": seed,
+            "guided": [0, 0],
+        },
         context={"scale": "quick"},
     )
     run = Evolution(KnownRuler(seed), GoodOperator(), embed, settings, GUIDED)
