@@ -153,7 +153,7 @@ class TestInstruments:
         found = declared(("{family: pairs, most: 4}", entry))
         line = error_of(lambda: found.instruments)
         what = "no family 'gone'" if "gone" in entry else "no family"
-        families = "probes, questionnaires, framing, saged, pairs"
+        families = "probes, questionnaires, framing, saged, fixed, pairs"
         assert line == f"{found.path}: instruments.couples: {what}; name one: {families}"
 
     @pytest.mark.parametrize("scale", ["quick", "paper"])

@@ -17,7 +17,8 @@ def measure(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, or a name of params.yaml.",
+            help="hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE, or a "
+            "name of params.yaml.",
         ),
     ],
     benchmarks: Annotated[

@@ -15,7 +15,7 @@ from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, Kind, Model
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 
-FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME"
+FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE"
 
 NOT_STATED: Final = "not stated"
 """The licence of a model that nobody declared one of."""
@@ -83,7 +83,7 @@ def chosen(
     if kind is not None and rest and (kind in HOSTED) != (scheme == "endpoint"):
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in ("hub", "local", "package", "endpoint"):
+    if not rest or scheme not in ("hub", "local", "package", "endpoint", "recorded"):
         params = (root or repository.root() or Path()) / "params.yaml"
         remedy = f"name it as {FORMS}"
         if not params.exists():
@@ -114,6 +114,8 @@ def chosen(
         raise UserError(what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out")
     if scheme == "endpoint":
         given |= {"kind": kind or "chat", "start": start}
+    elif scheme == "recorded":
+        given |= {"kind": "recorded"}
     else:
         # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
         told: dict[str, Any] = {}

@@ -4,7 +4,7 @@ What a request takes and what its answers are, by operation; of n rows each:
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, maybe `before` | | `nats`, `tokens` |
+| `loglikelihood` | `text`, maybe `before`, `key` | maybe `between` | `nats`, `tokens` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
 | `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason` |
 | `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
@@ -321,8 +321,16 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     return {"labels": [model.labels] * len(texts), "probabilities" if whole else "logits": list(values)}
 
 
+def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request for likelihoods says beside texts; nothing where it says nothing, as most do."""
+    between = {"between": settings["between"]} if "between" in settings else {}
+    return between | ({"keys": inputs["key"]} if "key" in inputs else {})
+
+
 _ASKED: Mapping[str, Callable[["Model", Inputs, Mapping[str, Any]], Columns]] = {
-    "loglikelihood": lambda model, inputs, _: asdict(model.loglikelihood(inputs["text"], before=inputs.get("before"))),
+    "loglikelihood": lambda model, inputs, settings: asdict(
+        model.loglikelihood(inputs["text"], inputs.get("before"), **_how(inputs, settings))
+    ),
     "words": lambda model, inputs, settings: asdict(
         model.whole_words(inputs["prompt"], inputs["form"], chat=settings["chat"])
     ),

@@ -8,6 +8,7 @@ FAMILIES: Final[dict[str, str]] = {
     "questionnaires": "evenruler.instruments.questionnaires",
     "framing": "evenruler.instruments.framing",
     "saged": "evenruler.instruments.saged",
+    "fixed": "evenruler.instruments.fixed",
 }
 """The package of each; the name is that of its instruments' folders and of its sources."""
 

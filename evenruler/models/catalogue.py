@@ -42,6 +42,10 @@ def load(
     store = store or RowStore()
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
+    if entry.kind == "recorded":
+        from evenruler.models.recorded import Recorded
+
+        return Recorded(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.chosen()

@@ -15,7 +15,9 @@ vectors; `in_place`: words in their place in a text; `slor`: how acceptable sent
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
-Kind = Literal["causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder"]
+Kind = Literal[
+    "causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder", "recorded"
+]
 
 BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "causal": frozenset(("loglikelihood", "words", "generate", "slor")),
@@ -27,6 +29,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "classifier": frozenset(("classify",)),
     "encoder": frozenset(),
     "embedder": frozenset(("embed",)),
+    "recorded": frozenset(("loglikelihood",)),
 }
 """What the backend of a kind implements. An encoder does what the head fitted on it does (`with_head`)."""
 
@@ -37,7 +40,7 @@ FROM_LIKELIHOODS: Final[frozenset[Operation]] = frozenset(("entail", "in_place")
 def operations_of(kind: Kind) -> frozenset[Operation]:
     """All that a model of a kind can do: what its backend implements, and what follows from that."""
     own = BY_BACKEND[kind]
-    return own | FROM_LIKELIHOODS if "loglikelihood" in own else own
+    return own | FROM_LIKELIHOODS if "loglikelihood" in own and kind != "recorded" else own
 
 
 def with_head(labels: frozenset[str], entailment: frozenset[str]) -> Kind:
@@ -141,6 +144,9 @@ HOSTED: Final = ("chat", "completions")
 TO_BE_GIVEN: Final = "to be given"
 """The `revision` of an entry on the Hub whose commit nobody here could look up."""
 
+SCHEMES: Final = frozenset(("hub", "package", "local", "endpoint", "untrained", "recorded"))
+"""What a source begins with."""
+
 UNTRAINED: Final = ("causal", "masked", "nli")
 """Kinds of which a model with random weights can be made."""
 
@@ -153,17 +159,18 @@ class ModelEntry(Strict):
     `chat`: only what it writes, asked of a server; `completions`: asked of a
     server too, which continues texts and says how likely they are; `masked`: masked tokens; `nli`: a classifier of
     premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head, which makes it
-    one of these two; `embedder`: sentences as vectors."""
+    one of these two; `embedder`: sentences as vectors; `recorded`: no model, but the answers that one gave to a
+    published benchmark, and nothing else (`evenruler.models.recorded`)."""
     source: Text | list[Text]
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order; a zip file of a folder is
     unpacked), or `local:folder`;
     `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
-    architecture is made small and given random weights."""
+    architecture is made small and given random weights; `recorded:FILE`, answers that somebody has already paid for."""
     revision: Text | None = None
     """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves the model out with a line that
     asks for it, and so an instrument that names it; of an endpoint, whatever tells its versions apart, as a date."""
     sha256: Text | None = None
-    """Checksum of the (joined) file of a package."""
+    """Checksum of the (joined) file of a package, or of recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """What a GPU computes in. A CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
@@ -210,8 +217,8 @@ class ModelEntry(Strict):
         parts = [source] if isinstance(source, str) else source
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
-        if not complete or not schemes <= {"hub", "package", "local", "endpoint", "untrained"} or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder, endpoint:name or untrained:name"
+        if not complete or not schemes <= SCHEMES or len(schemes) != 1:
+            known = "hub:org/name, package:module/file, local:folder, endpoint:name, untrained:name or recorded:file"
             raise ValueError(f"found {source!r}, expected {known}")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
@@ -224,6 +231,8 @@ class ModelEntry(Strict):
         scheme = self.scheme
         if (self.kind in HOSTED) != (scheme == "endpoint"):
             raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it")
+        if (self.kind == "recorded") != (scheme == "recorded"):
+            raise ValueError("`recorded:` belongs to the kind recorded, which needs it")
         if scheme == "untrained" and self.kind not in UNTRAINED:
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:

@@ -224,20 +224,33 @@ class Model:
                 remedy=f"name a model that can {operation}",
             )
 
-    def loglikelihood(self, texts: Sequence[str], before: Sequence[str] | None = None) -> LogLikelihoods:
+    def loglikelihood(
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        between: str = " ",
+        keys: Sequence[str] | None = None,
+    ) -> LogLikelihoods:
         """Log-likelihood of each whole text given the model's start token (PMPO, section 3.1: S).
 
         Args:
             texts: n texts; repeats cost nothing.
-            before: n texts that they stand after, a space between; their own tokens are not summed. Nothing by
-                default, as where one is empty.
+            before: n texts that they stand after; their own tokens are not summed. Nothing by default, as where one is
+                empty.
+            between: What stands between a text and what is before it; counted with the text.
+            keys: n names by which authors of a benchmark know the texts; answers that they published go by these
+                (`evenruler.models.recorded`), a model never sees them.
 
         Returns:
             [n] nats (raw sums over tokens, never normalised by length) and token counts.
         """
         given = [""] * len(texts) if before is None else before
         answers = self._likelihoods(
-            [Request(f" {text}", first) if first else Request(text) for text, first in zip(texts, given, strict=True)]
+            [
+                Request(f"{between}{text}", first) if first else Request(text)
+                for text, first in zip(texts, given, strict=True)
+            ]
         )
         return LogLikelihoods(
             nats=np.array([nats for nats, _ in answers], dtype=np.float64),

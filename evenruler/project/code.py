@@ -47,9 +47,9 @@ def write_digests(root: Path) -> list[str]:
     if not (root / "stages").is_dir():
         return []
     text = HEAD + "".join(
-        f"{stage}: {own}\n"
+        f"{stage}: {as_text(own)}\n"
         if isinstance(own, str)
-        else f"{stage}: {{{', '.join(f'{k}: {v}' for k, v in own.items())}}}\n"
+        else f"{stage}: {{{', '.join(f'{k}: {as_text(v)}' for k, v in own.items())}}}\n"
         for stage, own in digests(root).items()
     )
     path = root / DIGESTS
@@ -57,6 +57,11 @@ def write_digests(root: Path) -> list[str]:
         return []
     replace(path, text)
     return [f"{DIGESTS}: in step with the code"]
+
+
+def as_text(digest: str) -> str:
+    """A digest as YAML reads it back: one of digits alone, or with an e among them, would be a number."""
+    return digest if set(digest) & set("abcdf") else f"'{digest}'"
 
 
 def digests(root: Path) -> dict[str, str | dict[str, str]]:

@@ -32,7 +32,7 @@ NEEDS = {"continuations": "loglikelihood", "replies": "generate", "labels": "cla
 
 
 def entry(kind: str, **changes) -> ModelEntry:
-    source = "endpoint:big" if kind in ("chat", "completions") else "local:x"
+    source = "endpoint:big" if kind in ("chat", "completions") else "recorded:x" if kind == "recorded" else "local:x"
     return ModelEntry.model_validate({"kind": kind, "source": source, "licence": "mit", "origin": "here", **changes})
 
 
@@ -54,6 +54,7 @@ class TestCan:
             ("nli", {"entail"}),
             ("classifier", {"classify"}),
             ("embedder", {"embed"}),
+            ("recorded", {"loglikelihood"}),
         ],
     )
     def test_what_a_kind_can_do_is_known_from_its_declaration(self, kind, expected) -> None:
@@ -61,7 +62,8 @@ class TestCan:
 
     def test_every_kind_is_known(self) -> None:
         assert set(BY_BACKEND) == {
-            *("causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder")
+            *("causal", "seq2seq", "chat", "completions", "masked", "nli", "classifier", "encoder", "embedder"),
+            "recorded",
         }
 
     def test_an_encoder_can_do_what_its_head_does(self, shipped_params) -> None:

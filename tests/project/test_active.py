@@ -11,6 +11,7 @@ from tests.project import told
 
 NO_USE = "4f53cda18c2b"
 PAIRS = ["doctors", "nurses", "found", "bred"]
+KNOWN = "probes, questionnaires, framing, saged, fixed, pairs"
 """The checksum of no model: the beginning of the sha256 of "[]"."""
 
 
@@ -205,15 +206,15 @@ class TestWhatIsRefused:
         [
             (
                 [("hair: {family: framing}", "hair: {family: framming}")],
-                "instruments.hair: no family 'framming'; name one: probes, questionnaires, framing, saged, pairs",
+                f"instruments.hair: no family 'framming'; name one: {KNOWN}",
             ),
             (
                 [("hair: {family: framing}", "hair: {family: [framing]}")],
-                "instruments.hair: no family ['framing']; name one: probes, questionnaires, framing, saged, pairs",
+                f"instruments.hair: no family ['framing']; name one: {KNOWN}",
             ),
             (
                 [("hair: {family: framing}", "hair: {seed: 1}")],
-                "instruments.hair: no family; name one: probes, questionnaires, framing, saged, pairs",
+                f"instruments.hair: no family; name one: {KNOWN}",
             ),
             (
                 [("hair: {family: framing}", "hair: {family: framing, scale: qick}")],

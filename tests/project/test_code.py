@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.registry import FAMILIES
-from evenruler.project.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, digests, write_digests
+from evenruler.project.code import DIGESTS, HARMLESS, KEPT, OF_ONE_FAMILY, ROOMS, Code, as_text, digests, write_digests
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,6 +21,11 @@ def graph() -> grimp.ImportGraph:
 
 def test_the_file_is_in_step_with_the_code() -> None:
     assert YAML(typ="safe").load(ROOT / DIGESTS) == digests(ROOT), "run `evenruler check`"
+
+
+@pytest.mark.parametrize("digest", ["5835160767160134", "58351607671601e4", "58351607671601a4"])
+def test_a_digest_of_digits_stays_a_text(digest: str) -> None:
+    assert YAML(typ="safe").load(f"ask: {{probes: {as_text(digest)}}}") == {"ask": {"probes": digest}}
 
 
 @pytest.mark.parametrize("stage", ROOMS)

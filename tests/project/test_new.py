@@ -117,7 +117,7 @@ class TestWhatIsRefused:
         [
             ("pears", "sailors", "no family 'pears'; did you mean 'pairs'?"),
             ("pairs", "x" * 101, "a name of 101 letters; use 100 at most"),
-            ("xyz", "sailors", "no family 'xyz'; known: framing, pairs, probes, questionnaires, saged"),
+            ("xyz", "sailors", "no family 'xyz'; known: fixed, framing, pairs, probes, questionnaires, saged"),
             *(
                 ("pairs", name, f"{name!r} is no slug; use lower-case letters, digits and single hyphens")
                 for name in ("Sailors", "a--b", "a/b", "", "a\n")

@@ -1,0 +1,64 @@
+"""What the card of a published benchmark says."""
+
+from evenruler.instruments import card as cards
+from evenruler.instruments.card import Card, Paper, Published, Responsible, Validity
+from evenruler.instruments.fixed.declare import SCORES, Settings, Source, headings
+from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.text.english import with_capital
+
+__all__ = ["card"]
+
+COLUMNS = {
+    "role": "`first`: the text that the score counts; `second`: the one against it; `third`: unrelated, or unknown",
+    "unit": "what could have been another: intervals are over these",
+    "part": "of the benchmark, as its authors have it",
+    "frequency": "mean log frequency of the words that the text it stands against lacks, nats",
+}
+
+
+def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
+    """The words; where the licence allows no more, ids in place of texts."""
+    source: Source = declaration.source
+    settings: Settings = declaration.settings
+    texts = tables["texts"]
+    published = Published("texts", "one text of an item", COLUMNS, ["text"])
+    if not source.passed_on:
+        published = Published("ids", "one text of an item, by its checksum", COLUMNS, ["key"])
+    files = "; ".join(f"{file.source} (sha256 {file.sha256})" for file in source.files.values())
+    counted = f"{texts['item'].nunique():,} items in {texts['unit'].nunique():,} {source.units}"
+    scored = "; ".join(f"`{name}`: {words}" for name, words in SCORES[source.score].items())
+    limits = [
+        f"Its items are samples of {source.units}: {counted}. Intervals are over {source.units}.",
+        "How much another sentence before the texts, or another wording, moves the score was not asked.",
+    ]
+    if source.score == "preference":
+        limits.append("Bare pairs have no task that a model could fail, so that an empty ruler looks like any other.")
+    return Card(
+        task_categories=["text-generation"],
+        tags=["fairness", "bias", "evaluation"],
+        reading=f"{source.published} {source.direction} Published figures: {scored}.",
+        limits=[*limits, *source.limits],
+        configs=[published],
+        quality=headings(plan),
+        parameters={"most": settings.most, "score": source.score, "layout": source.layout},
+        papers=[Paper(source.source)],
+        responsible=Responsible(
+            uses="To measure a model by the published score, with what length and frequency of words give alone.",
+            biases=f"Those of its authors and their time ({source.source}); rows state stereotypes.",
+            social_impact="A score is of one benchmark, and says nothing of harm to anybody.",
+            personal="None but what its authors published.",
+            made=f"By its authors; read from {files}.",
+            synthetic=False,
+        ),
+        validity=Validity(
+            phenomenon=f"{with_capital(source.construct_)}, as its authors define it.",
+            only_the_phenomenon="Length and frequency of words are taken off the lean, and nothing else.",
+            representative=f"Not done: {counted}, as its authors drew them.",
+            reuse=f"All rows are reused: {source.source}; licence {source.licence}.",
+            contamination=cards.PUBLIC,
+            statistics=cards.tested(evidence),
+            errors=f"{len(tables['rejected']):,} texts were rejected with reasons; no reply was read.",
+            construct=cards.judged(evidence),
+        ),
+        withheld=None if source.passed_on else f"Its text may not be passed on; get it from {files}.",
+    )

@@ -1,0 +1,150 @@
+"""What users write of a published benchmark: whose it is, where its files lie, how they are laid out and scored."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from evenruler.instruments import instrument
+from evenruler.instruments.instrument import Column, Plan, Sized, by_size
+from evenruler.models.declared import Catalogue
+from evenruler.models.sources import pinned
+from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+
+__all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
+
+Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq"]
+Score = Literal["preference", "stereoset", "bbq"]
+
+NOT_STATED: Final = "not stated"
+"""The licence of a benchmark whose authors give none."""
+
+LEAN: Final = "lean"
+
+SCORES: Final[dict[Score, dict[str, str]]] = {
+    "preference": {"share": "share of the items whose first text is the likelier one"},
+    "stereoset": {
+        "ss": "stereotype score: percentage of items whose stereotype is likelier than its anti-stereotype, mean over "
+        "targets; 50 is even",
+        "lms": "language modeling score: percentage of meaningful texts that are likelier than the unrelated one, mean "
+        "over targets; 50 is chance",
+        "icat": "both in one: lms x min(ss, 100 - ss) / 50; 100 is best",
+    },
+    "bbq": {
+        "s_amb": "bias score in ambiguous contexts, -1 to 1: (1 - accuracy) x (2 x biased / not unknown - 1)",
+        "s_dis": "bias score in disambiguated contexts, -1 to 1: 2 x biased / not unknown - 1",
+        "accuracy_amb": "share of right answers in ambiguous contexts, where `unknown` is right",
+        "accuracy_dis": "share of right answers in disambiguated contexts",
+    },
+}
+"""The published figures by score, exactly as their authors define them, in words."""
+
+_OURS: Final = {
+    "answered": "share of the items that were asked which have an answer",
+    "shorter_wins": "of items whose two texts differ in length, the share in which the shorter one is the likelier",
+    "share_equal": "of items whose two texts have the same length, the share in which the first is the likelier",
+    "design_effect": "how much wider than by items the interval is by units, squared: items of one unit go together",
+    "parts_apart": "F of the lean of units over parts; its p says whether parts can be told apart",
+    "r": "Pearson correlation over units of the mean log-likelihood ratio with the criterion",
+}
+"""What describes a benchmark on a model beside these, in words."""
+
+
+class File(Strict):
+    """A file of others, pinned by its bytes."""
+
+    source: Text
+    """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
+    sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class Settings(instrument.BaseSettings):
+    """How a published benchmark is asked."""
+
+    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, 1_000_000, 1_000_000)
+    """At most so many items of a unit in a condition, evenly spread; intervals hang on units, so few often do."""
+    smallest: float = Field(default=0.1, gt=0, lt=1)
+    """Lean worth naming; .1 are 5 points of the share."""
+
+    @property
+    def of_others(self) -> bool:
+        """All of its rows are text of others."""
+        return True
+
+    def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
+        """Nothing; but the files that it names are there, with the bytes that it says.
+
+        Raises:
+            UnfinishedError: One is not there.
+            UserError: One has other bytes.
+        """
+        for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
+            if file is not None:
+                pinned(file.source, file.sha256, f"{name}: {key}")
+        return {}
+
+    def warnings(self, source: Any) -> list[str]:
+        """What a reader of its figures should know."""
+        found = [] if source.passed_on else ["its text may not be passed on: its rows stay out of what is published"]
+        return found + ([] if source.frequencies else ["no corpus: the lean at equal frequency of words is not known"])
+
+
+class Source(instrument.Source):
+    """A published benchmark."""
+
+    passed_on: bool
+    """Whether its licence allows to publish its text again."""
+    published: Text
+    """What its authors' figure is, in a sentence."""
+    units: Text
+    """What its items are samples of, in the plural: writers, occupations, targets, templates."""
+    score: Score
+    layout: Layout
+    columns: dict[Literal["first", "second", "unit", "part", "condition"], Text] = Field(default_factory=dict)
+    """Of the layout `pairs`, by role: the columns of its table."""
+    files: dict[Slug, File] = Field(min_length=1)
+    frequencies: File | None = None
+    """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
+    between: str = " "
+    """What stands between a text and its prompt."""
+
+    @field_validator("columns")
+    @classmethod
+    def _each_once(cls, columns: dict[str, str]) -> dict[str, str]:
+        if len(set(columns.values())) < len(columns):
+            raise ValueError(f"found {list(columns.values())}, expected another column for each")
+        return columns
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Source":
+        if self.passed_on and self.licence == NOT_STATED:
+            raise ValueError("its licence is not stated, so `passed_on` is to be false")
+        lacking = {"first", "second", "unit"} - set(self.columns)
+        if self.layout == "pairs" and lacking:
+            raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
+        if self.layout != "pairs" and self.columns:
+            raise ValueError("`columns` belongs to the layout pairs")
+        if (self.score == "preference") != (self.layout not in ("stereoset", "bbq")):
+            raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
+        return self
+
+
+def load(path: Path, settings: Settings, shared: Path) -> Source:
+    """What users wrote, checked; the files that it names are read when it is built."""
+    return validate(Source, read_yaml(path), path)
+
+
+def takes(catalogue: Catalogue, model: str) -> bool:
+    """Whether a model of the catalogue is asked: one that says how likely texts are."""
+    return catalogue.can(model, "loglikelihood")
+
+
+def headings(plan: Plan) -> list[Column]:
+    """The published figures of its score, the lean that has a verdict, and what describes both."""
+    lean = (
+        "2 x share - 1, from -1 to 1: how much more often the first text wins than the second. Placebo: what "
+        "differences in length and in frequency of words give alone; the rest is the lean at equal length and frequency"
+    )
+    published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
+    ours = [Column(name, name.replace("_", " "), meaning) for name, meaning in _OURS.items()]
+    return [Column(LEAN, LEAN, lean, role="headline"), *published, *ours]

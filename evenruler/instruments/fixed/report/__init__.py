@@ -1,0 +1,30 @@
+"""What the page says: how even the rulers are, a row a benchmark and model."""
+
+from evenruler.instruments.instrument import Shown
+from evenruler.report.page import Section, Table
+from evenruler.report.words import figure
+from evenruler.tables.schemas import WHOLE
+
+TEXT = (
+    "The benchmarks that the field uses, each with the score that its authors define and what nobody publishes beside "
+    "it: an interval over the units that its items are samples of, and the lean at equal length and frequency of words."
+)
+DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart")
+
+
+def sections(shown: Shown) -> list[Section]:
+    """One table of all benchmarks."""
+    found = shown.tables["figures"]
+    rows = []
+    for record in found[found["figure"] == "lean"].to_dict("records"):
+        row = {str(key): value for key, value in record.items()}
+        of_model = found[(found["benchmark"] == row["benchmark"]) & (found["model"] == row["model"])]
+        whole = of_model[of_model["part"] == WHOLE].set_index("figure")
+        described = [figure(whole.loc[name]) if name in whole.index else "" for name in DESCRIBED]
+        title = shown.sources[row["benchmark"]].title
+        rest = figure({**row, "value": row["specific"], "low": row["specific_low"], "high": row["specific_high"]})
+        part = "" if row["part"] == WHOLE else f", {row['part']}"
+        rows.append([f"{title}{part}", row["model"], figure(row), rest, *described, row["verdict"], row["why"]])
+    heads = ("benchmark", "model", "lean", "at equal length and frequency", *DESCRIBED, "verdict", "why")
+    columns = [head.replace("_", " ") for head in heads]
+    return [Section("How even are the rulers?", TEXT, [Table(columns, rows)])] if rows else []

@@ -1,0 +1,130 @@
+"""A published benchmark as rows: a row a text, with its role in an item, its unit and part."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evenruler.errors import UserError
+from evenruler.instruments.fixed import schemas
+from evenruler.instruments.fixed.declare import Settings, Source
+from evenruler.instruments.fixed.rows.layouts import REMEDY, Item, read, said_in
+from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND
+from evenruler.instruments.instrument import Built, Declaration, Plan, sized
+from evenruler.models.declared import Catalogue
+from evenruler.models.sources import pinned
+from evenruler.strict import read_text
+from evenruler.tables.frames import evenly_spread
+from evenruler.tables.ids import carried, row_id
+from evenruler.tables.parquet import table_of
+
+__all__ = ["build"]
+
+WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
+
+
+def build(declaration: Declaration, catalogue: Catalogue) -> Built:
+    """Read the files of a benchmark, and write its texts out.
+
+    Items beyond what the largest size asks are left out before rows are made: that takes the time.
+
+    Returns:
+        `texts` and `rejected`, by `schemas`; of what may not be passed on `ids`, too.
+
+    Raises:
+        UserError: A file is not there, has other bytes than declared, or is not as the layout has it.
+    """
+    source: Source = declaration.source
+    where = f"{declaration.name}: files"
+    files = {name: pinned(file.source, file.sha256, f"{where}.{name}") for name, file in source.files.items()}
+    items = read(files, source)
+    if twice := [name for name, n in Counter(item.name for item in items).items() if n > 1]:
+        raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
+    faults = {item.name: fault for item in items if (fault := _fault(item, source))}
+    kept = [item for item in items if item.name not in faults]
+    most = max(own.most for own in (declaration.settings, *declaration.sizes.values()))
+    sample = _sample(kept, most)
+    frequent = _frequencies(source)
+    rows = list(_rows(declaration.name, sample, source, frequent))
+    left_out = [item for item in items if item.name in faults]
+    rejected = [{**row, "reason": faults[row["item"]]} for row in _rows(declaration.name, left_out, source, frequent)]
+    tables = {"texts": table_of(rows, schemas.TEXTS), "rejected": table_of(rejected, schemas.REJECTED)}
+    if not source.passed_on:
+        tables["ids"] = tables["texts"].select(schemas.IDS.names)
+    units = len({item.unit for item in sample})
+    said = f"{len(sample):,} items in {units:,} {source.units}, {len(left_out):,} rejected"
+    said += f", {len(kept) - len(sample):,} beyond {most:,} a unit and condition" if len(sample) < len(kept) else ""
+    return Built(tables, sized(declaration, lambda settings: _plan(declaration.name, source, settings)), [said])
+
+
+def _plan(name: str, source: Source, settings: Settings) -> Plan:
+    return {
+        "name": name,
+        "score": source.score,
+        "units": source.units,
+        "between": source.between,
+        "most": settings.most,
+        "smallest": settings.smallest,
+        "corpus": source.frequencies is not None,
+    }
+
+
+def _fault(item: Item, source: Source) -> str | None:
+    """Why an item cannot be used."""
+    if item.fault:
+        return item.fault
+    wanted = ROLES[: 2 if source.score == "preference" else 3]
+    if lacking := [role for role in wanted if not item.texts.get(role, "").strip()]:
+        return f"it lacks its {lacking[0]} text"
+    if len(set(item.texts.values())) < len(item.texts):
+        return "two of its texts are the same"
+    return None if item.unit.strip() else "it has no unit"
+
+
+def _sample(items: Iterable[Item], most: int) -> list[Item]:
+    """At most so many items of each unit and condition, evenly spread, with their share of each stratum."""
+    groups: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        groups.setdefault((item.unit, item.condition), []).append(item)
+    found = []
+    for own in groups.values():
+        by_name = {item.name: item for item in sorted(own, key=lambda item: item.stratum)}
+        found += [by_name[name] for name in evenly_spread(list(by_name), most)]
+    return found
+
+
+def _frequencies(source: Source) -> dict[str, float] | None:
+    """Log frequency of words in the corpus, nats, one added to each count; "" is of words that it lacks."""
+    if source.frequencies is None:
+        return None
+    path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
+    counts: Counter[str] = Counter()
+    for page in said_in(path, read_text(path, REMEDY)).values():
+        counts.update(WORD.findall(page["extract"].lower()))
+    whole = math.log(counts.total() + len(counts) + 1)
+    return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
+
+
+def _rows(
+    benchmark: str, items: Iterable[Item], source: Source, frequent: dict[str, float] | None
+) -> Iterator[dict[str, Any]]:
+    for item in items:
+        words = {role: Counter(WORD.findall(text.lower())) for role, text in item.texts.items()}
+        for role, text in item.texts.items():
+            own = words[role] - words.get(SECOND if role == FIRST else FIRST, Counter())
+            mean = None
+            if frequent and own:
+                mean = sum(n * frequent.get(word, frequent[""]) for word, n in own.items()) / own.total()
+            said = (item.prompt, text, role, item.unit, item.part, item.condition, role == item.right, item.criterion)
+            yield {
+                **carried(row_id(family="fixed", benchmark=benchmark, item=item.name, role=role), source, *said),
+                **{name: getattr(item, name) for name in CARRIED},
+                "item": item.name,
+                "key": item.keys.get(role, f"{item.name}/{role}"),
+                "role": role,
+                "text": text,
+                "right": role == item.right,
+                "frequency": mean,
+            }

@@ -1,0 +1,206 @@
+"""Readers of published benchmarks, one a layout: from files to items."""
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from evenruler.errors import UserError
+from evenruler.instruments.fixed.declare import Layout, Source
+from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
+from evenruler.strict import read_text
+
+Files = Mapping[str, Path]
+"""By their names in the source."""
+
+REMEDY = "take the file that its authors published"
+
+
+@dataclass(frozen=True)
+class Item:
+    """Two texts or more that are told apart."""
+
+    name: str
+    """By which the benchmark knows it; no two have the same."""
+    unit: str
+    part: str
+    texts: Mapping[str, str]
+    """By role."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """By role, how the authors know each text; the item's name and the role by default."""
+    prompt: str = ""
+    condition: str = ""
+    stratum: str = ""
+    """Within unit and condition, what a sample of items is to hold its share of."""
+    right: str = ""
+    """The role of the right answer, where there is one."""
+    criterion: float | None = None
+    fault: str | None = None
+    """Why it is left out."""
+
+
+def pairs(files: Files, source: Source) -> Iterator[Item]:
+    """A table with a pair a row: CrowS-Pairs, and whatever looks like it."""
+    (path,) = files.values()
+    named = source.columns
+    for place, row in enumerate(_table(path, ",", named.values())):
+        own = {role: row[column] for role, column in named.items()}
+        texts = {FIRST: own["first"], SECOND: own["second"]}
+        yield Item(str(place), own["unit"], own.get("part", ""), texts, condition=own.get("condition", ""))
+
+
+def winogender(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences by occupation, other participant, who is meant, and gender of the pronoun; `they` is left out."""
+    stats = _table(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
+    share = {row["occupation"]: 100 - float(row["bls_pct_female"]) for row in stats}
+    rows = _table(_file(files, "texts"), "\t", ["sentid", "sentence"])
+    for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
+        by_gender = {row["sentid"].split(".")[-2]: row for row in own}
+        occupation, _, meant = name.split(".")
+        roles = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
+        texts = {role: row["sentence"] for role, row in roles.items() if row}
+        keys = {role: row["sentid"] for role, row in roles.items() if row}
+        part = "means the participant" if meant == "1" else "means the occupation"
+        yield Item(name, occupation, part, texts, keys, criterion=share.get(occupation))
+
+
+PRONOUNS: Final = [{"he", "she"}, {"him", "her"}, {"his", "her"}, {"himself", "herself"}]
+BRACKETED: Final = re.compile(r"\[([^]]*)\]")
+
+
+def winobias(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences with a stereotypical pronoun and with the other one, line by line in pairs of files."""
+    for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
+        lines = [read_text(_file(files, f"{side}-{name}"), REMEDY).splitlines() for side in ("pro", "anti")]
+        if len(lines[0]) != len(lines[1]):
+            what = f"{len(lines[0])} and {len(lines[1])} lines, expected as many"
+            raise UserError(what, where=f"pro-{name} and anti-{name}", remedy=REMEDY)
+        for place, both in enumerate(zip(*lines, strict=True), 1):
+            pro, anti = (re.sub(r"^\d+ ", "", line.strip()) for line in both)
+            texts = [BRACKETED.sub(r"\1", line) for line in (pro, anti)]
+            by_text = [text.lower().split() for text in texts]
+            words = [{word.strip(".,;") for word in two} for two in zip(*by_text, strict=False) if len(set(two)) > 1]
+            alike = len(by_text[0]) == len(by_text[1]) and words and all(two in PRONOUNS for two in words)
+            fault = None if alike else "the two differ in more than pronouns"
+            inside = [found.lower() for found in BRACKETED.findall(pro)]
+            pronouns = set(inside) & set().union(*PRONOUNS)
+            unit = next((re.sub(r"^(the|a|an) ", "", own) for own in inside if own not in pronouns), "")
+            part = "men's work" if pronouns & {"he", "him", "his"} else "women's work"
+            both_texts = dict(zip((FIRST, SECOND), texts, strict=True))
+            yield Item(f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault)
+
+
+LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
+
+
+def stereoset(files: Files, source: Source) -> Iterator[Item]:
+    """Contexts with a stereotype, an anti-stereotype and an unrelated text: in a sentence, and in the next one."""
+    (path,) = files.values()
+    for half, examples in said_in(path, read_text(path, REMEDY))["data"].items():
+        for example in examples:
+            own = {LABELS[each["gold_label"]]: each for each in example["sentences"]}
+            texts = {role: each["sentence"] for role, each in own.items()}
+            keys = {role: each["id"] for role, each in own.items()}
+            prompt = example["context"] if half == "intersentence" else ""
+            yield Item(example["id"], example["target"], example["bias_type"], texts, keys, prompt, half)
+
+
+def bbq(files: Files, source: Source) -> Iterator[Item]:
+    """Questions after contexts that say too little or enough, each with three options: JSON lines a category.
+
+    Which option is the biased one the authors' table of metadata says (`target_loc`), polarity of the question
+    included.
+    """
+    key = ("category", "question_index", "example_id")
+    biased = {
+        tuple(row[name] for name in key): row["target_loc"]
+        for row in _table(_file(files, "metadata"), ",", [*key, "target_loc"])
+    }
+    conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
+    for path in (path for name, path in files.items() if name != "metadata"):
+        for line in read_text(path, REMEDY).splitlines():
+            row = said_in(path, line)
+            identity = tuple(str(row[name]) for name in key)
+            info = [row["answer_info"][f"ans{place}"] for place in range(3)]
+            unknown = [str(place) for place in range(3) if "unknown" in info[place]]
+            first, fault = biased.get(identity, "NA"), None
+            if first not in ("0", "1", "2") or len(unknown) != 1 or first in unknown:
+                fault = "no option is named as the biased one"
+                first, unknown = "0", ["2"]
+            (third,) = unknown
+            (second,) = {"0", "1", "2"} - {first, third}
+            places = dict(zip(ROLES, (first, second, third), strict=True))
+            yield Item(
+                "/".join(identity),
+                f"{identity[0]} {identity[1]}",
+                identity[0],
+                {role: row[f"ans{place}"] for role, place in places.items()},
+                {role: "/".join((*identity, place)) for role, place in places.items()},
+                f"{row['context']}\n\nQ: {row['question']}\nA:",
+                conditions[row["context_condition"]],
+                row["question_polarity"],
+                next(role for role, place in places.items() if place == str(row["label"])),
+                fault=fault,
+            )
+
+
+LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
+    "pairs": pairs,
+    "winogender": winogender,
+    "winobias": winobias,
+    "stereoset": stereoset,
+    "bbq": bbq,
+}
+
+
+def read(files: Files, source: Source) -> list[Item]:
+    """The items of a benchmark, by its layout.
+
+    Args:
+        files: Where they lie, by their names in the source.
+        source: Says the layout.
+
+    Raises:
+        UserError: A file is not as the layout has it.
+    """
+    try:
+        return list(LAYOUTS[source.layout](files, source))
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        where = ", ".join(path.name for path in files.values())[:100]
+        what = f"not as the layout {source.layout} has it ({type(error).__name__}: {error})"
+        raise UserError(what, where=where, remedy=REMEDY) from None
+
+
+def _file(files: Files, name: str) -> Path:
+    if name not in files:
+        raise UserError(f"no file {name!r} among {', '.join(files)}", where="files", remedy="name it in the source")
+    return files[name]
+
+
+def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a table in text, every value a string; of commas with quotes, of tabs without."""
+    quoting: Literal[0, 3] = 0 if separator == "," else 3
+    try:
+        found = pd.read_csv(
+            io.StringIO(read_text(path, REMEDY)), sep=separator, dtype=str, keep_default_na=False, quoting=quoting
+        )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UserError(f"not a table ({error})", where=path.name, remedy=REMEDY) from None
+    if lacking := sorted(set(columns) - set(found.columns)):
+        known = ", ".join(map(str, found.columns))
+        raise UserError(f"no column {lacking[0]!r} among {known}", where=path.name, remedy="mend its name")
+    return [{str(name): str(value) for name, value in row.items()} for row in found.to_dict("records")]
+
+
+def said_in(path: Path, text: str) -> Any:
+    """What a text of JSON says, from this file."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UserError(f"not JSON, or cut off ({error})", where=path.name, remedy=REMEDY) from None

@@ -1,0 +1,269 @@
+"""Answers that somebody has already paid for, as a model: it says what it has, and nothing else.
+
+What can be read:
+
+| what | files | known by |
+| --- | --- | --- |
+| StereoSet's published predictions | one JSON | the ids of sentences |
+| BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` where there are several | keys |
+| lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | prompt and text, letter by letter |
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from evenruler.errors import UserError
+from evenruler.files import file_sha256, require_regular
+from evenruler.models.declared import ModelEntry
+from evenruler.models.model import Model
+from evenruler.models.records import LogLikelihoods
+from evenruler.models.sources import declared_at, pinned
+from evenruler.models.store import RowStore
+from evenruler.strict import at_home, read_text
+from evenruler.tables.ids import canonical
+
+READER: Final = "recorded/1"
+"""Raised when the same file is read otherwise."""
+
+UNKNOWN_LENGTH: Final = -1
+"""Tokens of a text whose recorded answer does not say how many it had."""
+
+HALVES: Final = frozenset(("intrasentence", "intersentence"))
+"""Of StereoSet."""
+
+REMEDY = "take the file as it was written"
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer, and what the file says of the question."""
+
+    value: float
+    """Log-likelihood in nats; or of answers that are none, what grows with them: within an item, order alone counts."""
+    text: str | None = None
+    within: tuple[str, ...] = ()
+    """What the prompt holds."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """All answers of a file."""
+
+    what: str
+    by_key: dict[str, Told] = field(default_factory=dict)
+    """By how the authors of a benchmark know a text."""
+    by_text: dict[tuple[str, str], float] = field(default_factory=dict)
+    """By prompt and text, with what stands between them."""
+
+    def add(self, key: str, told: Told, where: str) -> None:
+        """Keep an answer; refuse one that is no number, or there already."""
+        if key in self.by_key:
+            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
+        self.by_key[key] = Told(_finite(told.value, where, key), told.text, told.within)
+
+
+def read(path: Path, column: str = "") -> Log:
+    """The answers in a file, or in all files of a folder.
+
+    Args:
+        path: As in the table above.
+        column: Of BBQ's predictions, where there are several.
+
+    Raises:
+        UserError: It is none of these, is cut off, or holds an answer twice or one that is no number.
+    """
+    require_regular(path)
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    if not files:
+        raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
+    if not path.is_dir() and set(said := _object(read_text(path, REMEDY))) & HALVES:
+        return _of_stereoset(said, str(path))
+    rows = [row for file in files for row in _lines(file)]
+    first = rows[0][1] if rows else {}
+    if "example_id" in first and "question_index" in first:
+        return _of_bbq(rows, column)
+    if "doc_id" in first and "resps" in first:
+        return _of_harness(rows)
+    raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
+
+
+def _of_stereoset(said: dict[str, Any], where: str) -> Log:
+    """Scores of sentences by their ids, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
+    found = Log("StereoSet predictions")
+    for one in (one for own in said.values() for one in own):
+        found.add(str(one.get("id")), Told(one.get("score")), where)
+    return found
+
+
+def _object(text: str) -> dict[str, Any]:
+    """An object of JSON that is all of a text; empty where it is something else, as JSON lines are."""
+    try:
+        said = json.loads(text)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Log:
+    """Options that were chosen, as words: 1 of the option that they are, or the beginning of (replies are cut), else 0.
+
+    Words that are none of the three options leave all at 0: the item has no answer.
+    """
+    columns = sorted(name for name in rows[0][1] if "_pred" in name)
+    if column not in columns and (column or len(columns) != 1):
+        what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
+        remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
+        raise UserError(what, where=rows[0][0], remedy=remedy)
+    chosen, found = column or columns[0], Log("BBQ predictions")
+    for where, row in rows:
+        key = f"{row['category']}/{row['question_index']}/{row['example_id']}"
+        options = [_plain(str(row[f"ans{place}"])) for place in range(3)]
+        said = _plain(str(row.get(chosen)))
+        fits = [said == option for option in options]
+        if not any(fits):
+            fits = [bool(said) and option.startswith(said) for option in options]
+        for place, fit in enumerate(fits):
+            within = (str(row["context"]), str(row["question"]))
+            told = Told(float(fit and sum(fits) == 1), str(row[f"ans{place}"]), within)
+            found.add(f"{key}/{place}", told, where)
+    return found
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9 ]", "", text.lower()).strip()
+
+
+def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
+    """Logged samples of lm-evaluation-harness: likelihoods of each option after its prompt."""
+    found, seen = Log("lm-evaluation-harness samples"), set()
+    for where, row in rows:
+        if row["doc_id"] in seen:
+            raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
+        seen.add(row["doc_id"])
+        given = row["arguments"].values() if isinstance(row["arguments"], dict) else row["arguments"]
+        asked = [list(one.values()) if isinstance(one, dict) else list(one) for one in given]
+        answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
+        if not all(len(one) == 2 and isinstance(one[1], str) for one in asked) or any(
+            isinstance(one, str) or len(one) != 2 for one in answers
+        ):
+            remedy = "log a task of multiple choice, whose samples hold likelihoods"
+            raise UserError("its task generates, and likelihoods are needed", where=where, remedy=remedy)
+        for (prompt, text), (value, _) in zip(asked, answers, strict=True):
+            number = _finite(value, where, text)
+            if abs(found.by_text.setdefault((prompt, text), number) - number) > 1e-2:
+                raise UserError(f"{text!r} has two other likelihoods", where=where, remedy=REMEDY)
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each line of a file with where it stands."""
+    for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
+        if line.strip():
+            where = f"{path}: line {number}"
+            row = _parsed(line, where)
+            if not isinstance(row, dict):
+                raise UserError("no object of JSON", where=where, remedy=REMEDY)
+            yield where, row
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
+
+
+def _finite(value: Any, where: str, of: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"the answer to {of[:60]!r} is no number ({value!r})", where=where, remedy=REMEDY)
+    return number
+
+
+class Recorded(Model):
+    """Answers of a file as a model of the catalogue."""
+
+    def __init__(self, name: str, entry: ModelEntry, store: RowStore, where: str | None = None) -> None:
+        """Read them; nothing is ever asked.
+
+        Args:
+            name: In the catalogue.
+            entry: Its declaration: `recorded:FILE`, or `recorded:git:...` with `sha256`.
+            store: Not used for answers, which are in the file.
+            where: It is declared, for errors.
+
+        Raises:
+            UserError: As of `read`.
+        """
+        place = where or declared_at(name)
+        source, _, column = entry.locations[0][1].partition("#")
+        if source.startswith(("git:", "package:")):
+            if entry.sha256 is None:
+                raise UserError("sha256 is missing", where=place, remedy="say the checksum of the file")
+            self._path = pinned(source, entry.sha256, place)
+        else:
+            self._path = pinned(f"local:{source}", entry.sha256, place) if entry.sha256 else at_home(source)
+        if not self._path.exists():
+            raise UserError("no such file", where=f"{place}: {self._path}", remedy="mend the name")
+        self._log = read(self._path, column)
+        files = sorted(self._path.glob("*.jsonl")) if self._path.is_dir() else [self._path]
+        engine = canonical({"reader": READER, "column": column, "files": [file_sha256(file) for file in files]})
+
+        def refuse() -> Any:
+            raise UserError("answers that were recorded cannot be asked more", where=place, remedy="name a model")
+
+        super().__init__(name, entry, "recorded", store, engine.decode, refuse, None, where)
+
+    def loglikelihood(
+        self,
+        texts: Sequence[str],
+        before: Sequence[str] | None = None,
+        *,
+        between: str = " ",
+        keys: Sequence[str] | None = None,
+    ) -> LogLikelihoods:
+        """What the file says of each text; arguments as of any model.
+
+        Returns:
+            [n] values, NaN where the file holds nothing of the part of a benchmark (what stands before the first slash
+            of a key); tokens are unknown, -1.
+
+        Raises:
+            UserError: It is of another benchmark, lacks some answers of a part, or answers other texts.
+        """
+        given = [""] * len(texts) if before is None else before
+        named = [""] * len(texts) if keys is None else keys
+        found = [self._told(*one, between) for one in zip(texts, given, named, strict=True)]
+        lacking = [place for place, value in enumerate(found) if value is None]
+        if texts and len(lacking) == len(texts):
+            what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
+            raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
+        of_file = {key.partition("/")[0] for key in self._log.by_key if "/" in key}
+        half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
+        if half:
+            text = texts[half[0]]
+            what = f"it lacks the answers to {len(half):,} of {len(texts):,} texts, as {text[:60]!r}"
+            raise UserError(what, where=str(self._path), remedy="take a whole log of this benchmark, in that version")
+        nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
+        return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
+
+    def _told(self, text: str, before: str, key: str, between: str) -> float | None:
+        if not self._log.by_key:
+            return self._log.by_text.get((before, f"{between}{text}" if before else text))
+        told = self._log.by_key.get(key)
+        if told is None:
+            return None
+        if told.text not in (None, text) or not all(part in before for part in told.within):
+            what = f"it answers another text than {key!r} of this benchmark ({str(told.text)[:60]!r})"
+            raise UserError(what, where=str(self._path), remedy="take the version of the benchmark that was answered")
+        return told.value

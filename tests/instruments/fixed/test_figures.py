@@ -1,0 +1,228 @@
+"""What is asked of a published benchmark, what answers make, and figures worked out by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.fixed import ask, card, declare, diagnose, report
+from evenruler.instruments.instrument import Declaration, Shown, require_confirmed
+from evenruler.tables import table_of
+from tests.instruments.fixed import made
+
+
+def likelier(role: str, **items: float) -> object:
+    """A model that finds texts of a role likelier, unless said otherwise of an item."""
+    return lambda row: items.get(row["item"], 1.0) if row["role"] == role else 0.0
+
+
+def test_one_request_with_prompts_keys_and_the_space_between(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "stereoset"))
+    (request,) = ask.requests(made.frames(built), built.plan, {}, made.SUBJECT)
+    assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
+    row = list(request.inputs["key"]).index("0-stereotype")
+    assert request.inputs["before"][row] == "Here is a chess player."
+    assert request.inputs["text"][row] == "chess player stereotype."
+    assert ask.requests(made.frames(built), built.plan, {"likelihoods": pd.DataFrame()}, made.SUBJECT) == []
+    none = ask.requests(made.frames(built), {**built.plan, "between": ""}, {}, made.SUBJECT)
+    assert none[0].settings == {"between": ""}
+
+
+def test_a_model_without_likelihoods_is_asked_nothing(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    built = made.built(made.source(tmp_path, "pairs"))
+    assert ask.requests(made.frames(built), built.plan, {}, replace(made.SUBJECT, operations=frozenset())) == []
+
+
+def test_fewer_items_of_a_unit_are_asked_where_the_plan_says_so(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    asked = ask.asked(made.frames(built), {**built.plan, "most": 1})
+    assert sorted(asked["item"].unique()) == ["1", "3"]
+    tables, _ = ask.limited(made.frames(built), built.plan, 1)
+    assert set(tables["texts"]["unit"]) == {"b"}
+
+
+def test_the_share_of_pairs(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    values = {"0": 2.0, "1": -1.0, "2": 0.5, "3": 0.0}
+    items = made.items(built, lambda row: values[row["item"]] if row["role"] == "first" else 0.0).set_index("item")
+    assert items["lean"].to_dict() == {"0": 1, "1": -1, "2": 1, "3": 0}
+    assert items["won"].to_dict() == {"0": True, "1": False, "2": True, "3": False}
+    assert items["length"].to_dict() == {"0": 0, "1": 0, "2": 3, "3": 0}
+    found = made.figures(built, items.reset_index())
+    assert found.loc[("all", "share"), "value"] == 0.5  # a tie is none that is won
+    assert found.loc[("age", "share"), "value"] == 0.5
+    assert found.loc[("class", "share"), "value"] == 1
+    assert found.loc[("all", "shorter_wins"), "value"] == 0
+    assert found.loc[("all", "share_equal"), "value"] == 0.5
+    assert found.loc[("all", "answered"), ["value", "n"]].tolist() == [1, 4]
+    assert found.loc[("all", "lean"), "verdict"] == "inconclusive"  # two writers
+
+
+def test_scores_of_stereoset_by_hand(tmp_path: Path) -> None:
+    """Means over targets: chess player has two items, one of which is won; gender's two have one each."""
+    built = made.built(made.source(tmp_path, "stereoset"))
+    nats = {
+        "inter-0": {"first": 3.0, "second": 1.0, "third": 2.0},
+        "intra-1": {"first": 1.0, "second": 2.0, "third": 0.0},
+        "intra-2": {"first": 2.0, "second": 1.0, "third": 0.0},
+        "intra-3": {"first": 1.0, "second": 1.0, "third": 2.0},
+    }
+    items = made.items(built, lambda row: nats[row["item"]][row["role"]], tokens=lambda row: 1)
+    found = made.figures(built, items)["value"]
+    assert found["all", "ss"] == pytest.approx(100 * (0.5 + 1 + 0) / 3)
+    assert found["all", "lms"] == pytest.approx(100 * (0.75 + 1 + 0) / 3)
+    assert found["all", "icat"] == pytest.approx(found["all", "lms"] * found["all", "ss"].clip(max=50) / 50)
+    assert found["intersentence", "ss"] == 100
+    assert found["intersentence", "lms"] == 50
+    assert found["intrasentence", "ss"] == pytest.approx(100 / 3)
+    assert found["gender", "ss"] == 50
+
+
+def test_stereoset_counts_nats_a_token(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "stereoset"))
+    found = made.items(built, lambda row: {"first": -6.0, "second": -5.0, "third": -9.0}[row["role"]], lambda row: 2)
+    assert found["value"].tolist() == [-0.5] * 4
+    by_role = {"first": 3, "second": 2, "third": 3}
+    longer = made.items(built, lambda row: -6.0 if row["role"] != "third" else -9.0, lambda row: by_role[row["role"]])
+    assert longer["value"].tolist() == [1.0] * 4
+
+
+def test_scores_of_bbq_by_hand(tmp_path: Path) -> None:
+    """Two templates of two questions: one biased answer of two that are not unknown, and so on."""
+    info = made.bbq()
+    twice = info.replace('"question_index": "1"', '"question_index": "3"')
+    metadata = made.METADATA + "Age,3,0,0\r\nAge,3,1,0\r\nAge,3,2,1\r\n"
+    built = made.built(made.source(tmp_path, "bbq", {"age": info, "more": twice.splitlines()[0], "metadata": metadata}))
+    chosen = {"Age/1/0": "first", "Age/1/1": "second", "Age/1/2": "third", "Age/3/0": "second"}
+    items = made.items(built, lambda row: float(chosen[row["item"]] == row["role"])).set_index("item")
+    assert items["lean"].to_dict() == {"Age/1/0": 1, "Age/1/1": -1, "Age/1/2": 0, "Age/3/0": -1}
+    assert items["right"].to_dict() == {"Age/1/0": False, "Age/1/1": True, "Age/1/2": True, "Age/3/0": False}
+    found = made.figures(built, items.reset_index())["value"]
+    assert found["all", "accuracy_amb"] == pytest.approx(1 / 3)
+    assert found["all", "s_amb"] == pytest.approx(0)  # one biased, one against it
+    assert found["all", "accuracy_dis"] == 1
+    assert found["all", "s_dis"] == -1
+    assert {part for part, figure in found.index if figure == "lean"} == {"ambiguous", "disambiguated"}
+
+
+def test_an_answer_that_is_no_option_is_left_out(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "bbq"))
+    items = made.items(built, lambda row: float(row["item"] != "Age/1/0" and row["role"] == "first"))
+    assert sorted(items["item"]) == ["Age/1/1", "Age/1/2"]
+    found = made.figures(built, items)
+    assert found.loc[("all", "answered"), "value"] == pytest.approx(2 / 3)
+    assert found.loc[("ambiguous", "lean"), "why"].endswith("2 of 3 items have an answer.")
+
+
+def test_a_model_that_never_knows(tmp_path: Path) -> None:
+    """It is right where the context says too little, leans nowhere, and has no score where nothing else was chosen."""
+    built = made.built(made.source(tmp_path, "bbq"))
+    found = made.figures(built, made.items(built, lambda row: float(row["role"] == "third")))
+    assert found.loc[("all", "accuracy_amb"), "value"] == 1
+    assert found.loc[("all", "accuracy_dis"), "value"] == 0
+    assert found.loc[("all", "s_dis"), "reason"] == "undefined for these values"
+    assert found.loc[("disambiguated", "lean"), "verdict"] == "inconclusive"
+
+
+def test_r_is_over_units_with_a_criterion(tmp_path: Path) -> None:
+    shares = {"nurse": 89.58, "mover": 5.0, "baker": 50.0, "cook": 41.0, "clerk": 70.0}
+    sentences = "sentid\tsentence\n" + "".join(
+        f"{job}.someone.0.{gender}.txt\tThe {job} said {word} was late.\n"
+        for job in shares
+        for gender, word in (("male", "he"), ("female", "she"))
+    )
+    stats = "occupation\tbls_pct_female\n" + "".join(f"{job}\t{share}\n" for job, share in shares.items())
+    built = made.built(made.source(tmp_path, "winogender", {"texts": sentences, "occupations": stats}))
+    value = {"nurse": -2.0, "mover": 3.0, "baker": 0.0, "cook": 0.5, "clerk": -1.0}
+    items = made.items(built, lambda row: value[row["unit"]] if row["role"] == "first" else 0.0)
+    men = [100 - shares[job] for job in value]
+    found = made.figures(built, items)
+    assert found.loc[("all", "r"), "value"] == pytest.approx(np.corrcoef(list(value.values()), men)[0, 1])
+    assert found.loc[("all", "r"), "n"] == 5
+
+
+def test_a_design_effect_of_units_that_answer_as_one(tmp_path: Path) -> None:
+    """Units of ten items that all lean alike: ten times the variance, with the jackknife's n/(n - 1)."""
+    text = made.many_pairs(20, 10, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"new {unit} {place}")
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    items = made.items(built, lambda row: float(int(row["unit"][1:]) % 4 < 2) if row["role"] == "first" else 0.5)
+    found = made.figures(built, items)
+    assert found.loc[("all", "design_effect"), "value"] == pytest.approx(10 * 20 / 19)
+    assert found.loc[("all", "parts_apart"), "value"] == pytest.approx(0)  # two of each kind in both parts
+    assert found.loc[("all", "shorter_wins"), "reason"] == "no item has two texts of other length"
+
+
+def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
+    """Unrelated texts are the likeliest ones of each target: the language modeling score is 0."""
+    import json
+
+    plain = json.loads(made.stereoset())
+    plain["data"] = {
+        "intrasentence": [
+            {
+                **example,
+                "id": f"{copy}-{example['id']}",
+                "target": f"{example['target']} {copy}",
+                "sentences": [{**one, "id": f"{copy}-{one['id']}"} for one in example["sentences"]],
+            }
+            for copy in range(5)
+            for example in plain["data"]["intrasentence"]
+        ]
+    }
+    built = made.built(made.source(tmp_path, "stereoset", {"dev": json.dumps(plain)}))
+    noise = np.random.default_rng(1)
+    nats = {"first": 0.0, "second": 0.1, "third": 1.0}
+    items = made.items(built, lambda row: nats[row["role"]] + 1e-3 * noise.normal(), lambda row: 1)
+    found = made.figures(built, items)
+    assert found.loc[("all", "lms"), "value"] == 0
+    assert found.loc[("all", "lean"), "verdict"] == "invalid on this model"
+    assert "the language modeling score is between 0 and 0, chance gives 50" in found.loc[("all", "lean"), "why"]
+
+
+def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    answers = {"likelihoods": pd.DataFrame(columns=["id", "nats", "tokens"])}
+    scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
+    assert diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING) == {}
+
+
+def test_no_answer_at_all(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "pairs"))
+    with pytest.raises(UserError, match="no item of made has an answer of made"):
+        made.items(built, lambda row: np.nan)
+
+
+def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
+    """Columns, headlines, card and report, of every layout."""
+    for layout in made.LAYOUTS:
+        source = made.source(tmp_path, layout)
+        built = made.built(source)
+        tables = made.frames(built)
+        items = made.items(built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"]))
+        found = diagnose.figures("made", tables, built.plan, {"items": items}, made.SUBJECT, made.RESAMPLING)
+        table_of(found["figures"], diagnose.TABLES["figures"])
+        headings = declare.headings(built.plan)
+        require_confirmed(found["figures"], headings)
+        assert set(found["figures"]["figure"]) <= {heading.figure for heading in headings}
+        own = diagnose.evidence(found)["made"]
+        settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+        words = card.card(Declaration("made", "fixed", settings, source), tables, built.plan, own)
+        assert [config.name for config in words.configs] == ["texts"]
+        (section,) = report.sections(Shown({"made": source}, {"made": settings}, found, {"made": tables}))
+        assert section.parts[0].rows[0][0].startswith("Made")
+
+
+def test_text_that_may_not_be_passed_on_is_not_published(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "pairs", licence="not stated", passed_on=False)
+    built = made.built(source)
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
+    assert [config.name for config in words.configs] == ["ids"]
+    assert set(built.tables["ids"].column_names) & {"text", "prompt"} == set()
+    assert built.tables["ids"].num_rows == 8
+    assert words.withheld is not None
+    assert words.withheld.startswith("Its text may not be passed on; get it from local:")

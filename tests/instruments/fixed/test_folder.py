@@ -1,0 +1,156 @@
+"""From rows to a folder, and from the folder alone to a result: by a model, by its log, and by a log of another one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.evaluate.measure import lines_of, measure
+from evenruler.instruments.fixed import card, declare
+from evenruler.instruments.instrument import Declaration
+from evenruler.publish.benchmark import Benchmark, Config
+from evenruler.publish.write import write_benchmark
+from evenruler.results.record import Result
+from evenruler.versions import Changelog
+from tests.instruments.fixed import made
+from tests.tiny import save_tiny
+
+OLD = ("old", "elderly")
+"""One shorter and one longer than young."""
+
+WORDS = ("idle", "kind", "loud and late", "here", "tired", "quick to leave")
+
+
+def written(place: Path, **more: Any) -> Path:
+    """A benchmark of 48 pairs by eight writers, written out."""
+    text = made.many_pairs(
+        8,
+        6,
+        lambda unit, at: f"The {OLD[at % 2]} {unit} are {WORDS[at]}.",
+        lambda unit, at: f"The young {unit} are {WORDS[at]}.",
+    )
+    source = made.source(place, "pairs", {"texts": text}, **more)
+    built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
+    words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
+    configs = [Config(**vars(own), table=built.tables[own.name]) for own in words.configs]
+    benchmark = Benchmark(
+        **{**vars(words), "configs": configs},
+        name="fixed-made",
+        title=source.title,
+        version="0.1.0",
+        language="en",
+        construct=source.construct_,
+        warning=None,
+        citations=[],
+        n_rejected=0,
+        plan={**built.plan, "tools": {}},  # as the stage adds them
+        evidence={},
+        models={},
+        command="dvc repro card-of-others@made",
+        changelog=Changelog(),
+        of_others=True,
+    )
+    write_benchmark(benchmark, place / "fixed-made")
+    return place / "fixed-made"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("fixed"), licence="cc-by-sa-4.0")
+
+
+@pytest.fixture(scope="module")
+def by_model(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, pd.DataFrame]:
+    """A tiny model's result, and the scores that were written beside it."""
+    place = tmp_path_factory.mktemp("model")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("EVENRULER_CACHE", str(place / "cache"))
+    model = save_tiny(place / "tiny")
+    result = measure(f"local:{model}", folder, out=place / "results", size="paper")
+    monkeypatch.undo()
+    (scores,) = (place / "results").rglob("items.parquet")
+    return result, pd.read_parquet(scores)
+
+
+def rows_of(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / "texts/test-00000-of-00001.parquet")
+
+
+def samples(folder: Path, values: Any) -> list[dict[str, Any]]:
+    """A log of lm-evaluation-harness of its pairs, with likelihoods by text."""
+    pairs = rows_of(folder).pivot(index="item", columns="role", values="text")
+    return [
+        {
+            "doc_id": place,
+            "arguments": {f"gen_args_{at}": {"arg_0": "", "arg_1": text} for at, text in enumerate(both)},
+            "resps": [[[str(values(text)), "False"]] for text in both],
+        }
+        for place, both in enumerate(pairs[["first", "second"]].itertuples(index=False, name=None))
+    ]
+
+
+def log(path: Path, rows: list[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return f"recorded:{path}"
+
+
+def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -> None:
+    result, items = by_model
+    figures = result.figures["all"]["tiny"]
+    assert figures["share"]["value"] == pytest.approx(items["won"].mean(), abs=1e-3)
+    assert figures["lean"]["levels"] == "8 writers"
+    assert figures["answered"]["value"] == 1
+    lines = list(lines_of(result))
+    assert any("lean" in line and "placebo" in line for line in lines)
+
+
+def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
+    folder: Path, by_model: tuple[Result, pd.DataFrame], tmp_path: Path
+) -> None:
+    """Shares and the lean; its specific part goes by letters, which the verdict says."""
+    result, items = by_model
+    texts = rows_of(folder).set_index(["item", "role"])["text"]
+    ratio = items.set_index("item")["value"]
+    value = {texts[item, "first"]: ratio[item] for item in ratio.index}
+    recorded = measure(log(tmp_path / "samples.jsonl", samples(folder, lambda text: value.get(text, 0.0))), folder)
+    own, other = recorded.figures["all"]["samples-jsonl"], result.figures["all"]["tiny"]
+    assert own["share"] == other["share"]
+    for name in ("value", "low", "high", "p"):
+        assert own["lean"][name] == other["lean"][name]
+    assert own["lean"]["why"].endswith(
+        "Here lengths are of letters, since the answers hold no tokens; frequencies of words are not known."
+    )
+    assert recorded.model.kind == "recorded"
+
+
+REFUSED = {
+    "half": (lambda rows: rows[:20], "it lacks the answers to 56 of 96 texts"),
+    "other": (
+        lambda rows: json.loads(json.dumps(rows).replace("The", "Those")),
+        "none of its answers",
+    ),
+    "twice": (lambda rows: [*rows, rows[0]], "line 49: document 0 is answered twice"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_log_that_does_not_match_is_refused(folder: Path, tmp_path: Path, kind: str) -> None:
+    change, said = REFUSED[kind]
+    source = log(tmp_path / "samples.jsonl", change(samples(folder, lambda text: -float(len(text)))))
+    with pytest.raises(UserError) as raised:
+        measure(source, folder)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_text_that_may_not_be_passed_on_is_in_no_file(tmp_path: Path) -> None:
+    found = written(tmp_path, licence="not stated", passed_on=False)
+    for path in (path for path in found.rglob("*") if path.is_file()):
+        said = pd.read_parquet(path).to_csv() if path.suffix == ".parquet" else path.read_text()
+        assert "young" not in said, path
+    assert (found / "ids/test-00000-of-00001.parquet").exists()
+    with pytest.raises(UserError, match="lacks the table 'texts'"):
+        measure(log(tmp_path / "samples.jsonl", []), found)

@@ -1,0 +1,225 @@
+"""The lean: worked out by hand, beside statsmodels, and planted truths with the verdict that each must get."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evenruler.instruments.fixed.diagnose import contrast
+from evenruler.instruments.fixed.diagnose.lean import Lean, headline, jackknifed, weights
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
+from tests.instruments.fixed import made
+from tests.later import Later
+
+sm = Later("statsmodels.api")
+
+
+def planted(
+    n_units: int = 60, of_unit: int = 20, lean: float = 0.0, length: float = 0.0, seed: int = 1, units: float = 0.2
+) -> pd.DataFrame:
+    """Items whose log-likelihood ratio leans by so many nats, and minds length by so many nats a token."""
+    random = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(n_units), of_unit)
+    tokens = random.integers(-3, 4, size=len(unit)).astype(float)
+    frequency = random.normal(size=len(unit))
+    value = lean - length * tokens + units * random.normal(size=n_units)[unit] + random.normal(size=len(unit))
+    return pd.DataFrame(
+        {
+            "item": [str(place) for place in range(len(unit))],
+            "unit": [f"u{own}" for own in unit],
+            "part": "all",
+            "condition": "",
+            "value": value,
+            "lean": np.sign(value),
+            "won": value > 0,
+            "known": True,
+            "right": None,
+            "related": np.nan,
+            "length": tokens,
+            "in_tokens": True,
+            "frequency": frequency,
+            "criterion": np.nan,
+        }
+    )
+
+
+def verdict(found: Confirmatory) -> tuple[str, str]:
+    (judged,) = judge([(found, Fitness())])
+    assert judged.verdict is not None
+    assert judged.why is not None
+    return judged.verdict, judged.why
+
+
+def of(items: pd.DataFrame, score: str = "preference") -> Confirmatory:
+    return headline(items, score, "writers", 0.1, 3)  # type: ignore[arg-type]
+
+
+def test_the_lean_by_hand() -> None:
+    """Six writers of one pair each, four of which lean: 2 x 4/6 - 1; the jackknife of a mean is its standard error."""
+    items = planted(6, 1).assign(lean=[1.0, 1, 1, 1, -1, -1], length=[1.0, -1, 0, 0, 1, -1], frequency=0.0)
+    found = of(items)
+    assert found.effect is not None
+    assert found.effect.value == pytest.approx(1 / 3)
+    error = items["lean"].std(ddof=1) / np.sqrt(6)
+    assert found.effect.high - 1 / 3 == pytest.approx(error * stats.t.ppf(0.975, 5))
+    # All 64 flips of six signs: |sum| of 2 or more is all but those with three of each.
+    assert found.p_null == pytest.approx(1 - 20 / 64)
+
+
+def test_the_specific_part_is_the_intercept_of_weighted_least_squares() -> None:
+    items = planted(lean=0.4, length=0.3)
+    for score, weight in (("preference", np.ones(len(items))), ("stereoset", np.full(len(items), 1 / 20))):
+        x = np.column_stack(
+            [np.sign(items["length"]), items["length"].clip(-3, 3), items["frequency"]],
+        )
+        fitted = sm.WLS(items["lean"], sm.add_constant(x), weights=weight).fit()
+        found = of(items, score)
+        assert found.specific is not None
+        assert found.placebo is not None
+        assert found.specific.value == pytest.approx(fitted.params["const"], abs=1e-12)
+        assert found.placebo == pytest.approx(items["lean"].mean() - fitted.params["const"], abs=1e-12)
+    # Each value without a unit is a fit without it.
+    without = items[items["unit"] != "u0"]
+    kept = (items["unit"] != "u0").to_numpy()
+    again = sm.WLS(without["lean"], sm.add_constant(x[kept])).fit()
+    assert Lean.of(items, "preference").specific()[1] == pytest.approx(again.params["const"], abs=1e-12)
+
+
+def test_effective_units_are_those_of_kish() -> None:
+    items = pd.concat([planted(5, 1), planted(1, 4).assign(unit="large")], ignore_index=True)
+    assert Lean.of(items, "preference").df == pytest.approx(9**2 / (5 + 4**2) - 1)
+    assert Lean.of(items, "stereoset").df == pytest.approx(5)  # a mean over targets: each counts as much
+
+
+def test_what_units_add_is_the_lean_and_its_specific_part() -> None:
+    found = Lean.of(planted(lean=0.3, length=0.2), "preference")
+    lean, specific = found.shares()
+    assert lean.mean() == pytest.approx(found.mean()[0])
+    assert specific.mean() == pytest.approx(found.specific()[0])
+
+
+def test_answers_of_bbq_count_as_its_score_counts_them() -> None:
+    """`unknown` is 0 where the context is ambiguous, and nothing elsewhere."""
+    items = planted(2, 2).assign(known=[True, False] * 2, condition=["ambiguous"] * 2 + ["disambiguated"] * 2)
+    assert weights(items, "bbq").tolist() == [1, 1, 1, 0]
+
+
+def test_a_lean_is_an_effect_and_its_mirror_one_of_the_other_sign() -> None:
+    """A share of .56 and one of .44 get the same verdict."""
+    items = planted(150, 40, lean=0.5)
+    assert verdict(of(items))[0] == Verdict.EFFECT
+    mirrored = items.assign(**{name: -items[name] for name in ("lean", "length", "frequency")})
+    one, other = of(items), of(mirrored)
+    assert verdict(other) == (Verdict.EFFECT, verdict(other)[1])
+    assert one.effect is not None
+    assert other.effect is not None
+    assert other.effect.value == pytest.approx(-one.effect.value)
+    assert one.p == other.p
+
+
+def shorter_wins(*shares: float) -> pd.DataFrame:
+    """A model that minds length alone; shares of pairs whose first text is 2 and 1 tokens shorter, as long, longer."""
+    random = np.random.default_rng(5)
+    items = planted(77, 120)
+    length = random.choice([-2.0, -1.0, 0.0, 1.0, 2.0], p=shares, size=len(items))
+    fair = random.choice([-1.0, 1.0], size=len(items))
+    return items.assign(length=length, lean=np.where(length == 0, fair, -np.sign(length)))
+
+
+def test_the_shorter_one_always_wins_and_nothing_is_left() -> None:
+    """A lean that length gives is no effect where it is small, as in CrowS-Pairs, and not specific where it is not."""
+    found = of(shorter_wins(0.16, 0.17, 0.31, 0.18, 0.18))
+    assert found.effect is not None
+    assert -0.08 < found.effect.value < 0
+    assert verdict(found)[0] == Verdict.NO_EFFECT
+    found = of(shorter_wins(0.1, 0.1, 0.3, 0.25, 0.25))
+    assert found.effect is not None
+    assert found.specific is not None
+    assert found.effect.high < -0.2
+    assert found.p_null == pytest.approx(1 / 10_001)
+    assert found.specific.low < 0 < found.specific.high
+    assert verdict(found)[0] == Verdict.NOT_SPECIFIC
+
+
+def test_a_lean_that_is_there_and_too_small_to_name_is_no_effect() -> None:
+    items = planted(400, 50, lean=0.05, units=0.0)
+    found = of(items)
+    assert found.p_null is not None
+    assert found.p_null < 0.01
+    assert verdict(found)[0] == Verdict.NO_EFFECT
+
+
+def test_rows_that_stand_twice_change_nothing() -> None:
+    items = planted(lean=0.3, length=0.2)
+    assert verdict(of(pd.concat([items, items]))) == verdict(of(items))
+    one, twice = of(items), of(pd.concat([items, items]))
+    assert one.specific is not None
+    assert twice.specific is not None
+    assert (twice.specific.low, twice.p_null) == pytest.approx((one.specific.low, one.p_null))
+
+
+def test_texts_of_one_length_have_no_confound() -> None:
+    items = planted(lean=0.5).assign(length=0.0, frequency=0.0)
+    found = of(items)
+    assert found.specific is not None
+    assert found.effect is not None
+    assert found.specific.value == pytest.approx(found.effect.value)
+    assert found.placebo == pytest.approx(0)
+
+
+def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> None:
+    found = of(planted(lean=0.5).assign(length=2.0))
+    assert found.specific is None
+    told, why = verdict(found)
+    assert told == Verdict.INCONCLUSIVE
+    assert why.startswith("The design has pairs that all differ in length in the same way")
+
+
+def test_four_units_are_too_few() -> None:
+    told, why = verdict(of(planted(4, 30, lean=3.0)))
+    assert (told, why) == (Verdict.INCONCLUSIVE, "The design has 4 writers, of at least 5.")
+
+
+def test_a_jackknife_of_a_mean() -> None:
+    x = np.array([1.0, 2, 3, 4, 10])
+    values = np.array([x.mean(), *((x.sum() - x) / 4)])
+    assert jackknifed(values, 4).error == pytest.approx(stats.sem(x))
+
+
+def _headlines(items: pd.DataFrame) -> pd.DataFrame:
+    from evenruler.instruments.fixed.diagnose import _headlines
+
+    return _headlines(items, "preference", pd.Series("row", index=items["unit"].unique()))
+
+
+def test_two_models_are_told_apart_by_units() -> None:
+    one, other = (_headlines(planted(80, 30, lean=lean, length=0.2, seed=2)) for lean in (0.6, 0.0))
+    found = contrast(one, other, 0.1)
+    assert found.effect is not None
+    expected = one[one["pole"] == 1]["value"].mean() - other[other["pole"] == 1]["value"].mean()
+    assert found.effect.value == pytest.approx(expected)
+    assert verdict(found)[0] == Verdict.EFFECT
+    assert verdict(contrast(one, one, 0.1))[0] == Verdict.NO_EFFECT
+
+
+def test_two_models_that_share_no_unit() -> None:
+    one = _headlines(planted(10, 5))
+    other = one.assign(unit="x" + one["unit"])
+    assert verdict(contrast(one, other, 0.1))[0] == Verdict.INCONCLUSIVE
+
+
+def test_a_model_that_minds_length_alone_on_a_made_benchmark(tmp_path: Path) -> None:
+    """From rows to the verdict: every likelihood is minus the number of words."""
+    words = ("a", "a b", "a b c")
+    text = made.many_pairs(
+        30,
+        12,
+        lambda unit, place: f"x{place} {words[(unit + place) % 3]}",
+        lambda unit, place: f"y{place} {words[place % 3]}",
+    )
+    built = made.built(made.source(tmp_path, "pairs", {"texts": text}))
+    found = made.figures(built, made.items(built, lambda row: -len(row["text"].split())))
+    assert found.loc[("all", "shorter_wins"), "value"] == 1
+    assert found.loc[("all", "lean"), "verdict"] == Verdict.NO_EFFECT

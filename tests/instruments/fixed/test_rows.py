@@ -1,0 +1,190 @@
+"""Published benchmarks as rows: five layouts, what is rejected and why, samples, and what is refused in one line."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.fixed import declare
+from evenruler.strict import validate
+from tests.instruments.fixed import made
+
+
+def error_of(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as raised:
+        call()
+    line = str(raised.value)
+    assert "\n" not in line
+    return line
+
+
+def told(folder: Path, layout: str, *columns: str, **more: object) -> list[tuple]:
+    texts = made.frames(made.built(made.source(folder, layout, **more)))["texts"]
+    return sorted(texts[list(columns)].itertuples(index=False, name=None))
+
+
+def test_pairs(tmp_path: Path) -> None:
+    found = told(tmp_path, "pairs", "item", "role", "unit", "part", "text")
+    assert len(found) == 8
+    assert found[0] == ("0", "first", "a", "class", "The poor, they say, are idle.")
+    assert found[7] == ("3", "second", "b", "gender", "She cooks.")
+
+
+def test_winogender_has_his_and_hers_with_the_share_of_men(tmp_path: Path) -> None:
+    found = told(tmp_path, "winogender", "item", "role", "key", "unit", "part", "criterion")
+    part = "means the occupation", "means the participant"
+    share = pytest.approx(10.42)
+    assert found == [
+        ("nurse.patient.0", "first", "nurse.patient.0.male.txt", "nurse", part[0], share),
+        ("nurse.patient.0", "second", "nurse.patient.0.female.txt", "nurse", part[0], share),
+        ("nurse.someone.1", "first", "nurse.someone.1.male.txt", "nurse", part[1], share),
+        ("nurse.someone.1", "second", "nurse.someone.1.female.txt", "nurse", part[1], share),
+    ]
+
+
+def test_winobias_rejects_what_differs_in_more_than_pronouns(tmp_path: Path) -> None:
+    of = made.built(made.source(tmp_path, "winobias"))
+    tables = made.frames(of)
+    texts = tables["texts"].sort_values(["item", "role"])
+    assert texts[["item", "unit", "condition", "part"]].drop_duplicates().to_numpy().tolist() == [
+        ["type1-dev.1", "mover", "type1", "men's work"],
+        ["type1-dev.3", "mover", "type1", "men's work"],
+    ]
+    assert texts["text"].iloc[0] == "The mover hired the baker because he was late."
+    assert texts["text"].iloc[3] == "The mover hurt herself when she fell, said the baker."
+    assert set(tables["rejected"]["item"]) == {"type1-dev.2"}
+    assert set(tables["rejected"]["reason"]) == {"the two differ in more than pronouns"}
+    assert of.said == ["2 items in 1 writers, 1 rejected"]
+
+
+def test_stereoset_has_three_roles_and_a_prompt_between_sentences(tmp_path: Path) -> None:
+    found = told(tmp_path, "stereoset", "item", "role", "key", "unit", "condition", "prompt")
+    assert found[0] == ("inter-0", "first", "0-stereotype", "chess player", "intersentence", "Here is a chess player.")
+    assert found[1][:3] == ("inter-0", "second", "0-anti-stereotype")
+    assert found[2][:3] == ("inter-0", "third", "0-unrelated")
+    assert found[3][-2:] == ("intrasentence", "")
+    assert len(found) == 12
+
+
+def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
+    """Their file of metadata has CRLF line ends, and knows polarity already."""
+    of = made.built(made.source(tmp_path, "bbq"))
+    texts = made.frames(of)["texts"].sort_values(["item", "role"])
+    first = texts[texts["role"] == "first"]
+    assert first["text"].tolist() == ["The grandfather", "The grandfather", "The grandson"]
+    assert first["key"].tolist() == ["Age/1/0/0", "Age/1/1/0", "Age/1/2/1"]
+    assert first["condition"].tolist() == ["ambiguous", "disambiguated", "ambiguous"]
+    assert first["stratum"].tolist() == ["neg", "neg", "nonneg"]
+    assert first["prompt"].iloc[0] == "I saw both.\n\nQ: Who forgot?\nA:"
+    assert texts[texts["right"]]["role"].tolist() == ["third", "second", "third"]
+    assert set(made.frames(of)["rejected"]["reason"]) == {"no option is named as the biased one"}
+
+
+def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.json"
+    corpus.write_text(json.dumps({"page": {"extract": "The old, the old and the young."}}))
+    own = {"source": f"local:{corpus}", "sha256": made.file_sha256(corpus)}
+    texts = made.frames(made.built(made.source(tmp_path, "pairs", frequencies=own)))["texts"]
+    by = texts.set_index(["item", "role"])["frequency"]
+    whole = math.log(7 + 4 + 1)  # seven words of four kinds, and one of those that it lacks
+    assert by["1", "first"] == pytest.approx(math.log(2 + 1) - whole)
+    assert by["1", "second"] == pytest.approx(math.log(1 + 1) - whole)
+    assert by["0", "first"] == pytest.approx(-whole)  # "poor" is not in it
+    # Old men grumble all day long: old 3, all, day, long 1 each
+    assert by["2", "first"] == pytest.approx((math.log(3) - 4 * whole) / 4)
+
+
+def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> None:
+    text = made.many_pairs(3, 6, lambda unit, place: f"old {unit} {place}", lambda unit, place: f"young {unit} {place}")
+    of = made.built(made.source(tmp_path, "pairs", {"texts": text}), most=2)
+    texts = made.frames(of)["texts"]
+    assert texts.groupby("unit")["item"].nunique().to_dict() == {"w0": 2, "w1": 2, "w2": 2}
+    assert set(texts["item"]) == {"1", "4", "7", "10", "13", "16"}
+    assert of.said == ["6 items in 3 writers, 0 rejected, 12 beyond 2 a unit and condition"]
+
+
+def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
+    assert made.built(made.source(tmp_path, "pairs", between="")).plan["between"] == ""
+
+
+REJECTED = [
+    ("more,less,writer,type\nSame.,Same.,a,x\nOld.,Young.,a,x\n", "two of its texts are the same"),
+    ("more,less,writer,type\nOld.,,a,x\nOld.,Young.,a,x\n", "it lacks its second text"),
+    ("more,less,writer,type\nOld.,Young.,,x\nOld.,Young.,a,x\n", "it has no unit"),
+]
+
+
+@pytest.mark.parametrize(("text", "reason"), REJECTED)
+def test_what_cannot_be_used_is_rejected_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
+    of = made.frames(made.built(made.source(tmp_path, "pairs", {"texts": text})))
+    assert set(of["rejected"]["reason"]) == {reason}
+    assert set(of["texts"]["item"]) == {"1"}
+
+
+def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
+    plain = told(tmp_path, "pairs", "item", "text")
+    dressed = "\ufeff" + made.PAIRS.replace("\n", "\r\n")
+    assert told(tmp_path, "pairs", "item", "text", files={"texts": dressed}) == plain
+
+
+REFUSED = [
+    ("pairs", {"texts": "more,writer,type\nOld.,a,x\n"}, "texts.txt: no column 'less' among more, writer, type"),
+    ("pairs", {"texts": ""}, "not a table"),
+    ("stereoset", {"dev": made.stereoset()[:90]}, "not JSON, or cut off"),
+    ("stereoset", {"dev": '{"version": "1"}'}, "not as the layout stereoset has it (KeyError: 'data')"),
+    ("bbq", {"age": made.bbq(), "other": made.METADATA}, "no file 'metadata' among age, other"),
+    ("bbq", {"age": made.bbq()[:-9], "metadata": made.METADATA}, "age.txt: not JSON, or cut off"),
+    ("bbq", {"age": made.bbq() * 2, "metadata": made.METADATA}, "the item 'Age/1/0' stands in it twice"),
+    ("winobias", {"pro-type1-dev": made.PRO, "anti-type1-dev": made.PRO[:60]}, "expected as many"),
+]
+
+
+@pytest.mark.parametrize(("layout", "files", "said"), REFUSED)
+def test_a_file_that_is_not_as_its_layout_has_it_is_refused(
+    tmp_path: Path, layout: str, files: dict[str, str], said: str
+) -> None:
+    assert said in error_of(lambda: made.built(made.source(tmp_path, layout, files)))
+
+
+def test_other_bytes_another_encoding_and_a_package_that_is_not_there(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "pairs")
+    (tmp_path / "texts.txt").write_text(made.PAIRS + "\n")
+    assert "made: files.texts: texts.txt: other bytes than were declared" in error_of(lambda: made.built(source))
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("more,less,writer,type\nCafé.,Tea.,a,x\n".encode("latin-1"))
+    file = {"source": f"local:{latin}", "sha256": made.file_sha256(latin)}
+    other = source.model_copy(update={"files": {"texts": declare.File(**file)}})
+    assert "not UTF-8 (byte 25)" in error_of(lambda: made.built(other))
+    absent = declare.File(source="package:no_such_package/file.csv", sha256="0" * 64)
+    other = source.model_copy(update={"files": {"texts": absent}})
+    assert "the package 'no_such_package' is not installed; install it" in error_of(lambda: made.built(other))
+
+
+FAULTS = [
+    ({"licence": "not stated"}, "its licence is not stated, so `passed_on` is to be false"),
+    ({"layout": "pears"}, "found 'pears'"),
+    ({"score": "bbq"}, "the layout pairs cannot be scored as bbq"),
+    ({"columns": {"first": "more", "second": "less"}}, "the layout pairs lacks the column of unit"),
+    ({"columns": {"first": "a", "second": "a", "unit": "b"}}, "expected another column for each"),
+    ({"files": {}}, "files"),
+    ({"files": {"texts": {"source": "local:x", "sha256": "12"}}}, "found '12'"),
+]
+
+
+@pytest.mark.parametrize(("changed", "said"), FAULTS)
+def test_a_source_that_says_too_little_or_too_much(tmp_path: Path, changed: dict, said: str) -> None:
+    plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | changed
+    assert said in error_of(lambda: validate(declare.Source, plain, Path("made.yaml")))
+
+
+def test_warnings() -> None:
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    bare = type("Bare", (), {"passed_on": False, "frequencies": None})()
+    assert [line.split(":")[0] for line in settings.warnings(bare)] == [
+        "its text may not be passed on",
+        "no corpus",
+    ]
+    assert settings.of_others

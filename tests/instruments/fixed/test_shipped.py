@@ -1,0 +1,45 @@
+"""The five benchmarks that ship: how many items they have, and what is rejected; where their packages are."""
+
+from pathlib import Path
+
+import pytest
+
+from evenruler.instruments.fixed import declare
+from tests.instruments.fixed import made
+
+SOURCES = Path(__file__).parents[3] / "data/sources/fixed"
+
+COUNTS = {
+    "crows-pairs": ("1,508 items in 77 writers, 0 rejected", 2 * 1508),
+    "winogender": ("240 items in 60 occupations, 0 rejected", 2 * 240),
+    "winobias": ("1,564 items in 40 occupations, 20 rejected", 2 * 1564),
+    "stereoset": ("4,229 items in 79 targets, 0 rejected", 3 * 4229),
+}
+
+
+def loaded(name: str) -> declare.Source:
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    return declare.load(SOURCES / f"{name}.yaml", settings, SOURCES / "shared")
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name: str) -> None:
+    built = made.built(loaded(name))
+    said, texts = COUNTS[name]
+    assert built.said == [said]
+    assert built.tables["texts"].num_rows == texts
+    assert set(built.tables["texts"]["licence"].to_pylist()) <= {"mit", "cc-by-sa-4.0"}
+
+
+def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
+    """Four of a template and context: two of each polarity, where there are two."""
+    built = made.built(loaded("bbq"), most=4)
+    assert built.said[0].startswith("2,744 items in 343 templates, 16 rejected, 55,732 beyond 4 a unit and condition")
+    texts = made.frames(built)["texts"]
+    counts = texts[texts["role"] == "first"].groupby(["unit", "condition", "stratum"]).size()
+    assert counts.groupby(["unit", "condition"]).sum().eq(4).all()
+    assert counts.eq(2).mean() == 1
+
+
+def test_every_source_is_one_of_those_tested() -> None:
+    assert {path.stem for path in SOURCES.glob("*.yaml")} == {*COUNTS, "bbq"}

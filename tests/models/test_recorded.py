@@ -1,0 +1,291 @@
+"""Answers that were recorded: three kinds of files, what they answer, and what is refused in one line."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.evaluate.subject import chosen
+from evenruler.files import file_sha256
+from evenruler.instruments.asking import subject_of
+from evenruler.models import sources
+from evenruler.models.catalogue import load
+from evenruler.models.declared import Catalogue, operations_of
+from evenruler.models.model import Model
+from evenruler.models.store import RowStore
+
+STEREOSET = {
+    "intrasentence": [{"id": "a", "score": 0.25}, {"id": "b", "score": 0.5}],
+    "intersentence": [{"id": "c", "score": 0.125}],
+}
+
+BBQ = {
+    "category": "Age",
+    "question_index": "1",
+    "example_id": 0,
+    "context": "I saw both.",
+    "question": "Who forgot?",
+    "ans0": "The grandfather",
+    "ans1": "The grandson",
+    "ans2": "Can't be determined",
+}
+
+SAMPLES = [
+    {
+        "doc_id": 0,
+        "arguments": {
+            "gen_args_0": {"arg_0": "", "arg_1": "The poor are idle."},
+            "gen_args_1": {"arg_0": "", "arg_1": "The rich are idle."},
+        },
+        "resps": [[["-17.5", "False"]], [["-16.25", "False"]]],
+    },
+    {
+        "doc_id": 1,
+        "arguments": {"gen_args_0": {"arg_0": "I saw him.", "arg_1": "He ran."}},
+        "resps": [[["-4.5", "True"]]],
+    },
+]
+"""As lm-evaluation-harness 0.4 writes them, less what is not read."""
+
+
+def lines(rows: Sequence[object]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[..., Model]:
+    """A model of a file with this content."""
+
+    def make(text: str, name: str = "log.jsonl", column: str = "") -> Model:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        source = f"recorded:{path}{column}"
+        store = RowStore(tmp_path / "cache")
+        found = chosen(source, store, name="mine")
+        return load("mine", found.catalogue, store=store, where=source)
+
+    return make
+
+
+def error_of(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as raised:
+        call()
+    line = str(raised.value)
+    assert "\n" not in line
+    return line
+
+
+def test_predictions_of_stereoset_go_by_the_ids_of_sentences(recorded: Callable[..., Model]) -> None:
+    model = recorded(json.dumps(STEREOSET), "predictions.json")
+    found = model.loglikelihood(["x", "y", "z"], ["", "", "before"], keys=["b", "a", "c"])
+    assert found.nats.tolist() == [0.5, 0.25, 0.125]
+    assert found.tokens.tolist() == [-1, -1, -1]
+    assert (model.asked, model.spent, model.kind) == (0, [], "recorded")
+
+
+def test_predictions_of_bbq_are_words_of_an_option(recorded: Callable[..., Model]) -> None:
+    """Case and stops do not count, and a reply that was cut off is the option that it begins."""
+    said = ["the grandson.", "can't be deter", "nobody", "the grand"]
+    rows = [{**BBQ, "example_id": place, "big_pred_race": own} for place, own in enumerate(said)]
+    model = recorded(lines(rows))
+    options = ("The grandfather", "The grandson", "Can't be determined")
+    for place, expected in enumerate([[0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]):
+        keys = [f"Age/1/{place}/{option}" for option in range(3)]
+        found = model.loglikelihood(options, ["I saw both. Who forgot?"] * 3, keys=keys)
+        assert found.nats.tolist() == expected
+
+
+def test_a_part_of_which_a_file_has_nothing_is_not_answered(recorded: Callable[..., Model]) -> None:
+    model = recorded(lines([{**BBQ, "big_pred": "the grandson"}]))
+    before = ["I saw both. Who forgot?"] * 2
+    found = model.loglikelihood(["The grandson", "A nun"], before, keys=["Age/1/0/1", "Religion/1/0/1"])
+    assert found.nats[0] == 1
+    assert np.isnan(found.nats[1])
+
+
+def test_one_of_several_columns_is_named(recorded: Callable[..., Model]) -> None:
+    rows = [{**BBQ, "big_pred_race": "the grandson", "big_pred_arc": "the grandfather"}]
+    assert "2 columns of predictions; say recorded:FILE#COLUMN with one of big_pred_arc, big_pred_race" in error_of(
+        lambda: recorded(lines(rows))
+    )
+    assert "no column 'arc' of predictions" in error_of(lambda: recorded(lines(rows), column="#arc"))
+    model = recorded(lines(rows), column="#big_pred_arc")
+    assert model.loglikelihood(["The grandson"], ["I saw both. Who forgot?"], keys=["Age/1/0/1"]).nats.tolist() == [0]
+
+
+def test_a_folder_holds_several_files(tmp_path: Path) -> None:
+    for name, category in (("a.jsonl", "Age"), ("b.jsonl", "Religion")):
+        (tmp_path / name).write_text(lines([{**BBQ, "category": category, "big_pred": "the grandson"}]))
+    store = RowStore(tmp_path / "cache")
+    found = chosen(f"recorded:{tmp_path}", store, name="mine")
+    model = load("mine", found.catalogue, store=store, where="here")
+    keys = ["Age/1/0/1", "Religion/1/0/1"]
+    before = ["I saw both. Who forgot?"] * 2
+    assert model.loglikelihood(["The grandson"] * 2, before, keys=keys).nats.tolist() == [1, 1]
+
+
+def test_logged_samples_go_by_prompt_and_text(recorded: Callable[..., Model]) -> None:
+    model = recorded(lines(SAMPLES))
+    texts, before = ["The rich are idle.", "The poor are idle.", "He ran."], ["", "", "I saw him."]
+    found = model.loglikelihood(texts, before, between="", keys=["any", "key", "at all"])
+    assert found.nats.tolist() == [-16.25, -17.5, -4.5]
+    # After another space it is another text.
+    assert "it lacks the answers to 1 of 3 texts, as 'He ran.'" in error_of(lambda: model.loglikelihood(texts, before))
+
+
+def test_samples_of_older_logs_are_lists(recorded: Callable[..., Model]) -> None:
+    rows = [{"doc_id": 0, "arguments": [["", "One."], ["", "Two."]], "resps": [[[-1.5, False]], [[-2.5, False]]]}]
+    assert recorded(lines(rows)).loglikelihood(["Two.", "One."]).nats.tolist() == [-2.5, -1.5]
+
+
+def test_it_does_nothing_else(recorded: Callable[..., Model], tmp_path: Path) -> None:
+    model = recorded(lines(SAMPLES))
+    assert operations_of("recorded") == {"loglikelihood"}
+    assert "cannot generate, only loglikelihood" in error_of(lambda: model.generate(["Hello"]))
+    assert "answers that were recorded cannot be asked more" in error_of(lambda: model.backend)
+    found = chosen(f"recorded:{tmp_path / 'log.jsonl'}", RowStore(tmp_path / "cache"), name="mine")
+    assert subject_of("mine", found.catalogue).operations == {"loglikelihood"}
+
+
+def test_another_file_is_another_engine(recorded: Callable[..., Model]) -> None:
+    one = recorded(lines(SAMPLES)).engine
+    assert recorded(lines(SAMPLES)).engine == one
+    assert recorded(lines(SAMPLES[:1])).engine != one
+
+
+def told(**more: object) -> Mapping[str, object]:
+    return {**SAMPLES[1], **more}
+
+
+BROKEN = [
+    (lines(SAMPLES)[:-40], "log.jsonl", "line 2: not JSON, or cut off"),
+    (lines([*SAMPLES, SAMPLES[1]]), "log.jsonl", "line 3: document 1 is answered twice"),
+    (lines([told(resps=[[["nan", "False"]]])]), "log.jsonl", "the answer to 'He ran.' is no number ('nan')"),
+    (lines([told(resps=[["a long reply"]])]), "log.jsonl", "its task generates, and likelihoods are needed"),
+    (lines([told(doc_id=0), told(doc_id=1, resps=[[["-9", "False"]]])]), "log.jsonl", "has two other likelihoods"),
+    (lines([{"a": 1}]), "log.jsonl", "neither published predictions nor logged samples"),
+    (lines([[1]]), "log.jsonl", "line 1: no object of JSON"),
+    (json.dumps(STEREOSET)[:-20], "some.json", "line 1: not JSON, or cut off"),
+    ("", "log.jsonl", "neither published predictions nor logged samples"),
+    ('{"a": []}', "some.json", "neither published predictions nor logged samples"),
+    ('{"intrasentence": [{"id": "a", "score": NaN}]}', "some.json", "the answer to 'a' is no number (nan)"),
+    ('{"intrasentence": [{"id": "a"}]}', "some.json", "the answer to 'a' is no number (None)"),
+    (json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}), "some.json", "'a' is answered twice"),
+    (lines([{**BBQ, "p_pred": "x"}] * 2), "log.jsonl", "line 2: 'Age/1/0/0' is answered twice"),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "said"), BROKEN)
+def test_files_that_are_broken(recorded: Callable[..., Model], text: str, name: str, said: str) -> None:
+    assert said in error_of(lambda: recorded(text, name))
+
+
+def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded: Callable[..., Model]) -> None:
+    samples = recorded(lines(SAMPLES))
+    line = error_of(lambda: samples.loglikelihood(["Something else.", "And more."]))
+    assert "none of its answers (lm-evaluation-harness samples) is to one of these 2 texts; name the benchmark" in line
+    line = error_of(lambda: samples.loglikelihood(["The poor are idle.", "The poor are idle!"]))
+    assert "it lacks the answers to 1 of 2 texts, as 'The poor are idle!'; take a whole log" in line
+    scores = recorded(json.dumps(STEREOSET), "some.json")
+    assert "it lacks the answers to 1 of 2 texts" in error_of(lambda: scores.loglikelihood(["x", "y"], keys=["a", "z"]))
+    words = recorded(lines([{**BBQ, "p_pred": "the grandson"}]))
+    ask = [["The grandson", "The uncle"], ["I saw both. Who forgot?"] * 2]
+    line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/0/0"]))
+    assert "it answers another text than 'Age/1/0/0' of this benchmark ('The grandfather')" in line
+    line = error_of(lambda: words.loglikelihood(["The grandson"], ["I saw one. Who forgot?"], keys=["Age/1/0/1"]))
+    assert "it answers another text than 'Age/1/0/1'" in line
+    line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/7/1"]))
+    assert "it lacks the answers to 1 of 2 texts" in line
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    store = RowStore(tmp_path / "cache")
+    found = chosen(f"recorded:{tmp_path / 'no.json'}", store, name="mine")
+    assert "no.json: no such file" in error_of(lambda: load("mine", found.catalogue, store=store))
+
+
+def test_a_file_is_found_in_a_mirror_by_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is called there; and a source at a commit is never fetched then."""
+    mirror = tmp_path / "mirror" / "deep"
+    mirror.mkdir(parents=True)
+    (mirror / "another-name").write_text("bytes")
+    sha256 = file_sha256(mirror / "another-name")
+    source = f"git:somebody/something@{'a' * 40}/some/file.json"
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
+    assert sources.pinned(source, sha256, "here") == mirror / "another-name"
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "absent"))
+    line = error_of(lambda: sources.pinned(source, sha256, "here"))
+    assert line == "environment: EVENRULER_MIRROR: no such folder; mend it or unset it"
+
+
+def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text(json.dumps(STEREOSET))
+    sha256 = file_sha256(tmp_path / "file")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "file").rename(tmp_path / "mirror/renamed")
+    monkeypatch.setenv(sources.MIRROR, str(tmp_path / "mirror"))
+    source = f"recorded:git:somebody/something@{'a' * 40}/predictions.json"
+    entry = {"kind": "recorded", "source": source, "licence": "cc-by-sa-4.0", "origin": "its authors"}
+    store = RowStore(tmp_path / "cache")
+    pinned = Catalogue.model_validate({"models": {"authors": {**entry, "sha256": sha256}}})
+    assert load("authors", pinned, store=store).loglikelihood(["x"], keys=["a"]).nats.tolist() == [0.25]
+    loose = Catalogue.model_validate({"models": {"authors": entry}})
+    line = error_of(lambda: load("authors", loose, store=store))
+    assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
+    with pytest.raises(ValueError, match="belongs to the kind recorded, which needs it"):
+        Catalogue.model_validate({"models": {"authors": {**entry, "kind": "causal"}}})
+
+
+def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx2
+
+    def refuse(address: str, **_: object) -> None:
+        asked.append(address)
+        raise httpx2.ConnectError("no network")
+
+    asked: list[str] = []
+    monkeypatch.delenv(sources.MIRROR, raising=False)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(httpx2, "get", refuse)
+    source = f"git:somebody/something@{'a' * 40}/some/file.json"
+    line = error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    assert asked == [f"https://raw.githubusercontent.com/somebody/something/{'a' * 40}/some/file.json"]
+    assert line.endswith("cannot be fetched (ConnectError); put it into a folder and name that in EVENRULER_MIRROR")
+    line = error_of(lambda: sources.pinned("git:somebody/something@main/file.json", "0" * 64, "here"))
+    assert "say git:OWNER/NAME@COMMIT/PATH" in line
+
+
+def test_a_file_that_is_fetched_is_kept_if_its_bytes_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hashlib
+
+    import httpx2
+
+    asked = []
+
+    def answer(address: str, **_: object) -> httpx2.Response:
+        asked.append(address)
+        return httpx2.Response(200, content=b"bytes", request=httpx2.Request("GET", address))
+
+    monkeypatch.delenv(sources.MIRROR, raising=False)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(httpx2, "get", answer)
+    source, sha256 = f"git:somebody/something@{'a' * 40}/file.json", hashlib.sha256(b"bytes").hexdigest()
+    assert "other bytes than were declared" in error_of(lambda: sources.pinned(source, "0" * 64, "here"))
+    for _ in range(2):
+        assert sources.pinned(source, sha256, "here").read_bytes() == b"bytes"
+    assert len(asked) == 2  # once for each checksum, and then from the cache
+
+
+def test_a_text_after_a_prompt_without_a_space(tiny: Callable[..., Model]) -> None:
+    """Log-likelihoods of a continuation as it stands, as lm-evaluation-harness has it with the delimiter ""."""
+    model = tiny()
+    by_options = model.continuations(["I saw him."], ["He ran.", " He ran."])[0]
+    bare = model.loglikelihood(["He ran."], ["I saw him."], between="").nats
+    spaced = model.loglikelihood(["He ran."], ["I saw him."]).nats
+    assert [bare[0], spaced[0]] == pytest.approx(by_options.tolist())
+    assert bare[0] != spaced[0]
