@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from evenruler.instruments import instrument
-from evenruler.instruments.instrument import Column, Plan, Sized, by_size
+from evenruler.instruments.instrument import Column, Plan, Scaled, Sized, by_size
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
@@ -61,6 +61,8 @@ class File(Strict):
 class Settings(instrument.BaseSettings):
     """How a published benchmark is asked."""
 
+    asked: Scaled[bool] = True
+    """Whether the pipeline asks models; else it builds the rows, and who measures with them asks."""
     most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, 1_000_000, 1_000_000)
     """At most so many items of a unit in a condition, evenly spread; intervals hang on units, so few often do."""
     smallest: float = Field(default=0.1, gt=0, lt=1)

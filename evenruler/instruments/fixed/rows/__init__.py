@@ -62,6 +62,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def _plan(name: str, source: Source, settings: Settings) -> Plan:
     return {
         "name": name,
+        "asked": settings.asked,
         "score": source.score,
         "units": source.units,
         "between": source.between,
