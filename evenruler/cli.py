@@ -52,7 +52,9 @@ app = typer.Typer(
     help="Declare, build, score and check bias benchmarks for language models.",
 )
 
+answers = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Answers of models as data.")
 app.add_typer(results)
+app.add_typer(answers, name="answers")
 app.command()(measure)
 
 
@@ -86,15 +88,21 @@ def repro(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[STAGE]...", help="As of `dvc repro`: stages, --force and so on.")
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Build everything, replay no recorded answer, and compare with them.")
+    ] = False,
 ) -> None:
-    """Check, then build whatever is out of date with `dvc repro`: a line for every stage, and where the report is."""
+    """Check, then build whatever is out of date with `dvc repro`: a line for every stage, and where the report is.
+
+    Answers that the repository holds (data/recorded) are replayed; a random hundredth of them is asked again.
+    """
     from evenruler.project.repro import repro as build
 
     here = repository.enter()
     # A word with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
     targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
-    raise typer.Exit(build(Path(), targets))
+    raise typer.Exit(build(Path(), targets, fresh=fresh))
 
 
 @app.command()
@@ -121,6 +129,17 @@ def ask(
     choose(engine)
     repository.enter()
     raise typer.Exit(fill(Path(), names or [], everything=everything, at_once=at_once, dry_run=dry_run))
+
+
+@answers.command("record")
+def record_answers(release: Annotated[str, typer.Argument(help="What to call it, as 2026-11-26.")]) -> None:
+    """Write what a journal holds (EVENRULER_JOURNAL; `make answers` keeps one) as the answers that `repro` replays."""
+    from evenruler.models.store import cache_root
+    from evenruler.project.answers import record
+
+    repository.enter()
+    for line in record(Path(), cache_root() / "journal", release):
+        say(line)
 
 
 @app.command()

@@ -11,7 +11,9 @@ from filelock import FileLock, Timeout
 
 from evenruler.errors import UserError
 from evenruler.models.records import Amount, amount_of
+from evenruler.models.released import Compared, keep, note_down, released
 from evenruler.models.store import Keys, RowStore
+from evenruler.tables.ids import canonical
 from evenruler.terminal import note, progress
 
 Question = TypeVar("Question", bound=Hashable)
@@ -65,6 +67,12 @@ class Cache:
             asks: Whether the model may be asked; else what the store lacks is an error.
         """
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
+        self._again: dict[bytes, bytes] = {}
+        """What a release holds, but is asked again, by key."""
+        self._held: list[bytes] = []
+        """What is replayed in the call that runs."""
+        self._compared: Compared | None = None
+        """Of the call that runs, where a release holds something of it."""
         self.asked = 0
         """Questions that the model itself had to answer so far."""
         self.spent: list[Spent] = []
@@ -96,6 +104,8 @@ class Cache:
         by_index = [keys.key(as_key(question)) for question in distinct]
         found = self.store.get(by_index)
         if len(found) < len(by_index):
+            found.update(self._replayed(operation, [key for key in by_index if key not in found]))
+        if len(found) < len(by_index):
             if not self.asks:
                 lacking = (question for question, key in zip(distinct, by_index, strict=True) if key not in found)
                 raise LackingError(self.name, operation, amount_of(lacking))
@@ -105,8 +115,43 @@ class Cache:
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
                     found.update(self._asked(operation, distinct, by_index, missing, form, ask))
+        self._settle(found)
+        as_json = (canonical(as_key(question)) for question in distinct)
+        note_down(self.name, self.engine, operation, ((key, next(as_json), found[key]) for key in by_index))
         answers = {question: form.unpack(found[key]) for question, key in zip(distinct, by_index, strict=True)}
         return [answers[question] for question in questions]
+
+    def _replayed(self, operation: str, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
+        """What a release holds of what the store lacks; a part of it is left to be asked again."""
+        held = released().get(operation, keys)
+        if held and self.asks:
+            self._again = {key: held.pop(key) for key in released().again(list(held))}
+            self._held, self._compared = list(held), Compared(released().release, len(held))
+        return held
+
+    def _settle(self, found: Mapping[bytes, bytes]) -> None:
+        """Keep what was replayed: only now, when what was asked again was found to agree."""
+        if self._compared:
+            if self._held and self.store.is_writable:
+                self.store.put((key, found[key]) for key in self._held)
+            keep(self._compared)
+            self._compared = None
+
+    def _compare(self, form: Form[Answer], new: dict[bytes, bytes]) -> None:
+        """Hold what was asked again to the release, and keep what that says, unless nothing is replayed.
+
+        Raises:
+            UserError: The difference is beyond what another processor makes.
+        """
+        for key in new.keys() & self._again.keys():
+            assert self._compared is not None
+            self._compared.take(form.unpack(self._again[key]), form.unpack(new[key]))
+            if released().share < 1:
+                new[key] = self._again[key]
+            if self._compared.is_beyond:
+                what = f"{self.name} answers otherwise than the release holds ({self._compared.said})"
+                remedy = "look at what differs here; `make repro FRESH=1` replays nothing"
+                raise UserError(what, where="data/recorded", remedy=remedy)
 
     def _asked(
         self,
@@ -127,6 +172,7 @@ class Cache:
                         if not form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
                     new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
+                    self._compare(form, new)
                     self.store.put(new.items())
                     found.update(new)
                     self.asked += len(batch)

@@ -7,6 +7,7 @@ two models share would else hang, in its last bits, on who came first.
 """
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from evenruler.instruments.card import amounts
 from evenruler.machine import machine
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.engines import RAY, chosen
+from evenruler.models.released import AGAIN, kept
+from evenruler.models.store import cache_root
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time
@@ -38,12 +41,13 @@ MAKES_ROWS = ("scrape", "evolve", "rows")
 """Stages that what is asked hangs on."""
 
 
-def repro(root: Path, words: Sequence[str]) -> int:
+def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
     """Check the declaration, then build what is out of date.
 
     Args:
         root: The repository.
         words: Further arguments of `dvc repro`, such as names of stages.
+        fresh: Whether all is built and asked anew, with answers kept apart, and compared with those that are recorded.
 
     Returns:
         The exit status of DVC; 128 and the number of the signal where one broke it off.
@@ -53,11 +57,15 @@ def repro(root: Path, words: Sequence[str]) -> int:
     """
     for line in check(root):
         say(line)
+    if fresh:
+        os.environ.update({AGAIN: "1", "EVENRULER_CACHE": str(cache_root() / "fresh")})
+    kept(cache_root())  # of a run that broke off
     progress, status = Progress(root), 0
     try:
-        stages = set[str]() if words else outdated(root)
+        forced = ["--force"] if fresh else []
+        stages = set(all_stages(root)) if fresh else set() if words else outdated(root)
         if words or stages:
-            status = _fill(root, stages, progress) or build(root, words, progress)
+            status = _fill(root, stages, progress, forced) or build(root, [*words, *forced], progress)
         else:
             progress.unchanged = len(all_stages(root))
     except KeyboardInterrupt as broken:
@@ -66,18 +74,22 @@ def repro(root: Path, words: Sequence[str]) -> int:
     _keep_timings(root, progress, status)
     for line in () if status else _summary(root, progress):
         say(line)
+    if replayed := kept(cache_root()):
+        say(f"recorded: {replayed.said}")
     return status
 
 
-def _fill(root: Path, stages: set[str], progress: Progress) -> int:
+def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str]) -> int:
     """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off."""
     kinds = {name.partition("@")[0] for name in stages}
     active = Declared(root / "params.yaml").active if kinds & {*MAKES_ROWS, "ask"} else None
     if active is None:
         return 0
-    if kinds & {*MAKES_ROWS} and (status := build(root, [f"rows@{name}" for name in active.instruments], progress)):
+    if kinds & {*MAKES_ROWS} and (
+        status := build(root, [*(f"rows@{name}" for name in active.instruments), *forced], progress)
+    ):
         return status
-    jobs = jobs_of(active, outdated(root, [f"ask@{name}" for name in active.ask]))
+    jobs = jobs_of(active, stages if forced else outdated(root, [f"ask@{name}" for name in active.ask]))
     if chosen()[0] == RAY or len(jobs) < 2:
         return 0
     on = machine()
