@@ -131,14 +131,30 @@ def ask(
     raise typer.Exit(fill(Path(), names or [], everything=everything, at_once=at_once, dry_run=dry_run))
 
 
+@answers.command("export")
+def export_answers(
+    model: Annotated[str, typer.Argument(help="A name of the catalogue.")],
+    out: Annotated[Path | None, typer.Option(help="The folder; results/answers/MODEL by default.")] = None,
+) -> None:
+    """Write what the pipeline asks a model and what it answers as a data set that `recorded:FOLDER` reads."""
+    from evenruler.project.answers import export
+
+    here = repository.enter()
+    for line in export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model):
+        say(line)
+
+
 @answers.command("record")
 def record_answers(release: Annotated[str, typer.Argument(help="What to call it, as 2026-11-26.")]) -> None:
     """Write what a journal holds (EVENRULER_JOURNAL; `make answers` keeps one) as the answers that `repro` replays."""
+    from evenruler.models.released import FOLDER
     from evenruler.models.store import cache_root
     from evenruler.project.answers import record
+    from evenruler.project.params import load_params
 
     repository.enter()
-    for line in record(Path(), cache_root() / "journal", release):
+    licences = {name: entry.licence for name, entry in load_params().models.items()}
+    for line in record(cache_root() / "journal", FOLDER, release, licences):
         say(line)
 
 

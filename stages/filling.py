@@ -1,7 +1,7 @@
 """Fill the store with what a family asks a model, for `dvc repro` to find there; DVC knows nothing of it.
 
 `python -m stages.filling ask MODEL FAMILY [FAMILY ...]` asks as `stages.ask` does and writes answers to the store
-alone; `ask-model` in place of `ask` leaves the tools out.
+alone; `ask-model` in place of `ask` leaves the tools out, and `stored` asks nobody: what is missing is an error.
 `python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` says, a line of JSON each, what the store lacks.
 """
 
@@ -17,6 +17,7 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.registry import room
+from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED, Catalogue
 from evenruler.terminal import progress
 from stages.ask import adapted, asked_of
@@ -32,10 +33,10 @@ def main(what: str, *words: str) -> None:
     if what == "count":
         count(list(zip(words[::2], words[1::2], strict=True)))
     else:
-        fill(*words, before_tools=what == "ask-model")
+        fill(*words, before_tools=what != "ask", stored=what == "stored")
 
 
-def fill(name: str, *families: str, before_tools: bool) -> None:
+def fill(name: str, *families: str, before_tools: bool, stored: bool) -> None:
     """Ask the model, and maybe the tools that the instruments name, whatever the store does not have."""
     params = Declared()
     asked, subject = {family: asked_of(params, family, name) for family in families}, subject_of(name, params.catalogue)
@@ -43,12 +44,16 @@ def fill(name: str, *families: str, before_tools: bool) -> None:
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
     model = load(name, params.catalogue)
+    if stored:
+        model = model.stored()
     for family in families:
         tools = tools_of([plan for _, plan in asked[family].values()], BUILT / family)
         before = model.asked
         answering = Answering(model, tools, adapted(params.catalogue, name))
         try:
             ask(asked[family], room(family, "ask").requests, subject, answering, before_tools=before_tools)
+        except LackingError as error:
+            raise UserError(str(error), where=family, remedy="ask it first") from None
         finally:
             _keep_rates(params, family, answering)
             model.spent.clear()

@@ -32,6 +32,7 @@ from evenruler.instruments.instrument import (
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.models.cache import LackingError
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
@@ -194,7 +195,11 @@ class Session:
             tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
         answering = Answering(self.model, tools)
         asked = {benchmark.instrument: (tables, plan)}
-        answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
+        try:
+            answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
+        except LackingError as error:
+            what = f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
+            raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
         own = {}  # as the pipeline would have written and read them
         for table, schema in ask_room.ANSWERS.items():
             rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []

@@ -13,7 +13,7 @@ from evenruler.files import require_regular
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, Kind, ModelEntry
 from evenruler.models.store import RowStore
-from evenruler.strict import validate
+from evenruler.strict import at_home, validate
 
 FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE"
 
@@ -115,10 +115,14 @@ def chosen(
     if scheme == "endpoint":
         given |= {"kind": kind or "chat", "start": start}
     elif scheme == "recorded":
-        given |= {"kind": "recorded"}
+        from evenruler.models.recorded import said_of
+
+        told = said_of(at_home(rest)) or {"kind": "recorded"}
+        slug = name or told.pop("name", slug)
+        given |= {key: value for key, value in told.items() if key != "name"}
     else:
         # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
-        told: dict[str, Any] = {}
+        told = {}
         if given["source"].lower().endswith(".gguf"):
             told["sha256"] = store.file_sha256(sources.path_of(given["source"], model))
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))

@@ -67,12 +67,6 @@ class Cache:
             asks: Whether the model may be asked; else what the store lacks is an error.
         """
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
-        self._again: dict[bytes, bytes] = {}
-        """What a release holds, but is asked again, by key."""
-        self._held: list[bytes] = []
-        """What is replayed in the call that runs."""
-        self._compared: Compared | None = None
-        """Of the call that runs, where a release holds something of it."""
         self.asked = 0
         """Questions that the model itself had to answer so far."""
         self.spent: list[Spent] = []
@@ -104,54 +98,54 @@ class Cache:
         by_index = [keys.key(as_key(question)) for question in distinct]
         found = self.store.get(by_index)
         if len(found) < len(by_index):
-            found.update(self._replayed(operation, [key for key in by_index if key not in found]))
+            lacking = {key: one for key, one in zip(by_index, distinct, strict=True) if key not in found}
+            found.update(self._replayed(operation, lacking, form, ask))
         if len(found) < len(by_index):
             if not self.asks:
-                lacking = (question for question, key in zip(distinct, by_index, strict=True) if key not in found)
-                raise LackingError(self.name, operation, amount_of(lacking))
+                raise LackingError(
+                    self.name, operation, amount_of(one for key, one in lacking.items() if key not in found)
+                )
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
                 found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
                     found.update(self._asked(operation, distinct, by_index, missing, form, ask))
-        self._settle(found)
         as_json = (canonical(as_key(question)) for question in distinct)
         note_down(self.name, self.engine, operation, ((key, next(as_json), found[key]) for key in by_index))
         answers = {question: form.unpack(found[key]) for question, key in zip(distinct, by_index, strict=True)}
         return [answers[question] for question in questions]
 
-    def _replayed(self, operation: str, keys: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        """What a release holds of what the store lacks; a part of it is left to be asked again."""
-        held = released().get(operation, keys)
-        if held and self.asks:
-            self._again = {key: held.pop(key) for key in released().again(list(held))}
-            self._held, self._compared = list(held), Compared(released().release, len(held))
-        return held
-
-    def _settle(self, found: Mapping[bytes, bytes]) -> None:
-        """Keep what was replayed: only now, when what was asked again was found to agree."""
-        if self._compared:
-            if self._held and self.store.is_writable:
-                self.store.put((key, found[key]) for key in self._held)
-            keep(self._compared)
-            self._compared = None
-
-    def _compare(self, form: Form[Answer], new: dict[bytes, bytes]) -> None:
-        """Hold what was asked again to the release, and keep what that says, unless nothing is replayed.
+    def _replayed(
+        self, operation: str, lacking: Mapping[bytes, Question], form: Form[Answer], ask: Ask[Question, Answer]
+    ) -> Mapping[bytes, bytes]:
+        """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
 
         Raises:
-            UserError: The difference is beyond what another processor makes.
+            UserError: What was asked again differs beyond what another processor makes. Nothing is kept then.
         """
-        for key in new.keys() & self._again.keys():
-            assert self._compared is not None
-            self._compared.take(form.unpack(self._again[key]), form.unpack(new[key]))
-            if released().share < 1:
-                new[key] = self._again[key]
-            if self._compared.is_beyond:
-                what = f"{self.name} answers otherwise than the release holds ({self._compared.said})"
+        held = released().get(operation, lacking)
+        if not held or not self.asks:
+            return held
+        again = released().again(held)
+        compared = Compared(released().release, len(held) - len(again))
+        if again:
+            everything = frozenset(range(len(again)))
+            asked = [lacking[key] for key in again]
+            with self._lease():
+                now = self._asked(operation, asked, again, everything, form, ask, keeps=len(again) == len(held))
+            for key in again:
+                compared.take(form.unpack(held[key]), form.unpack(now[key]))
+            if len(again) == len(held):
+                held = dict(now)
+            elif compared.is_beyond:
+                what = f"{self.name} answers otherwise than the release holds ({compared.said})"
                 remedy = "look at what differs here; `make repro FRESH=1` replays nothing"
                 raise UserError(what, where="data/recorded", remedy=remedy)
+        if self.store.is_writable:
+            self.store.put(held.items())
+        keep(compared)
+        return held
 
     def _asked(
         self,
@@ -161,8 +155,10 @@ class Cache:
         missing: frozenset[int],
         form: Form[Answer],
         ask: Ask[Question, Answer],
+        *,
+        keeps: bool = True,
     ) -> Mapping[bytes, bytes]:
-        """Ask what is missing; every batch is kept as it comes."""
+        """Ask what is missing; every batch is kept as it comes, if any is."""
         found: dict[bytes, bytes] = {}
         began = time.monotonic()
         try:
@@ -172,8 +168,8 @@ class Cache:
                         if not form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
                     new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
-                    self._compare(form, new)
-                    self.store.put(new.items())
+                    if keeps:
+                        self.store.put(new.items())
                     found.update(new)
                     self.asked += len(batch)
                     bar.update(len(new))

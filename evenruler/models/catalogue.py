@@ -42,10 +42,10 @@ def load(
     store = store or RowStore()
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
-    if entry.kind == "recorded":
-        from evenruler.models.recorded import Recorded
+    if entry.scheme == "recorded":
+        from evenruler.models.recorded import Recorded, exported
 
-        return Recorded(name, entry, store, where)
+        return (Recorded if entry.kind == "recorded" else exported)(name, entry, store, where)
     folder = sources.locate(name, entry, store, params.models, where=where)
     adapter = _adapter(name, entry, folder, store)
     kind, (engine, address) = params.kind(name), engines.chosen()

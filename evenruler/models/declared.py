@@ -231,8 +231,8 @@ class ModelEntry(Strict):
         scheme = self.scheme
         if (self.kind in HOSTED) != (scheme == "endpoint"):
             raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it")
-        if (self.kind == "recorded") != (scheme == "recorded"):
-            raise ValueError("`recorded:` belongs to the kind recorded, which needs it")
+        if self.kind == "recorded" and scheme != "recorded":
+            raise ValueError("the kind recorded needs a source `recorded:FILE`")
         if scheme == "untrained" and self.kind not in UNTRAINED:
             raise ValueError(f"`untrained:` belongs to the kinds {', '.join(UNTRAINED)}")
         if self.kind == "completions" and self.chat:

@@ -108,6 +108,11 @@ _KEPT = {
 """By the method of a backend."""
 
 
+def form_of(operation: str) -> Form[Any]:
+    """How the store holds the answers of an operation, which is named with its version."""
+    return next((kept.form for kept in _KEPT.values() if kept.operation == operation.partition(":")[0]), NUMBER)
+
+
 class Model:
     """A model of the catalogue, loaded only when the store misses something.
 
@@ -364,9 +369,10 @@ class Model:
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
 
-        def ask(all_texts: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
-            values = (likelihoods.nats - self.backend.unigram_nats(all_texts)) / likelihoods.tokens
-            yield list(enumerate(values))
+        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+            values = (likelihoods.nats - self.backend.unigram_nats(distinct)) / likelihoods.tokens
+            own = dict(zip(distinct, values, strict=True))
+            yield [(place, own[text]) for place, text in enumerate(asked)]
 
         stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company])
         found = dict(zip(distinct, stored, strict=True))

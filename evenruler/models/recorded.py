@@ -7,6 +7,7 @@ What can be read:
 | StereoSet's published predictions | one JSON | the ids of sentences |
 | BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` where there are several | keys |
 | lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | prompt and text, letter by letter |
+| `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question |
 """
 
 import json
@@ -22,8 +23,8 @@ import numpy as np
 from evenruler.errors import UserError
 from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
-from evenruler.models.model import Model
-from evenruler.models.records import LogLikelihoods
+from evenruler.models.model import REPLY, Model, form_of
+from evenruler.models.records import LogLikelihoods, Reply
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -39,6 +40,54 @@ HALVES: Final = frozenset(("intrasentence", "intersentence"))
 """Of StereoSet."""
 
 REMEDY = "take the file as it was written"
+
+EXPORTED: Final = "answers.parquet"
+ENTRY: Final = "model.json"
+"""In the folder of an export: what it says of the model."""
+
+
+def said_of(folder: Path) -> dict[str, Any] | None:
+    """What an export says of its model, as its entry in a catalogue, and its name; None where a path is no export."""
+    path = folder / ENTRY
+    if not path.is_file():
+        return None
+    said = _object(read_text(path, REMEDY))
+    if not {"name", "kind", "sha256"} <= set(said):
+        raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
+    return said
+
+
+def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
+    """A model whose answers somebody has exported: they go into the store, and nobody is ever asked.
+
+    Raises:
+        UserError: The file is damaged, or holds answers of several engines.
+    """
+    import pyarrow.parquet as pq
+
+    path = at_home(entry.locations[0][1]) / EXPORTED
+    if not path.is_file() or file_sha256(path) != entry.sha256:
+        raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")
+    rows = pq.read_table(path).to_pylist()
+    engines = sorted({row["engine"] for row in rows}, key=len)
+    store.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
+    # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
+    return Model(
+        name, entry, entry.kind, store, lambda: engines[0] if engines else "", lambda: None, None, where
+    ).stored()
+
+
+def answer_as_json(operation: str, stored: bytes) -> Any:
+    """An answer as the store has it, for people: numbers, lists of numbers, or text, reason and finish of a reply."""
+    found = form_of(operation).unpack(stored)
+    if isinstance(found, Reply):
+        return [found.text, found.reason, found.finish]
+    return found.tolist() if isinstance(found, np.ndarray) else found
+
+
+def _from_json(operation: str, said: Any) -> bytes:
+    form = form_of(operation)
+    return form.pack(Reply(*said) if form is REPLY else said)
 
 
 @dataclass(frozen=True)

@@ -149,9 +149,9 @@ class Released:
         held = self._by_operation[operation]
         return {key: held[key[:HALF]] for key in keys if key[:HALF] in held} if held else {}
 
-    def again(self, keys: Iterable[bytes]) -> set[bytes]:
+    def again(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those that are asked again, drawn at random."""
-        return {key for key in keys if random.random() < self.share}
+        return [key for key in keys if random.random() < self.share]
 
     @cached_property
     def _said(self) -> Mapping[str, Any]:

@@ -6,17 +6,24 @@ found in the store.
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenruler.declared import Declared
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
+from evenruler.evaluate.subject import NOT_STATED
 from evenruler.files import file_sha256, replace, swapped
-from evenruler.models.released import FOLDER, HALF, RELEASE, Answered, file_of, journal
+from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
+from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of, journal
+from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
 LARGEST = 12_000_000
@@ -25,17 +32,40 @@ LARGEST = 12_000_000
 LEFT_OUT = ("embedding",)
 """Operations that are no part of a release: vectors are large, and asked in a minute."""
 
+KEPT = {"chat", "start", "labels", "entailment", "forms", "licence", "origin", "lineage"}
+"""What an export says of a model's entry."""
+
+CARD = """---
+license: other
+license_name: "{licence}"
+configs:
+- config_name: answers
+  data_files:
+  - split: test
+    path: answers.parquet
+tags:
+- fairness
+- evaluation
+---
+# Answers of {name}
+{rows:,} answers of {origin}, a row each: `operation` with its version, `question` and `answer` as JSON, `engine` (all
+that an answer depends on but the question) and `key` (sha256 of engine, operation and question). Likelihoods are in
+nats, with the number of tokens. `evenruler measure recorded:FOLDER --with BENCHMARK` makes figures of them, and asks
+nobody. The licence is that of the model: {licence}.
+"""
+
 SHORT = 12
 """Digits of an engine's checksum."""
 
 
-def record(root: Path, folder: Path, release: str) -> Iterator[str]:
-    """Write what a journal holds as the recorded answers of this repository, whole or not at all.
+def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
+    """Write what a journal holds as the recorded answers of a repository, whole or not at all.
 
     Args:
-        root: The repository.
         folder: The journal.
-        release: What to call it.
+        out: The folder of the answers, which are others then.
+        release: What to call them.
+        licences: Of models, by name.
 
     Yields:
         Lines that say what is written.
@@ -47,8 +77,8 @@ def record(root: Path, folder: Path, release: str) -> Iterator[str]:
     if not answers:
         remedy = "`make answers` keeps one while it builds and measures"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
-    catalogue = Declared(root / "params.yaml").catalogue
-    with swapped(root / FOLDER) as target:
+    with swapped(out) as target:
+        target.mkdir(parents=True)
         files = {}
         for operation, own in groupby(answers, key=lambda one: one.operation):
             rows = list(own)
@@ -59,17 +89,68 @@ def record(root: Path, folder: Path, release: str) -> Iterator[str]:
         said = {
             "release": release,
             "files": files,
-            "models": {name: catalogue.models[name].licence for name in models if name in catalogue.models},
+            "models": {name: licences.get(name, NOT_STATED) for name in models},
             "engines": {_short(engine): json.loads(engine) for engine in dict.fromkeys(one.engine for one in answers)},
         }
         replace(target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
         size = sum(path.stat().st_size for path in target.iterdir())
         if size > LARGEST:
             what = f"{size / 1e6:.1f} MB, of at most {LARGEST / 1e6:.0f}"
-            raise UserError(what, where=str(FOLDER), remedy="record fewer instruments or models")
-    yield f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} MB in {FOLDER}"
+            raise UserError(what, where=str(out), remedy="record fewer instruments or models")
+    yield f"release {release}: {len(answers):,} answers of {len(models)} models, {size / 1e6:.1f} MB in {out}"
     for name, file in files.items():
         yield f"  {name}: {file['rows']:,} answers"
+
+
+def export(root: Path, name: str, out: Path) -> Iterator[str]:
+    """Write all that the pipeline asks a model, with its answers, as a data set that `recorded:` reads.
+
+    Args:
+        root: The repository.
+        name: Of the model.
+        out: The folder, which is made.
+
+    Yields:
+        Lines that say what is written.
+
+    Raises:
+        UserError: Nothing asks the model, the store lacks answers of it, or the folder is there.
+    """
+    params = Declared(root / "params.yaml")
+    families = [entry.family for entry in params.active.ask.values() if entry.model == name]
+    if not families:
+        raise UserError(
+            f"nothing in use asks {name!r}", where="evenruler answers", remedy=nearest(name, params.catalogue.models)
+        )
+    if out.exists():
+        raise UserError("it is there already", where=str(out), remedy="name a new folder with --out, or remove it")
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "stages.filling", "stored", name, *families]
+        done = subprocess.run(command, cwd=root, env={**os.environ, JOURNAL: folder}, check=False)
+        if done.returncode:
+            raise UserError(f"answers of {name} are missing", remedy="why stands above; `evenruler repro` asks them")
+        rows = [one for one in journal(Path(folder)) if one.model == name]
+    columns = {
+        "operation": [one.operation for one in rows],
+        "question": [one.question for one in rows],
+        "answer": [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows],
+        "engine": [one.engine for one in rows],
+        "key": [one.key for one in rows],
+    }
+    with swapped(out) as target:
+        write_whole(pa.table(columns), target / EXPORTED)
+        entry = params.catalogue.models[name]
+        said = entry.model_dump(mode="json", exclude_none=True, include=KEPT)
+        said |= {"kind": params.catalogue.kind(name), "sha256": file_sha256(target / EXPORTED)}
+        if "generate" in entry.operations:
+            from evenruler.models.catalogue import load
+
+            own = load(name, params.catalogue).sampling(1)  # with what the files of the model say
+            said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
+        replace(target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n")
+        replace(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
+    yield f"{len(rows):,} answers of {name} to {', '.join(families)}: {out}"
+    yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 
 def _short(engine: str) -> str:
@@ -90,7 +171,7 @@ def _packed(rows: Sequence[Answered]) -> bytes:
         },
         schema=schema,
     )
-    split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if answer.byte_width_is_fixed else {}
+    split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
     made = io.BytesIO()
     pq.write_table(
         table,

@@ -76,6 +76,9 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
         say(line)
     if replayed := kept(cache_root()):
         say(f"recorded: {replayed.said}")
+        if replayed.is_beyond and not status:
+            say("error: data/recorded: the models that answer here are others than those of the release", err=True)
+            return 1
     return status
 
 

@@ -1,0 +1,235 @@
+"""Answers of a release: replayed, asked again in part, compared, and refused where they are another model's."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.models import cache, load, released
+from evenruler.models.cache import Cache
+from evenruler.models.model import LIKELIHOOD, REPLY, Model
+from evenruler.models.records import Reply, Sampling
+from evenruler.models.released import AGAIN, JOURNAL, Compared, Released, kept
+from evenruler.models.store import Keys, RowStore
+from evenruler.project import answers
+from tests.tiny import tiny_params
+
+TEXTS = ["The man is here.", "The girl is here.", "No girl is at sea."]
+LIKELIHOODS = "likelihood-1.parquet"
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch) -> Path:
+    """Where the release of this test lies; stores are in the same folder."""
+    folder = tmp_path / "recorded"
+    monkeypatch.setattr(cache, "released", lambda: Released(folder))
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path))
+    return folder
+
+
+@pytest.fixture
+def recorded(release: Path, tmp_path: Path, monkeypatch) -> Callable[..., None]:
+    """Makes a release of what is done meanwhile."""
+
+    def made(does: Callable[[], object]) -> None:
+        with monkeypatch.context() as patch:
+            patch.setenv(JOURNAL, str(tmp_path / "journal"))
+            does()
+        list(answers.record(tmp_path / "journal", release, "first", {"tiny": "mit"}))
+
+    return made
+
+
+@pytest.fixture
+def opened(llama_folder, tmp_path: Path) -> Callable[..., Model]:
+    """The same model on a store of its own."""
+
+    def open_on(store: str) -> Model:
+        return load("tiny", tiny_params({"tiny": llama_folder}), store=RowStore(tmp_path / store))
+
+    return open_on
+
+
+class TestWithAModel:
+    """A real model, tiny and random."""
+
+    def test_it_is_replayed_bit_by_bit_and_never_loaded(self, opened, recorded, monkeypatch) -> None:
+        asked = opened("first")
+        recorded(lambda: (asked.loglikelihood(TEXTS), asked.generate(TEXTS[:2], sampling=Sampling(4))))
+        monkeypatch.setenv(AGAIN, "0")
+        model = opened("second")
+        monkeypatch.setattr(model, "_load", lambda: pytest.fail("the model was loaded"))
+
+        found = model.loglikelihood(TEXTS)
+
+        assert found.nats.tolist() == asked.loglikelihood(TEXTS).nats.tolist()
+        assert found.tokens.tolist() == asked.loglikelihood(TEXTS).tokens.tolist()
+        assert model.generate(TEXTS[:2], sampling=Sampling(4)) == asked.generate(TEXTS[:2], sampling=Sampling(4))
+        assert model.asked == 0
+
+    def test_what_it_lacks_is_asked(self, opened, recorded, monkeypatch) -> None:
+        recorded(lambda: opened("first").loglikelihood(TEXTS[:2]))
+        monkeypatch.setenv(AGAIN, "0")
+        model = opened("second")
+
+        found = model.loglikelihood(TEXTS)
+
+        assert model.asked == 3  # packs are of all texts
+        assert found.nats.tolist() == opened("first").loglikelihood(TEXTS).nats.tolist()
+
+    def test_who_is_never_asked_finds_it_too(self, opened, recorded, monkeypatch) -> None:
+        recorded(lambda: opened("first").loglikelihood(TEXTS))
+        monkeypatch.setenv(AGAIN, "1")
+
+        assert opened("second").stored().loglikelihood(TEXTS).nats.shape == (3,)
+
+    def test_at_1_all_is_asked_again_and_agrees(self, opened, recorded, monkeypatch, tmp_path) -> None:
+        recorded(lambda: opened("first").loglikelihood(TEXTS))
+        monkeypatch.setenv(AGAIN, "1")
+        model = opened("second")
+
+        model.loglikelihood(TEXTS)
+
+        assert model.asked == 3
+        said = kept(tmp_path)
+        assert said == Compared("first", replayed=0, again=3, difference=said.difference)
+        assert said.difference < 1e-4
+        assert kept(tmp_path) is None
+
+    def test_a_release_says_who_answered_under_which_licence(self, opened, recorded, release) -> None:
+        model = opened("first")
+        recorded(lambda: model.loglikelihood(TEXTS))
+
+        said = json.loads((release / "release.json").read_text())
+
+        assert said["models"] == {"tiny": "mit"}
+        assert list(said["engines"].values()) == [json.loads(model.engine)]
+        rows = pq.read_table(release / LIKELIHOODS)
+        assert rows.column_names == ["key", "model", "engine", "answer"]
+        assert said["files"][LIKELIHOODS]["rows"] == rows.num_rows == 3
+        keys = Keys(model.engine, "likelihood/1")
+        assert set(rows["key"].to_pylist()) == {keys.key(["", text])[:16] for text in TEXTS}
+
+
+class Scripted:
+    """A model whose likelihoods and replies are given; it counts how often it is asked."""
+
+    def __init__(self, root: Path, tokens: int = 2) -> None:
+        self.tokens, self.store = tokens, RowStore(root)
+        self.cache = Cache("tiny", '{"a": 1}', self.store)
+
+    def say(self, values: dict[str, float]) -> list[tuple[float, int]]:
+        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, tuple[float, int]]]]:
+            yield [(place, (values[asked[place]], self.tokens)) for place in sorted(missing)]
+
+        return self.cache.answers("likelihood/1", list(values), LIKELIHOOD, ask)
+
+    def reply(self, values: dict[str, str]) -> list[Reply]:
+        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
+            yield [(place, Reply(values[asked[place]])) for place in sorted(missing)]
+
+        return self.cache.answers("generation/2", list(values), REPLY, ask)
+
+
+class TestCompared:
+    """Numbers that are known."""
+
+    def test_last_bits_keep_what_the_release_says(self, recorded, tmp_path, monkeypatch) -> None:
+        recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0, "y": -4.0}))
+        model = Scripted(tmp_path / "b")
+        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:1])
+
+        assert model.say({"x": -3.0005, "y": -4.0005}) == [(-3.0, 2), (-4.0, 2)]
+
+        said = kept(tmp_path)
+        assert (said.replayed, said.again, said.difference) == (1, 1, pytest.approx(0.0005))
+        assert said.said == "1 answers replayed from release first, 1 asked again, largest difference 0.0005"
+
+    @pytest.mark.parametrize("other", [(-3.2, 2), (-3.0, 3)])
+    def test_another_number_or_length_stops_and_nothing_is_kept(self, other, recorded, tmp_path, monkeypatch) -> None:
+        recorded(lambda: Scripted(tmp_path / "a", tokens=other[1]).say({"x": other[0], "y": -4.0}))
+        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:1])
+        for _ in range(2):  # not only the first time
+            model = Scripted(tmp_path / "b")
+            with pytest.raises(UserError, match="tiny answers otherwise than the release holds"):
+                model.say({"x": -3.0, "y": -4.0})
+            assert model.store.count() == 0
+
+    def test_where_all_is_asked_it_goes_on_and_says_so(self, recorded, tmp_path, monkeypatch) -> None:
+        recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.2, "y": -4.0}))
+        monkeypatch.setenv(AGAIN, "1")
+
+        assert Scripted(tmp_path / "b").say({"x": -3.0, "y": -4.0}) == [(-3.0, 2), (-4.0, 2)]
+
+        said = kept(tmp_path)
+        assert said.is_beyond
+        assert (said.replayed, said.again, said.difference) == (0, 2, pytest.approx(0.2))
+
+    def test_a_reply_in_other_words_is_counted_and_half_of_them_stop(self, recorded, tmp_path, monkeypatch) -> None:
+        said = {"a": "1", "b": "2", "c": "3", "d": "4"}
+        recorded(lambda: Scripted(tmp_path / "a").reply(said))
+        monkeypatch.setattr(Released, "again", lambda self, keys: list(keys)[:3])
+
+        found = Scripted(tmp_path / "b").reply({**said, "c": "other"})
+
+        assert [one.text for one in found] == ["1", "2", "3", "4"]
+        assert kept(tmp_path).said.endswith("3 asked again, 1 of 3 replies in other words")
+        with pytest.raises(UserError, match="2 of 3 replies in other words"):
+            Scripted(tmp_path / "c").reply({**said, "b": "other", "c": "other"})
+
+    def test_a_hundredth_is_asked_again(self, tmp_path) -> None:
+        keys = [bytes([one % 256, one // 256]) * 16 for one in range(20_000)]
+        assert 120 < len(Released(tmp_path).again(keys)) < 290  # 200, 6 standard deviations
+
+    def test_infinite_and_absent_ones_are_alike(self) -> None:
+        said = Compared("r")
+        for one in (-np.inf, None):
+            said.take(one, one)
+        assert said.difference == 0
+        said.take(None, 1.0)
+        assert said.is_beyond
+
+
+class TestRefused:
+    """In one line."""
+
+    def test_a_file_that_is_not_as_the_release_says(self, recorded, release, tmp_path, error_of) -> None:
+        recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
+        (release / LIKELIHOODS).write_bytes(b"PAR1")
+
+        said = error_of(Scripted(tmp_path / "b").say, {"x": -3.0})
+        assert "recorded/likelihood-1.parquet: it is not as release.json says (sha256)" in said
+        assert "git checkout" in said
+
+    def test_a_release_that_is_none(self, release, tmp_path, error_of) -> None:
+        release.mkdir()
+        (release / "release.json").write_text("[]")
+        assert "release.json: no release of answers" in error_of(Scripted(tmp_path / "b").say, {"x": -3.0})
+
+    @pytest.mark.parametrize("share", ["much", "1.5", "-1"])
+    def test_a_share_that_is_none(self, share, recorded, tmp_path, monkeypatch, error_of) -> None:
+        recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
+        monkeypatch.setenv(AGAIN, share)
+        assert f"environment: EVENRULER_AGAIN: found {share!r}" in error_of(Scripted(tmp_path / "b").say, {"x": -3.0})
+
+    def test_a_release_that_is_too_large_leaves_the_last_one(self, recorded, release, tmp_path, monkeypatch) -> None:
+        recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0}))
+        before = (release / "release.json").read_bytes()
+        monkeypatch.setattr(answers, "LARGEST", 10)
+
+        with pytest.raises(UserError, match="of at most 0"):
+            recorded(lambda: Scripted(tmp_path / "a").say({"x": -3.0, "y": -4.0}))
+        assert (release / "release.json").read_bytes() == before
+
+    def test_no_journal(self, tmp_path, error_of) -> None:
+        made = answers.record(tmp_path / "none", tmp_path / "recorded", "first", {})
+        assert "no journal of answers" in error_of(list, made)
+
+    def test_embeddings_are_left_out(self, tmp_path, monkeypatch, error_of) -> None:
+        monkeypatch.setenv(JOURNAL, str(tmp_path / "journal"))
+        released.note_down("mini", "{}", "embedding/1", [(bytes(32), b"[]", b"1234")])
+        assert "no journal" in error_of(list, answers.record(tmp_path / "journal", tmp_path / "recorded", "first", {}))
