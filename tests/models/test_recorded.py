@@ -237,7 +237,7 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     loose = Catalogue.model_validate({"models": {"authors": entry}})
     line = error_of(lambda: load("authors", loose, store=store))
     assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
-    with pytest.raises(ValueError, match="belongs to the kind recorded, which needs it"):
+    with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
         Catalogue.model_validate({"models": {"authors": {**entry, "kind": "causal"}}})
 
 

@@ -56,7 +56,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clone:
 
     clone.edit("params.yaml", two_models)
     clone.run("evenruler", "check")
+    clone.env["EVENRULER_JOURNAL"] = f"{folder}/cache/journal"
     clone.run("dvc", "repro")
+    del clone.env["EVENRULER_JOURNAL"]
     clone.commit("built")
     return clone
 
@@ -96,6 +98,45 @@ def test_a_model_and_its_recorded_answers_are_measured_and_verified(clone: Clone
         "evenruler", "measure", source, "--with", "benchmarks/fixed-jobs", "--out", f"{tmp_path}/s", status=2
     )
     assert "none of its answers (StereoSet predictions) is to one of these 96 texts" in said
+
+
+def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path: Path) -> None:
+    said = clone.run("evenruler", "answers", "export", "tiny", "--out", f"{tmp_path}/tiny")
+    assert f"108 answers of tiny to fixed: {tmp_path}/tiny" in said  # 96 texts of pairs, 12 of targets
+    before, clone.env["EVENRULER_CACHE"] = clone.env["EVENRULER_CACHE"], f"{tmp_path}/cache"
+    try:
+        measure = ("evenruler", "measure", f"recorded:{tmp_path}/tiny", "--with")
+        clone.run(*measure, "benchmarks/fixed-jobs", "--size", "trial", "--out", f"{tmp_path}/r")
+        with (tmp_path / "tiny/answers.parquet").open("ab") as file:
+            file.write(b"more")
+        broken = clone.run(*measure, "benchmarks/fixed-jobs", "--out", f"{tmp_path}/s", status=2)
+    finally:
+        clone.env["EVENRULER_CACHE"] = before
+    (result,) = tmp_path.rglob("result.json")
+    own = json.loads(result.read_text())
+    evidence = json.loads((clone.folder / "benchmarks/fixed-jobs/evidence.json").read_text())
+    assert own["figures"]["all"]["tiny"]["share"] == evidence["all"]["tiny"]["share"]
+    assert own["figures"]["all"]["tiny"]["lean"]["value"] == evidence["all"]["tiny"]["lean"]["value"]
+    assert "answers.parquet: not as model.json says (sha256)" in broken
+    assert "nothing in use asks 'nobody'" in clone.run("evenruler", "answers", "export", "nobody", status=2)
+
+
+def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
+    """One that holds answers of another model stops the build, whatever is replayed."""
+    assert "release first: 108 answers of 1 models" in clone.run("evenruler", "answers", "record", "first")
+    clone.commit("recorded")
+    before = clone.env["EVENRULER_CACHE"]
+    try:
+        clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/a", "EVENRULER_AGAIN": "0.2"}
+        said = clone.run("evenruler", "repro", "--force")
+        assert "answers replayed from release first," in said
+        assert clone.run("git", "status", "--short") == ""
+        clone.env |= {"EVENRULER_CACHE": f"{tmp_path}/b"}
+        said = clone.run("evenruler", "repro", "--fresh")
+        assert "recorded: 0 answers replayed from release first, 108 asked again, largest difference 0" in said
+    finally:
+        clone.env["EVENRULER_CACHE"] = before
+        del clone.env["EVENRULER_AGAIN"]
 
 
 def test_a_file_that_is_gone_leaves_its_instrument_out(clone: Clone) -> None:

@@ -1,0 +1,170 @@
+"""How even are the field's rulers? A row a benchmark and model, from what is built and what authors published.
+
+`python docs/rulers.py` writes the table of `rulers.md`. Where `EVENRULER_MIRROR` names a folder with the answers that
+authors published, it measures these first and writes `data/sources/fixed/shared/published.csv`, which the page of the
+pipeline shows, too; elsewhere the file stays as it is.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from evenruler import measure
+from evenruler.instruments.fixed import diagnose
+from evenruler.models.sources import MIRROR
+from evenruler.tables import read_frame
+from evenruler.tables.schemas import WHOLE
+from evenruler.text.numbers import figure_in_words
+
+ROOT = Path(__file__).parents[1]
+CSV = ROOT / "data/sources/fixed/shared/published.csv"
+PAGE = ROOT / "docs/rulers.md"
+BEGIN, END = "<!-- the table: python docs/rulers.py -->", "<!-- end of the table -->"
+
+STEREOSET = {
+    "gpt2": "gpt2_ModelNSP_GPT2LM",
+    "gpt2-medium": "gpt2-medium_ModelNSP_GPT2LM",
+    "gpt2-large": "gpt2-large_ModelNSP_GPT2LM",
+    "bert-base-cased": "bert-base-cased_BertNextSentence_BertLM",
+    "bert-large-cased": "bert-large-cased_BertNextSentence_BertLM",
+    "roberta-base": "roberta-base_ModelNSP_RoBERTaLM",
+    "roberta-large": "roberta-large_ModelNSP_RoBERTaLM",
+    "xlnet-base-cased": "xlnet-base-cased_ModelNSP_XLNetLM",
+    "xlnet-large-cased": "xlnet-large-cased_ModelNSP_XLNetLM",
+}
+"""The models whose answers the authors of StereoSet published, by the name of the file."""
+
+UNIFIEDQA = {"unifiedqa-11b": "bbq#unifiedqa-t5-11b_pred_race"}
+"""Of BBQ."""
+
+SHOWN = {"fixed-stereoset": ("ss", "lms", "icat"), "fixed-bbq": ("s_amb", "s_dis", "accuracy_dis")}
+"""Published figures that are shown; of the others `share`."""
+
+PARTS = (WHOLE, "ambiguous", "disambiguated")
+HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "shorter wins")
+HEAD += ("turned", "design effect", "parts: F", "verdict")
+
+
+def measured(mirror: Path, out: Path) -> pd.DataFrame:
+    """Figures of all answers that authors published, by the columns of the family's figures.
+
+    Args:
+        mirror: With the answers.
+        out: Where results and scores go.
+    """
+    asked = [("stereoset", name, f"stereoset/predictions_{file}.json") for name, file in STEREOSET.items()]
+    asked += [("bbq", name, file) for name, file in UNIFIEDQA.items()]
+    rows = []
+    for benchmark, name, file in asked:
+        folder = ROOT / f"benchmarks/fixed-{benchmark}"
+        result = measure(f"recorded:{mirror / file}", folder, name=name, size="paper", out=out / f"{benchmark}-{name}")
+        for part in PARTS:
+            for figure, own in result.figures.get(part, {}).get(name, {}).items():
+                rows.append({"benchmark": benchmark, "part": part, "model": name, "figure": figure, **own})
+    return pd.DataFrame(rows)
+
+
+def told_apart(out: Path) -> Iterator[str]:
+    """How many pairs of models each figure of StereoSet tells apart: jackknife over targets, t, Holm (1979)."""
+    items = {name: read_frame(out / f"stereoset-{name}/items.parquet") for name in STEREOSET}
+    for half in ("intrasentence", "intersentence", WHOLE):
+        own = {name: rows if half == WHOLE else rows[rows["condition"] == half] for name, rows in items.items()}
+        sums = {name: diagnose.sums_of(rows) for name, rows in own.items()}
+        for figure, of in diagnose.PUBLISHED["stereoset"].items():
+            found = [apart(of, sums[one], sums[other]) for one, other in combinations(STEREOSET, 2)]
+            reject = multipletests(found, alpha=0.05, method="holm")[0]
+            yield f"| {figure} | {'both' if half == WHOLE else half} | {int(reject.sum())} of {len(found)} |"
+
+
+def apart(of: Any, one: Any, other: Any) -> float:
+    """Two-sided p of the difference of a figure between two models that were asked the same."""
+    n = len(one)
+    without = np.array([of(np.delete(one, unit, 0)) - of(np.delete(other, unit, 0)) for unit in range(n)])
+    error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    return float(2 * stats.t.sf(abs(of(one) - of(other)) / error, n - 1))
+
+
+def table() -> Iterator[str]:
+    """The lines of the table."""
+    yield f"| {' | '.join(HEAD)} |"
+    yield f"|{' --- |' * len(HEAD)}"
+    yield from sorted([*_of_authors(), *_of_pipeline()])
+
+
+def _of_authors() -> Iterator[str]:
+    found = pd.read_csv(CSV)
+    for (benchmark, model), own in found.groupby(["benchmark", "model"]):
+        rows = [_present(row) for row in own.to_dict("records")]
+        by_part = {part: {row["figure"]: row for row in rows if row["part"] == part} for part in PARTS}
+        yield from lines(f"fixed-{benchmark}", f"{model} (authors' answers)", by_part)
+
+
+def _of_pipeline() -> Iterator[str]:
+    for path in sorted((ROOT / "benchmarks").glob("fixed-*/evidence.json")):
+        evidence = json.loads(path.read_text(encoding="utf-8"))
+        for model in evidence.get(WHOLE, {}):
+            yield from lines(path.parent.name, model, {part: own.get(model, {}) for part, own in evidence.items()})
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if not pd.isna(value)}
+
+
+def lines(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each lean, which is what has a verdict."""
+    whole = by_part[WHOLE]
+    for part in PARTS:
+        lean = by_part.get(part, {}).get("lean")
+        if not lean:
+            continue
+        names = SHOWN.get(benchmark, ("share",))
+        if part != WHOLE:
+            names = tuple(name for name in names if name.endswith(part[:3]))
+        score = "; ".join(f"{name} {_words(whole.get(name))}" for name in names)
+        specific = {key: lean.get(f"specific{end}") for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
+        described = [_words(whole.get(name)) for name in ("shorter_wins", "turned", "design_effect")]
+        apart_by = whole.get("parts_apart") or {}
+        parts = f"{apart_by['value']:.1f} (p {apart_by['p']:.3f})" if apart_by.get("value") is not None else ""
+        name = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
+        why = lean.get("why") or lean.get("reason") or ""
+        verdict = f"`{lean['verdict']}`" + (f": {why}" if why else "")
+        rest = _words(specific) if specific["value"] is not None else "not told"
+        yield f"| {' | '.join([name, model, score, _words(lean), rest, *described, parts, verdict])} |"
+
+
+def _words(record: Mapping[str, Any] | None) -> str:
+    """A figure with its interval."""
+    if not record or record.get("value") is None:
+        return ""
+    value, low, high = (record.get(key) for key in ("value", "low", "high"))
+    digits = 1 if abs(value) >= 5 else 2
+    interval = "" if low is None or high is None else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
+    return f"{value:z.{digits}f}{interval}"
+
+
+def main() -> None:
+    """Measure where there is a mirror, then write the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    if mirror := os.environ.get(MIRROR):
+        with tempfile.TemporaryDirectory() as folder:
+            measured(Path(mirror), Path(folder)).to_csv(CSV, index=False, float_format="%.6g", lineterminator="\n")
+            text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
+    PAGE.write_text(_between(text, BEGIN, END, table()), encoding="utf-8")
+
+
+def _between(text: str, begin: str, end: str, lines: Iterator[str]) -> str:
+    before, _, rest = text.partition(begin)
+    return before + begin + "\n" + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+
+
+if __name__ == "__main__":
+    main()
