@@ -23,7 +23,6 @@ from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR
 from evenruler.tables import read_frame
 from evenruler.tables.schemas import WHOLE
-from evenruler.text.numbers import figure_in_words
 
 ROOT = Path(__file__).parents[1]
 CSV = ROOT / "data/sources/fixed/shared/published.csv"

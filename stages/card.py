@@ -8,7 +8,7 @@ from evenruler.instruments.registry import room
 from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.write import write_benchmark
 from evenruler.versions import load_changelog
-from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, SOURCES, built_tables, declaration, plan_of, read_json
+from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, RECORDED, SOURCES, built_tables, declaration, plan_of, read_json
 from stages.held import keep_held
 from stages.running import run
 
@@ -21,6 +21,13 @@ def main(name: str) -> None:
     declared = replace(declared, version=params.version(name))
     tables, plan = built_tables(family, name), plan_of(family, name)
     evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
+    recorded = read_json(RECORDED)
+    origins = {
+        model: f"{origin}; its answers are recorded, release {recorded['release']}"
+        if model in recorded["models"]
+        else origin
+        for model, origin in evidence["models"].items()
+    }
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
@@ -37,7 +44,7 @@ def main(name: str) -> None:
             n_rejected=tables["rejected"].num_rows,
             plan=plan,
             evidence=evidence["figures"],
-            models=measured(evidence["models"], evidence["figures"]),
+            models=measured(origins, evidence["figures"]),
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
             changelog=load_changelog(SOURCES / "changelogs" / f"{benchmark}.yaml"),
             of_others=declared.settings.of_others,

@@ -19,6 +19,9 @@ from evenruler.tables import read_frame, read_table
 BUILT, ANSWERS, DIAGNOSIS = Path("data/built"), Path("data/answers"), Path("data/diagnosis")
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
+RECORDED = Path("data/recorded/release.json")
+"""What the release of recorded answers says of itself (`evenruler.models.released`)."""
+
 SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
 TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
 """In the folder of a family's diagnosis."""

@@ -11,7 +11,7 @@ from evenruler.instruments.registry import room
 from evenruler.report import Instrument, Section, Told, render_page
 from evenruler.tables import read_frame
 from evenruler.text.english import with_capital
-from stages.files import DIAGNOSIS, EVIDENCE, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json
+from stages.files import DIAGNOSIS, EVIDENCE, RECORDED, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json
 from stages.running import run
 
 FIGURES, PART = "figures", "part"
@@ -42,9 +42,15 @@ def _lead(params: Declared) -> str:
         if params.scale == "quick"
         else ""
     )
+    recorded = read_json(RECORDED)
+    held = sum(file["rows"] for file in recorded["files"].values())
+    replayed = (
+        f" {held:,} answers of {', '.join(recorded['models'])} are recorded (release {recorded['release']}): who builds "
+        "this page replays them, and asks a random hundredth again."
+    )
     return (
         f"Instruments of Even Ruler on language models, at the {params.scale} scale: how large a bias or a score is, "
-        f"how sure that is, and whether the instrument measures on the model at all.{small}"
+        f"how sure that is, and whether the instrument measures on the model at all.{small}{replayed if held else ''}"
     )
 
 

@@ -111,10 +111,12 @@ def clone_into(folder: Path, cache: Path, warm: Warm | None = None) -> Clone:
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in listed.stdout.splitlines():
-        if name.startswith((*MADE, "tests/", "dvc.lock")) or not (ROOT / name).exists():
+        if name.startswith((*MADE, "data/recorded", "tests/", "dvc.lock")) or not (ROOT / name).exists():
             continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
+    (folder / "data/recorded").mkdir()
+    (folder / "data/recorded/release.json").write_text('{"release": "none", "models": {}, "files": {}}')
     cache.mkdir(parents=True)
     (ROOT / ".cache/models").mkdir(parents=True, exist_ok=True)
     (cache / "models").symlink_to(ROOT / ".cache/models")

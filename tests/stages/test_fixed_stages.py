@@ -124,6 +124,7 @@ def test_exported_answers_give_the_same_figures_elsewhere(clone: Clone, tmp_path
 def test_a_release_is_replayed_in_a_fresh_clone(clone: Clone, tmp_path: Path) -> None:
     """One that holds answers of another model stops the build, whatever is replayed."""
     assert "release first: 108 answers of 1 models" in clone.run("evenruler", "answers", "record", "first")
+    clone.run("evenruler", "repro")
     clone.commit("recorded")
     before = clone.env["EVENRULER_CACHE"]
     try:
