@@ -58,14 +58,9 @@ Model = TypeVar("Model", bound=Strict)
 
 
 def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
-    """A text file, without the mark that spreadsheets put first.
+    """A text file, without the mark that spreadsheets put first; UserError where it is none of UTF-8.
 
-    Args:
-        path: The file.
-        remedy: Where there is none.
-
-    Raises:
-        UserError: It is missing, a folder, a pipe or a device, or not UTF-8.
+    `remedy`: what to do where there is none.
     """
     require_regular(path)
     try:
@@ -79,11 +74,7 @@ def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
 
 
 def at_home(path: str) -> Path:
-    """A path that a user wrote, with `~` and `~somebody` written out.
-
-    Raises:
-        UserError: Nobody here is called so.
-    """
+    """A path that a user wrote, with `~` and `~somebody` written out; UserError where nobody is called so."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -215,11 +206,7 @@ def validate(
 
 
 def refuse_hidden_keys(data: Any, path: Path) -> None:
-    """Refuse parameters of names that DVC does not see.
-
-    Raises:
-        UserError: There is one, at any depth.
-    """
+    """UserError at parameters, at any depth, of names that DVC does not see."""
     for key in _hidden_keys(data):
         raise UserError(
             f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",

@@ -84,11 +84,7 @@ def is_asked(plan: Plan) -> bool:
 
 
 def read_json(path: Path) -> Any:
-    """What a stage wrote.
-
-    Raises:
-        UserError: There is no such file.
-    """
+    """What a stage wrote; UserError where there is no such file."""
     _require(path)
     return json.loads(path.read_text(encoding="utf-8"))
 

@@ -106,11 +106,7 @@ class Session:
 
     @cached_property
     def model(self) -> "Model":
-        """What answers.
-
-        Raises:
-            UserError: Its files are missing, or there is no such device.
-        """
+        """What answers; UserError where its files are missing, or there is no such device."""
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
@@ -180,14 +176,7 @@ class Session:
 
     @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
     def measure(self, planned: Planned) -> Measured:
-        """Ask, and make figures of the answers.
-
-        Args:
-            planned: By `planned` of the same model.
-
-        Raises:
-            UserError: The model does not load or answer.
-        """
+        """Ask what `planned` says of the same model, and make figures of the answers."""
         benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
         with _as_published(benchmark):
@@ -263,11 +252,7 @@ def _diagnosed(
 
 
 def silences(answers: Tables) -> list[str]:
-    """What speaks against replies: that there are none, or that they are empty.
-
-    Args:
-        answers: By table; those with a column `reply` hold replies.
-    """
+    """What speaks against replies (the tables that have a column `reply`): there are none, or they are empty."""
     found = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         withheld = int(rows["reply"].isna().sum())
@@ -278,12 +263,7 @@ def silences(answers: Tables) -> list[str]:
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
-    """What speaks against the benchmark on the model, by figures that are beyond what their headings allow.
-
-    Args:
-        figures: Of the model.
-        headings: Of the family.
-    """
+    """What speaks against the benchmark on the model: figures beyond what the headings of their family allow."""
     found = []
     for part, models in figures.items():
         for own in models.values():

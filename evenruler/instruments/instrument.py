@@ -280,12 +280,7 @@ class Built:
 
 
 def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
-    """A plan with all its sizes.
-
-    Args:
-        declaration: Of the instrument, with its settings by size; where it has none, the plan has one size.
-        plan_of: The plan by settings.
-    """
+    """A plan with all its sizes; one where the declaration has no settings by size."""
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -301,12 +296,7 @@ def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
 
 
 def at_size(plan: Plan, size: Size | None = None) -> Plan:
-    """What is asked of a plan at a size.
-
-    Args:
-        plan: As it is published.
-        size: By default that of the pipeline.
-    """
+    """What is asked of a published plan at a size, by default that of the pipeline."""
     return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
 
 
@@ -398,16 +388,7 @@ class Record:
 
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Every table of a family's diagnosis.
-
-    Args:
-        door: The room `diagnose` of the family.
-        records: Instruments on models.
-        resampling: How intervals are computed.
-
-    Returns:
-        By the door's `TABLES`.
-    """
+    """Every table of a family's diagnosis, by the `TABLES` of its room `diagnose`."""
     across: Tables = door.across(records, resampling)
     found: list[Tables] = [*(record.found for record in records), across]
     return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
@@ -467,12 +448,7 @@ class Shown:
 
 
 def at_scale(entries: Any, scale: Scale) -> Any:
-    """Of named entries, those without `scale` or with this one, and the key taken out; for a validator before others.
-
-    Args:
-        entries: A mapping of mappings (other values stay), as it was read.
-        scale: The one in use.
-    """
+    """Of named entries, those without `scale` or with this one, less that key; for a validator before others."""
     if not isinstance(entries, dict):
         return entries
     kept = {}

@@ -31,11 +31,7 @@ _BLOCK = 1 << 20
 
 
 def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
-    """Write the parts, in order, as one file and check it.
-
-    Raises:
-        UserError: The checksum is not the declared one.
-    """
+    """Write the parts, in order, as one file; UserError where its checksum is not the declared one."""
     with joined.open("wb") as out:
         for part in parts:
             with part.open("rb") as file:
@@ -84,11 +80,7 @@ GGUF_VERSION = 1
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
-    """Save the dequantised model (float32 safetensors) and its tokenizer into a folder.
-
-    Raises:
-        UserError: The file is no readable GGUF model, or lacks tensors.
-    """
+    """Save the dequantised model (float32 safetensors) and its tokenizer; UserError where it is no whole GGUF."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

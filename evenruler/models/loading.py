@@ -42,16 +42,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
-    """Turn what the libraries raise about unusable files into a line for the user.
-
-    Args:
-        name: Of the model.
-        where: Its folder.
-        remedy: What to do about it.
-
-    Raises:
-        UserError: The files hold no model that can be loaded.
-    """
+    """Turn what the libraries raise about unusable files of a model into a UserError."""
     try:
         yield
     except (UserError, MemoryError):
@@ -141,14 +132,7 @@ def card_memory() -> int:
 
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Turn too little memory for the model itself into a line for the user.
-
-    Args:
-        name: Of the model.
-
-    Raises:
-        UserError: It does not fit.
-    """
+    """Turn too little memory for the model itself into a UserError."""
     try:
         yield
     except RuntimeError as error:

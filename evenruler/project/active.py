@@ -46,11 +46,7 @@ class Instrument:
 
 
 def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
-    """Every instrument of a scale, in the order of the declaration, its settings and its source read and checked.
-
-    Raises:
-        UserError: The first mistake found.
-    """
+    """Every instrument of a scale, as declared, with settings and source; UserError at the first mistake."""
     declared = Declared(params, scale)
     found = []
     for name, family in declared.instruments.items():

@@ -33,11 +33,7 @@ ONE_ONE = {
 
 
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
-    """The text of `croissant.json` for the rows that lie in a folder.
-
-    Raises:
-        mlcroissant.ValidationError: mlcroissant finds an error in it.
-    """
+    """The text of `croissant.json` for the rows in a folder; mlcroissant.ValidationError where it finds an error."""
     import mlcroissant as mlc
 
     ctx = mlc.Context()

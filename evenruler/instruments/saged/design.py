@@ -93,15 +93,9 @@ class Design:
 
 
 def design_of(root: Path, name: str, settings: Settings) -> Design:
-    """The design of a domain.
+    """The design of a domain at the scale of its settings.
 
-    Args:
-        root: The repository.
-        name: Of the domain.
-        settings: Of the domain, at the scale in use.
-
-    Raises:
-        UserError: Its source is missing or wrong, or fewer than two concepts are asked about.
+    UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
     found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
     if found:
@@ -149,14 +143,7 @@ def _roots(prompts: pd.DataFrame) -> int:
 
 
 def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:
-    """What `evenruler plan` prints.
-
-    Args:
-        name: Of the domain.
-        scale: In use.
-        design: Of the domain at that scale.
-        wanted: Differences, in SD of a reply.
-    """
+    """What `evenruler plan` prints; differences are wanted in SD of a reply."""
     yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
     yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
     yield ""

@@ -147,18 +147,7 @@ class Classifier:
     """A sequence classifier in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
-        """Load it.
-
-        Args:
-            name: In the catalogue.
-            folder: Its files, or those of its encoder.
-            device: Where to.
-            dtype: What it computes in.
-            adapter: What was fitted on it, for an encoder.
-
-        Raises:
-            UserError: It does not load.
-        """
+        """Load it, or its encoder with what was fitted on it; UserError where it does not load."""
         where = str(folder)
         if adapter is not None and adapter.is_whole:
             if not any(adapter.folder.glob("*.safetensors")):  # they stay out of git, their record does not

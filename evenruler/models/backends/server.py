@@ -186,11 +186,7 @@ class Server:
 
 
 def address() -> SplitResult:
-    """The server's address, as the environment has it.
-
-    Raises:
-        UserError: It is none.
-    """
+    """The server's address, as the environment has it; UserError where that is none."""
     try:
         url = urlsplit(os.environ.get(URL) or DEFAULT_URL)
         _ = url.port  # which may be no number
@@ -200,11 +196,7 @@ def address() -> SplitResult:
 
 
 def place() -> str:
-    """The server's address without what may be secret, to be written down: scheme, host, port and path.
-
-    Raises:
-        UserError: It is none.
-    """
+    """The server's address to be written down, without what may be secret: scheme, host, port and path."""
     url = address()
     return SplitResult(url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", "").geturl()
 

@@ -124,13 +124,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """What is asked about n stimuli, evenly spread over those of the plan.
-
-    Args:
-        tables: Of the contrast.
-        plan: By `FramingPlan`.
-        n: How many at most.
-    """
+    """What is asked about n stimuli at most, evenly spread over those of the plan."""
     return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
 
 
@@ -254,13 +248,7 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
 def options_by_prompt(
     prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
 ) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        stimuli: By `schemas.STIMULI`.
-        asked: What the prompts list.
-    """
+    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read."""
     listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
     found = {}

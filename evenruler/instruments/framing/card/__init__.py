@@ -23,14 +23,7 @@ WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness.
-
-    Args:
-        declaration: Of the contrast.
-        tables: All that was built.
-        plan: What is asked of them.
-        evidence: Of all models that were asked.
-    """
+    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     # An example: a prompt with a cue, without letters if there is one.
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]

@@ -138,11 +138,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as nested records: by contrast, part of it, model and figure.
-
-    Args:
-        tables: By `TABLES`.
-    """
+    """Figures as nested records: by contrast, part of it, model and figure."""
     return as_metrics(tables["figures"], "part")
 
 

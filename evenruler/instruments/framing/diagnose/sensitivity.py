@@ -92,11 +92,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
 
 
 def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
-    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it.
-
-    Raises:
-        ValueError: A framing has a cue that is no factor.
-    """
+    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it."""
     found = {}
     for framing in framings:
         cues = cues_of(real_framing(framing))

@@ -83,15 +83,7 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The sentences of some attributes, templates and targets after every prefix, by `prefixes.after_prefixes`.
-
-    Args:
-        probes: By `schemas.PROBES`.
-        plan: Of their instrument.
-
-    Returns:
-        As there, with `bare_id`: the same sentence without prefix.
-    """
+    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id` is the same one without prefix."""
     chosen = probes[~probes["control"]].assign(bare_id=lambda rows: rows["id"])
     few = (["set"], "template", plan["prefixed_templates"]), (["set", "group"], "target", plan["prefixed_targets"])
     for within, column, most in few:

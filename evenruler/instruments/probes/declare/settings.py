@@ -271,11 +271,7 @@ class Settings(BaseSettings):
         return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:
-        """How slots of one template set are filled.
-
-        Args:
-            template_set: Of a source that users write, or one that evolved.
-        """
+        """How slots of a template set are filled, of one that users write or that evolved."""
         if isinstance(self.article, str):
             return self.article
         return self.article.get(self.evolve.start if self.evolve else template_set, "agree")

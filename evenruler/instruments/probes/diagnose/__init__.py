@@ -261,11 +261,7 @@ def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
-    """What depends on no model, and what evolved against what it evolved of, on every model that was asked both.
-
-    Returns:
-        By `TABLES`: `comparisons`, `figures`, `generations`, `rewordings`; those of nothing are left out.
-    """
+    """What depends on no model, and what evolved against what it evolved of; by `TABLES`, less those of nothing."""
     firsts = {record.instrument: record for record in reversed(records)}
     found: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):

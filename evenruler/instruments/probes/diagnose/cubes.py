@@ -99,10 +99,6 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
 
 
 def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
-    """What every prefix does to the biases of one set on one model.
-
-    Returns:
-        By `schemas.SHIFTS`, less what they are of; empty where nothing was asked, or of too few attributes.
-    """
+    """`schemas.SHIFTS`, less what they are of: what every prefix does to the biases of one set on one model."""
     biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()

@@ -330,11 +330,7 @@ def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
 
 
 def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
-    """Where attributes lie on the axis that a gain is along: their criterion, else their key; NaN for others.
-
-    Args:
-        attributes: By attribute, with `criterion` and `key`.
-    """
+    """Where attributes lie on the axis that a gain is along: their `criterion`, else their `key`; NaN for others."""
     column = "criterion" if attributes["criterion"].notna().any() else "key"
     return attributes[column].astype(float)
 

@@ -46,14 +46,9 @@ class Evolution:
         settings: Evolve,
         run: str = GUIDED,
     ) -> None:
-        """Take what measures, rewords and embeds.
+        """Take what measures, rewords and embeds, and whether the run is `GUIDED` or `RANDOM`.
 
-        Args:
-            ruler: Measures templates.
-            operator: Rewords them.
-            embed: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
-            settings: How templates evolve.
-            run: `GUIDED` or `RANDOM`.
+        `embed`: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
         """
         self._ruler, self._operator, self.embed = ruler, operator, embed
         self._settings, self._run = settings, run
@@ -159,11 +154,7 @@ class Evolution:
             yield _Place(wishes, floor)
 
     def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
-        """Ask for rewordings until every place has one, or has been tried often enough.
-
-        Yields:
-            Every reply, with why it was not taken.
-        """
+        """Ask for rewordings until every place has one, or was tried often enough: replies, and why not taken."""
         samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]

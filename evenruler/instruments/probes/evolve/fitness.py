@@ -197,12 +197,7 @@ class Pool:
 
 
 def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]) -> Pool:
-    """All templates of a run.
-
-    Args:
-        generations: Of the run, from the first.
-        embed: [texts, dimensions] of texts of templates.
-    """
+    """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
     measured = {t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)}
     templates = sorted(measured, key=lambda template: template.slug)
     known = {template.slug: template for template in templates}

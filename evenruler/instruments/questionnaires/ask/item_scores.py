@@ -137,11 +137,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `schemas.CELLS`.
-
-    Raises:
-        ValueError: A model lacks the answer to a prompt, or an answer is no number.
-    """
+    """P_e and PSS of every prompt and model, by `schemas.CELLS`; ValueError where an answer is missing."""
     if scores.empty:
         raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]

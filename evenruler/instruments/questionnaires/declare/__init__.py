@@ -52,11 +52,7 @@ _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of a questionnaire on every model.
-
-    Args:
-        plan: Says what accuracy is measured on, its bar, and which corpora models are adapted to.
-    """
+    """What is shown of a questionnaire on every model."""
     asked = plan["accuracy"]
     told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
     found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]

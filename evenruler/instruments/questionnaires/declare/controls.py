@@ -107,8 +107,7 @@ def uneven(item: Words, twin: Words) -> str | None:
 def unlike_in_valence(pairs: Iterable[tuple[int, Sequence[str], Sequence[str]]]) -> str | None:
     """What to warn of: twins that are better or worse than their items, taken together as a score takes them.
 
-    Args:
-        pairs: By item its keying, and the prompts of source terms of the item and of its twin.
+    `pairs`: by item its keying, and the prompts of source terms of the item and of its twin.
     """
     keyed = [[keying * mean(map(valence, prompts)) for prompts in both] for keying, *both in pairs]
     items, twins = (mean(values) for values in zip(*keyed, strict=True))

@@ -242,11 +242,7 @@ def disagreement(template: str) -> str | None:
 
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
-    """Refuse a template that already says how often.
-
-    Raises:
-        UserError: An intensifier of the scale stands in a template.
-    """
+    """UserError where a template already says how often: it holds an intensifier of the scale."""
     for slug, item, asked in source.worded:
         if word := own_intensifier(asked, scale):
             raise UserError(
@@ -264,11 +260,7 @@ def own_intensifier(asked: Wording, scale: Scale) -> str | None:
 
 
 def load_scale(path: Path) -> Scale:
-    """Read and check a scale.
-
-    Raises:
-        UserError: There is none of that name, or something in it is wrong.
-    """
+    """Read and check a scale; UserError where there is none of that name, or something in it is wrong."""
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(
@@ -278,11 +270,7 @@ def load_scale(path: Path) -> Scale:
 
 
 def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
-    """Read and check a questionnaire and its scale.
-
-    Raises:
-        UserError: There is none of that name, or something in it is wrong.
-    """
+    """Read and check a questionnaire and its scale; UserError where one is not there, or wrong."""
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(

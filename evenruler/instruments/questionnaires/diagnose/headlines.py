@@ -100,14 +100,9 @@ def _scores(table: pd.DataFrame, form: str) -> "pd.Series[float]":
 
 
 def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least: int) -> Confirmatory:
-    """What is answered beyond twins, in points of the scale, keyed.
+    """What is answered beyond twins, in points of the scale, keyed; `smallest`: points worth naming.
 
-    Args:
-        answers: [fits, items, wordings].
-        twins: [fits, items, twins].
-        p_null: By `tells_apart`.
-        smallest: Points worth naming.
-        least: Items below which nothing is said.
+    `answers`: [fits, items, wordings]; `twins`: [fits, items, twins]; with fewer than `least` items nothing is said.
     """
     fits, items, wordings = answers.shape
     levels = {UNIT: items, "wordings": wordings, "twins": twins.shape[2], "fits": fits}

@@ -73,12 +73,7 @@ def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
 
 
 def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
-    """Whether answers about what follows from what count: the interval of accuracy lies above the bar.
-
-    Args:
-        record: By `schemas.ACCURACY`, of the pairs that are judged by; None where none was asked.
-        bar: The accuracy that is asked for.
-    """
+    """Whether answers about what follows from what count: the interval of accuracy lies above the bar."""
     if record is None:
         return Fitness(unfit=NOT_ASKED)
     if record["low"] > bar:
@@ -182,15 +177,7 @@ def called(rows: pd.DataFrame) -> "pd.Series[str]":
 
 
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
-    """Mean item score of every scale and subscale, with the model's place in the population.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        members: Those that make the population, by `members_of`, all by default; others get no place in it.
-
-    Returns:
-        By `schemas.SCALE_SCORES`.
-    """
+    """`schemas.SCALE_SCORES`: mean item scores, with the model's place among `members`, all by default."""
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
     scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})

@@ -117,12 +117,9 @@ class Translated:
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
-    """Fill every item, and every twin, with every term and intensifier.
+    """Fill every item, and every twin, with every term and intensifier: rows of the four tables.
 
     A prompt that an earlier row already has is rejected, not repeated.
-
-    Returns:
-        Rows of the four tables.
     """
     prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
     return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)

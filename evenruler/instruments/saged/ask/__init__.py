@@ -87,14 +87,7 @@ def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
-    """Every feature of every reply and of its baseline.
-
-    Returns:
-        `features`, `topics`, `baselines` and `generations`, by `schemas`.
-
-    Raises:
-        UserError: Weights of labels do not fit the labels of a classifier.
-    """
+    """Every feature of every reply and of its baseline; UserError where weights do not fit a classifier's labels."""
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])

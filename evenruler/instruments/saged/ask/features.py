@@ -135,12 +135,7 @@ class Answered:
     """The tools' answers, looked up by text: everything was asked before (`requests`)."""
 
     def __init__(self, answers: Tables, embedder: str | None) -> None:
-        """Take them.
-
-        Args:
-            answers: `embeddings`, `classifications` and `scored`, by `schemas`.
-            embedder: The one that is taken where a feature names none.
-        """
+        """Take the answers of tools, and the embedder that is taken where a feature names none."""
         self._answers, self._embedder = answers, embedder
 
     def classifier(self, name: str) -> Classifier:

@@ -14,11 +14,7 @@ from evenruler.tables.schemas import BARE
 
 
 def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
-    """Every prompt after every prefix.
-
-    Returns:
-        By `schemas.FRAMED`.
-    """
+    """Every prompt after every prefix, by `schemas.FRAMED`."""
     rows = [
         {
             "id": row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
@@ -45,12 +41,9 @@ ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "s
 
 
 def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
-    """The replies that a plan asks of a model.
+    """The replies that a plan asks of a model, as `asked_replies` gives them.
 
     One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
-
-    Returns:
-        As `asked_replies` does.
     """
     roles = {role["role"]: role["text"] for role in plan["roles"]}
     if not subject.chats:

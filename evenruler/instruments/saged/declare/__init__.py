@@ -24,11 +24,7 @@ ALL_ROLES = "all roles"
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every role, template and feature on every model.
-
-    Args:
-        plan: Of the domain; its features say which end is in favour.
-    """
+    """What is shown of every role, template and feature on every model."""
     columns = [Column(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))]
     return [replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns]
 

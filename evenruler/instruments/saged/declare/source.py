@@ -356,12 +356,9 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
 
 
 def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
-    """The file or folder that a domain's text is read from; None for the packaged leads.
+    """Where a domain's text is read from, relative to `root`; None for the packaged leads.
 
-    It is relative to `root`, the repository.
-
-    Raises:
-        UnfinishedError: It is not there yet.
+    UnfinishedError where it is not there yet.
     """
     if source.material.kind == "local":
         path = DOMAINS / str(source.material.path)

@@ -139,15 +139,7 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """What needs several models: tests are adjusted together, and tools are as biased beside any of them.
-
-    Args:
-        records: Of domains and models.
-        resampling: Not used.
-
-    Returns:
-        `disparities`, `tool_bias` and `measured` of `TABLES`.
-    """
+    """What needs several models: tests are adjusted together, and tools are as biased beside any of them."""
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
         (record.instrument, feature, declared_as(feature, record.plan["features"]))

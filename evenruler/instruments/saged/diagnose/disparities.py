@@ -223,13 +223,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
 
 
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
-    """How far the summaries of groups lie apart, as `disparity` says.
-
-    `numbers`: float64[groups], the summaries; NaN where a group has none.
-
-    Raises:
-        UserError: There is no such metric.
-    """
+    """As `disparity`, of float64[groups] numbers that have names; NaN where a group has no summary."""
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
         return Disparity(value, n, reason=_reason(metric, numbers, n))

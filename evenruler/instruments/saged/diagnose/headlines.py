@@ -185,12 +185,7 @@ def _apart(one: _Headline, found: _Found) -> str:
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Root items x concepts: the share of replies that were refused, empty, in another language or not given.
-
-    Args:
-        replies: Of one framing, by `schemas.GENERATIONS`.
-        prompts: With `id`, `concept` and `root_id`.
-    """
+    """Root items x concepts: the share of replies that were refused, empty, in another language or not given."""
     rows = replies[["id"]].astype(str).join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
     said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
     rows = rows.assign(silent=(said_not | replies["generation"].isna().to_numpy()).astype(float))

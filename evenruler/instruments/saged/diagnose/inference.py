@@ -118,10 +118,7 @@ def compared(cells: Sequence[Cells], settings: Disparities, seed: int) -> pd.Dat
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
-
-    Returns:
-        By `schemas.DISPARITIES`.
+    """`schemas.DISPARITIES` with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
 
     Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """

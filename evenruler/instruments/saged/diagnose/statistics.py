@@ -153,14 +153,9 @@ _POSITIVE = ("mode.width", "selection_rate.width", "kl_divergence.epsilon")
 
 
 def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with defaults for what is not given.
+    """The options of a statistic with defaults for what is not given.
 
-    Args:
-        kind: A name of `evenruler.instruments.saged.STATISTICS`.
-        options: As the user gave them.
-
-    Raises:
-        UserError: An option that the statistic does not have, or a value that it cannot have.
+    UserError where it has no such option, or the value is none that it can have.
     """
     known = OPTIONS.get(kind, {})
     for name in options:
@@ -447,11 +442,7 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 
 
 def resolve(kind: str) -> BlockStatistic:
-    """The statistic of a name: one of `STATISTICS`, or a user's function (array -> number) by its dotted name.
-
-    Raises:
-        UserError: There is none of that name, it cannot be imported, or it is no function.
-    """
+    """One of `STATISTICS`, or by its dotted name a user's function (array -> number); UserError where there is none."""
     if kind in STATISTICS:
         return STATISTICS[kind]
     if "." not in kind:
@@ -468,14 +459,7 @@ def resolve(kind: str) -> BlockStatistic:
 
 
 def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
-    """Why a statistic of one group is undefined; empty where it is not.
-
-    Args:
-        kind: As for `resolve`.
-        values: float64[n], NaN where missing.
-        baseline: Of the same shape, for those of `USES_BASELINE`.
-        **options: Of a user's own function.
-    """
+    """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it is not."""
     statistic = resolve(kind)
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]

@@ -309,11 +309,7 @@ class Cells:
 
 
 def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]) -> Iterator[Cells]:
-    """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated.
-
-    Raises:
-        UserError: There is no such statistic, or it has no such option.
-    """
+    """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated."""
     numbers = cache(partial(_numbers_of_series, layout))  # a copy for each statistic would be most of the memory
     places, shape, nothing = as_they_are(groups), (len(layout.values), len(groups.names)), np.full(1, np.nan)
     measured = np.empty(shape, dtype=np.int64)

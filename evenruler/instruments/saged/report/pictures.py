@@ -29,12 +29,7 @@ _SAID = WORDS["pictures"]
 
 
 def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
-    """One section with the pictures of all domains.
-
-    Args:
-        settings: By the names of the domains, which tell them apart, in order.
-        tables: By `evenruler.instruments.saged.schemas`, with concepts by their names, of one grouping.
-    """
+    """One section with the pictures of all domains, of one grouping; concepts go by their names."""
     if tables["summaries"].empty:
         return []
     headlines = {name: own.disparities.headline for name, own in settings.items()}

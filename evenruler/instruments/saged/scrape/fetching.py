@@ -65,11 +65,7 @@ class Means:
 
 
 def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
-    """Which wiki a domain's pages are read from.
-
-    Raises:
-        UserError: Its text comes from no wiki; there is no contact, or none that can be.
-    """
+    """Which wiki a domain's pages are read from; UserError where from none, or the contact is none."""
     material = source.material
     if material.kind == "local":
         remedy = "there is nothing to fetch; edit the file"

@@ -137,21 +137,13 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 
 def names_among(words: Sequence[str]) -> list[bool]:
-    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts.
-
-    Raises:
-        UserError: The spaCy model is not installed.
-    """
+    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts."""
     docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=word) for word in words], batch_size=BATCH)
     return [any(entity.label_ not in _NO_NAMES for entity in doc.ents) for doc in docs]
 
 
 def only_names(ranked: Ranked) -> Ranked:
-    """What is left of a way's words if only names are wanted.
-
-    Raises:
-        UserError: The spaCy model is not installed.
-    """
+    """What is left of a way's words if only names are wanted."""
     named = names_among([hit.word for hit in ranked.hits])
     kept = [hit for hit, is_name in zip(ranked.hits, named, strict=True) if is_name]
     others = [(hit.word, "no name") for hit, is_name in zip(ranked.hits, named, strict=True) if not is_name]
@@ -228,12 +220,9 @@ class Candidate:
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Candidate]:
-    """Every distinct word of the sentences, whatever its case, with its similarity to a concept.
+    """Distinct words of sentences, whatever their case, the most similar to a concept first, then by alphabet.
 
-    `similarity` is called once, with all words.
-
-    Returns:
-        The most similar first, equally similar ones by the alphabet. Possessives are left off, numbers out.
+    `similarity` is called once, with all words. Possessives are left off, numbers out.
     """
     written: dict[str, Counter[str]] = {}
     for sentence in sentences:

@@ -122,11 +122,7 @@ class _Search:
     write: Write
 
     def words(self, root: str, sentences: Sequence[str]) -> tuple[dict[str, str], list[Left]]:
-        """The words of a root, and those that are similar enough and left.
-
-        Raises:
-            UnusableReplyError: The model says again and again neither yes nor no.
-        """
+        """The words of a root that are similar and left; UnusableReplyError where the model never says yes or no."""
         fixed = self._fixed(root)
         if any(self._known(root).values()):
             return fixed, []

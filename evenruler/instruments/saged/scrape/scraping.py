@@ -112,11 +112,7 @@ class Extracts:
         return sorted(self._entries)
 
     def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or that there is none of this title.
-
-        Raises:
-            UserError: The package is not installed or not whole.
-        """
+        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
         name = as_titled(title)
         entry = self._entries.get(name)
         if entry is None:
