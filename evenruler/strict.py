@@ -84,12 +84,8 @@ def at_home(path: str) -> Path:
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The columns of a CSV file, and its rows with the lines that they end in.
 
-    Args:
-        path: The file.
-        remedy: Where there is none.
-
-    Raises:
-        UserError: It cannot be read, or a row has not as many fields as the header.
+    UserError where it cannot be read, or a row has not as many fields as the header; `remedy` is for where there is
+    none.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""))
     rows = []

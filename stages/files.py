@@ -25,11 +25,7 @@ TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables
 
 
 def declaration(params: Declared, name: str) -> Declaration:
-    """An instrument in use: its settings, its source, and the tables that lie beside a source that a stage made.
-
-    Raises:
-        UserError: Something that users wrote is wrong, or the stage did not run yet.
-    """
+    """An instrument in use: settings, source, and tables beside a source that a stage made; UserError without them."""
     entry = params.active.entry("instruments", name)
     path, settings = Path(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}

@@ -92,14 +92,7 @@ class Session:
     """One model, loaded once and asked by one benchmark after another."""
 
     def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
-        """Name the model; its weights are loaded when an answer is missing.
-
-        Args:
-            chosen: The model.
-            store: Where answers are kept.
-            said: How the user named the model, for errors.
-            device: To compute on; a GPU where there is one by default.
-        """
+        """Name the model, as the user `said` it, for errors; weights are loaded when an answer is missing."""
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
         # As it is, also where the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
@@ -113,16 +106,10 @@ class Session:
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
     def planned(self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None) -> Planned:
-        """What the model is going to be asked; nothing is asked, and no weights are loaded.
+        """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
 
-        Args:
-            benchmark: Published rows and plan.
-            size: How much of it is asked.
-            limit: So many units at most, evenly spread.
-
-        Raises:
-            CannotAnswerError: It asks nothing that the model can answer.
-            UserError: The model's files are not there.
+        CannotAnswerError where it is nothing that the model can answer; UserError where the model's files are not
+        there.
         """
         door, subject = room(benchmark.family, "ask"), self.subject
         with _as_published(benchmark):

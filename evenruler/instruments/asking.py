@@ -99,16 +99,9 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Loads the tools that plans name, each once and when it is asked for.
+    """Loads the tools that plans name, each once and when it is asked for; UserError where one is declared wrongly.
 
-    Args:
-        plans: Of some instruments.
-        where: The plans lie in, for errors.
-        device: To compute on; a GPU where there is one by default.
-        published: Whether the plans alone declare the tools, and no `params.yaml` here.
-
-    Raises:
-        UserError: A plan declares a tool wrongly.
+    `published`: whether the plans alone declare the tools, and no `params.yaml` here.
     """
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}

@@ -162,18 +162,9 @@ class BaseSettings(Strict):
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """What the stage that makes its source reads beside the file that users write.
+        """By key in `active.scrape`, files of this instrument alone that the stage that makes its source reads, too.
 
-        Args:
-            name: Of the instrument.
-            source: The family's `Source`.
-            root: The repository.
-
-        Returns:
-            Files and folders of this instrument alone, relative to the repository, by their key in `active.scrape`.
-
-        Raises:
-            UnfinishedError: One is not there yet.
+        UnfinishedError where one is not there yet.
         """
         return {}
 
@@ -190,16 +181,7 @@ class BaseSettings(Strict):
         return []
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """The models that it names are in the catalogue, and can what they are for.
-
-        Args:
-            source: The family's `Source`.
-            catalogue: The models.
-            where: Where a key of its settings stands, for errors.
-
-        Raises:
-            UserError: One is not there, or cannot.
-        """
+        """UserError where a model that it names is not in the catalogue, or cannot what it is for."""
         for use in self.uses(source):
             place = where(use.key)
             if use.model not in catalogue.models:
@@ -415,15 +397,7 @@ class Column:
 
 
 def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
-
-    Args:
-        figures: Of models, by `evenruler.tables.schemas.figures_of`.
-        columns: The figures that people are shown.
-
-    Raises:
-        ValueError: A headline was not confirmed, or what was confirmed is no headline.
-    """
+    """ValueError where a headline has no verdict, or what is none has one: `judge` confirms what is a finding."""
     headlines = {column.figure for column in columns if column.role == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()

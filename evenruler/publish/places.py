@@ -32,12 +32,8 @@ NAMED = {
 def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if need be, for as long as the context lasts.
 
-    Args:
-        place: One of `FORMS`; a folder that exists goes before the rest, then what comes with the package.
-        root: The repository that git revisions are of.
-
-    Raises:
-        UserError: There is no such thing.
+    `place`: one of `FORMS`; a folder that exists goes before the rest, then what comes with the package. `root`: the
+    repository that git revisions are of.
     """
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")

@@ -97,14 +97,9 @@ def render_page(
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
 ) -> str:
-    """The page as HTML that opens from disk.
+    """The page as HTML that opens from disk, instruments in reading order, models in the order of columns.
 
-    Args:
-        title: Of the page.
-        lead: What it is, in a sentence or two.
-        instruments: In reading order.
-        models: In the order of columns.
-        shared: Sections about all instruments of a family, by its name.
+    `shared`: sections about all instruments of a family, by its name.
     """
     found = families(instruments, models, shared or {})
     folded = {

@@ -97,16 +97,9 @@ def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
 
 
 def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: Scale) -> dict[str, Draft]:
-    """Ask a model for the items of a scale and keep, of each, the nearest that passes the linter.
+    """Ask a model for `REPLIES` items a question, and keep by question the nearest that passes the linter.
 
-    Args:
-        writer: Asked for `REPLIES` continuations an item; what it said once is not asked again.
-        embedder: Says how near the prompts of an item are to its question.
-        questions: Of the scale.
-        scale: Its intensifiers.
-
-    Returns:
-        By item.
+    What the model said once is not asked again.
     """
     asked = [question for question in questions.items.values() for _ in range(REPLIES)]
     replies = writer.generate(

@@ -228,19 +228,9 @@ def _count(n: int, one: str, several: str) -> str:
 
 
 def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
-    """What a domain can detect at the scale in use, and what wanted differences take.
+    """What a domain (or its benchmark) can detect at the scale in use, and what differences in SD of a reply take.
 
-    Args:
-        root: The repository.
-        name: Of the domain, or of its benchmark.
-        params: The declaration.
-        wanted: Differences, in SD of a reply.
-
-    Yields:
-        Lines.
-
-    Raises:
-        UserError: There is no such domain, it is of another family, or something that it declares is wrong.
+    UserError where there is no such domain, it is of another family, or something that it declares is wrong.
     """
     name = _domain(name, params)
     yield from lines_of(name, params.scale, design_of(root, name, params.settings(name, FAMILY)), wanted)

@@ -323,12 +323,9 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
 
 
 def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
-    """The additive attention mask; by kind of layer where the model has several.
+    """The additive attention mask; by kind of layer where the model's configuration names several, with windows.
 
-    Args:
-        model: Whose configuration names kinds of layers and their window.
-        allowed: [rows, queries, keys] which keys a query may see where there is no window.
-        distance: [rows, queries, keys] how far back a key stands.
+    [rows, queries, keys]: `allowed`, which keys a query may see where there is no window, and `distance`, how far back.
     """
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ())

@@ -195,14 +195,10 @@ class Writer:
     def __init__(
         self, model: Any, max_nodes: int, replies: int, cache_bytes: int, plain_because: str | None = None
     ) -> None:
-        """Take a model in evaluation mode.
+        """Take a transformers causal model in evaluation mode.
 
-        Args:
-            model: A transformers causal model on its device.
-            max_nodes: Tokens of prompts that are read together.
-            replies: Slots.
-            cache_bytes: What keys and values in slots may take; there are fewer slots where they would take more.
-            plain_because: Why the model takes no mask of ours, if it does not.
+        `max_nodes`: tokens of prompts that are read together; `replies`: slots, fewer where keys and values would take
+        more than `cache_bytes`; `plain_because`: why the model takes no mask of ours, if it does not.
         """
         self._model = model
         self._max_nodes, self._replies, self._cache_bytes = max_nodes, replies, cache_bytes

@@ -59,14 +59,9 @@ class Server:
     """Where a hosted model is asked."""
 
     def __init__(self, name: str, served: str) -> None:
-        """Find it by the environment; nothing is asked.
+        """Find it by the environment, where it is known as `served`; nothing is asked.
 
-        Args:
-            name: Of the model in the catalogue.
-            served: By which the server knows the model.
-
-        Raises:
-            UserError: There is no key, or address or key cannot be one, or the budget is no number.
+        UserError where there is no key, or address or key cannot be one, or the budget is no number.
         """
         import httpx2
         import openai
@@ -155,17 +150,10 @@ class Server:
         return choices
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
-        """Do what asks the server, `AT_ONCE` at a time.
+        """Do what asks the server, `AT_ONCE` at a time: the answers of each task as soon as it is done.
 
-        Args:
-            tasks: Each asks and reads one answer.
-
-        Yields:
-            The answers of each as soon as it is done, whatever becomes of the others.
-
-        Raises:
-            UserError: Something was wrong: the first fault, or that the budget is used up; after all that was answered
-                was yielded.
+        UserError where something was wrong: the first fault, or that the budget is used up; after all that was answered
+        was yielded.
         """
         waiting, running, fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
         with ThreadPoolExecutor(AT_ONCE) as pool:

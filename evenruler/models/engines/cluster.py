@@ -46,20 +46,9 @@ class Worker:
     def begin(
         self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
     ) -> list[list[int]]:
-        """Take up a call: load its model, unless it is in memory, and cut its questions into packs.
+        """Take up a call: load its model, unless it is in memory, and cut its questions into packs of indices.
 
-        Args:
-            model: All that tells it apart.
-            load: Makes its backend.
-            call: Its number.
-            operation: Of the backend.
-            questions: All of them.
-
-        Returns:
-            Indices of the questions, by pack.
-
-        Raises:
-            UserError: The model does not load, or answers from here would not be those of its engine.
+        `model`: all that tells it apart. UserError where answers from here would not be those of its engine.
         """
         self._packs = getattr(self._loaded(model, load), operation).packs(questions)
         self._call = call

@@ -75,13 +75,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
-    """What a contrast does not show; the limits of every one first.
-
-    Args:
-        source: What the user wrote.
-        settings: The variant that was built, and how models are asked.
-        n_orders: How many orders of options there are to ask, where there are most.
-    """
+    """What a contrast does not show, the limits of every one first; `n_orders`: most orders of options."""
     variant, tasks = settings.variant, source.tasks.values()
     found = [*WORDS["limits"], *source.limits]
     if source.variants:

@@ -180,12 +180,7 @@ def _of_study(asked: FramingPlan) -> Iterator[Column]:
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
-    """What a card shows in a row each: coverage by cell, what was excluded, shifts of classes, what was checked.
-
-    Args:
-        plan: By `FramingPlan`.
-        cells: Task and framing of those without a placebo.
-    """
+    """What a card shows in a row each: coverage of cells, what was excluded, shifts of classes, what was checked."""
     asked = FramingPlan.read(plan)
     found = [
         Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")

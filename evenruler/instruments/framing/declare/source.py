@@ -254,13 +254,7 @@ def _once(what: str, texts: Iterable[str]) -> None:
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     """Read and check the source of one contrast, and that it has the variant that is asked for.
 
-    Args:
-        path: Its file.
-        settings: How it is built.
-        shared: What sources of the family share; this family's share nothing.
-
-    Raises:
-        UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
+    UserError; where a file of that name is missing, it names the nearest one.
     """
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]

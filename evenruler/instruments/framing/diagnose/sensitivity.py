@@ -112,15 +112,9 @@ def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> di
 def pairs(
     distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    """What feasible pairs are of, [pairs, ...], and their shares without and with cue or placebo, [pairs, classes].
+    """What feasible pairs are of, [pairs, ...], and shares without and with cue or placebo, [pairs, classes].
 
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`.
-        factors: Of the contrast, in order.
-        column: Of the distributions, that which is compared.
-
-    Raises:
-        ValueError: A framing has a cue that is no factor, or a cell lacks a class.
+    ValueError where a framing has a cue that is no factor, or a cell lacks a class.
     """
     for benchmark, own in distributions.groupby("benchmark", sort=True):
         shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)

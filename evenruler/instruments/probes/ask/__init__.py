@@ -162,13 +162,8 @@ COLUMNS = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
 def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
     """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
 
-    Args:
-        tables: `templates`, and where templates evolved `history` and `choices`.
-        embeddings: Of all their texts; empty where they were not embedded.
-
-    Returns:
-        `COLUMNS`; `set` is null for generations, `run` and `generation` for sets. The best set of the start has
-        `BEST_START` for a run.
+    `set` is null for generations, `run` and `generation` for sets; the best set of the start has `BEST_START` for a
+    run. `embeddings`: of all their texts; empty where they were not embedded.
     """
     rows: list[dict[str, object]] = []
     for key, templates in _groups(tables) if embeddings else ():

@@ -38,14 +38,10 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
-    """Words that two targets or more of one group share, and none of the other.
+    """Words that two targets or more of one group share, and none of the other; `groups`: of each target.
 
     Whatever a model makes of such a word belongs to the whole group, as if it were one target: even models of random
     weights tell "young man, young woman" from "old man, old woman".
-
-    Args:
-        targets: Slugs.
-        groups: [targets] the group of each.
     """
     having: dict[str, list[object]] = {}
     for target, group in zip(targets, groups, strict=True):

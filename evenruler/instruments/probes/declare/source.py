@@ -47,13 +47,7 @@ class Criterion:
 def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
     """The criterion that a source names.
 
-    Args:
-        entry: What the source says of it.
-        attributes: Of the source, by slug.
-        folder: Where criteria lie.
-
-    Raises:
-        UserError: A column is missing, a value is no number, or an attribute of the domain has no row.
+    UserError where a column is missing, a value is no number, or an attribute of the source has no row.
     """
     path = folder / entry.file
     columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
@@ -268,15 +262,9 @@ class ProbeSource(Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
-    """Read and check a source, also against the settings that speak of it, and its criterion.
+    """Read and check a source that users write or that evolved, also against its settings, and its criterion.
 
-    Args:
-        path: A file that users write, or `source.yaml` of what evolved of one.
-        settings: Of the instrument.
-        shared: The folder of criteria.
-
-    Raises:
-        UserError: Something in a file is wrong; where a file of that name is missing, the nearest one is named.
+    UserError; where a file of that name is missing, it names the nearest one.
     """
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]

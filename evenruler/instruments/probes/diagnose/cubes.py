@@ -43,16 +43,9 @@ class Cube:
 
 
 def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
-    """The scores of every set on every model.
+    """The scores of every set on every model, with its values of `CELL`; controls are no part of them.
 
     An attribute that lacks a sentence in one template is left out, and so is a template that lacks them all.
-
-    Args:
-        sentences: By `schemas.PROBES`, with a column `benchmark`; controls are no part of a set's scores.
-        likelihoods: By `evenruler.tables.schemas.SCORES`.
-
-    Yields:
-        Values of `CELL`, and the cube.
     """
     joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id")
     joined = joined.assign(value=joined["value"] * joined["keying"])

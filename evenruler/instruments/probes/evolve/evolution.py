@@ -57,16 +57,9 @@ class Evolution:
         self.operator = operator.name
 
     def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
-        """Generation 0, and as many more as the settings say.
+        """Generation 0, and as many more as the settings say, each as soon as it is whole, but those `finished` before.
 
         Nothing in a generation depends on whether the run was broken off before it.
-
-        Args:
-            start: The templates that evolution starts with.
-            finished: Generations of the same run, from an earlier attempt; they are not computed again.
-
-        Yields:
-            Each generation that is not finished, as soon as it is whole.
         """
         done = list(finished)
         if not done:

@@ -168,16 +168,8 @@ class Source(QuestionnaireSource):
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a questionnaire, its response scale, and the corpora in use.
 
-    Args:
-        path: The questionnaire; a corpus speaks of those that lie beside it.
-        settings: Which corpora are in use.
-        shared: The folder with `scales`, `corpora` and `pairs`.
-
-    Returns:
-        All of them.
-
-    Raises:
-        UserError: One is missing, or something in it is wrong.
+    `shared`: the folder with `scales`, `corpora` and `pairs`; a corpus speaks of questionnaires beside this one.
+    UserError where one is missing, or something in it is wrong.
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}

@@ -29,18 +29,9 @@ def lines_of(file: str, where: str) -> list[str]:
 
 
 def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, str]:
-    """The questions of a questionnaire whose wording is not to be published.
+    """By item, the questions of a questionnaire whose wording is not to be published: a text file with a line each.
 
-    Args:
-        file: A text file with a line an item, maybe below `~`.
-        items: Slugs, in the order of the lines.
-        where: What names the file, for the error, which repeats no line of it.
-
-    Returns:
-        By item.
-
-    Raises:
-        UserError: It is not there, not UTF-8, or has another number of lines.
+    UserError, which repeats no line of it, where it has another number of lines, or as `lines_of`.
     """
     questions = lines_of(file, where)
     if len(questions) != len(items):

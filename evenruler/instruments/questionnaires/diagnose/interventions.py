@@ -109,15 +109,9 @@ def moved(
 
 
 def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
-    """Changes of fits to a corpus less those of the same fits to its control.
+    """Changes of fits to a corpus, [fits] in points, less those of the same fits to its control.
 
     Null: t of the change with the corpus, since of five fits flips of signs give no p below .0625.
-
-    Args:
-        name: Of the figure.
-        own: [fits] changes with the corpus, in points.
-        control: [fits] the same with its control.
-        smallest: Points worth naming.
     """
     n, differences = len(own), own - control
     levels = {UNIT: n}

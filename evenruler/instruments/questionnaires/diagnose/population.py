@@ -86,11 +86,7 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
 def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells: pd.DataFrame) -> dict[str, Fitness]:
     """Of each form of one model whether its answers count; likelihoods have no accuracy, so nothing follows from them.
 
-    Args:
-        found: By `accuracies`, of one model.
-        forms: In which it is asked.
-        bar: The accuracy that is asked for.
-        cells: Its answers, by `schemas.CELLS`: where no term of any item changes them, they count for nothing.
+    `cells`: its answers; where no term of any item changes them, they count for nothing.
     """
     judged, fits = judged_by(found), {}
     for form in forms:
@@ -128,15 +124,10 @@ FEWEST_LINEAGES = 5
 
 
 def population(records: Sequence[Record]) -> pd.DataFrame:
-    """The models that were asked, by form, and whether they count: their accuracy has to be above its bar.
+    """By `schemas.POPULATION`, the models by form and whether they count: their accuracy is above its bar.
 
-    A form that is asked for likelihoods of words has no accuracy, and counts nowhere.
-
-    Args:
-        records: Of every questionnaire on every model; of several bars the highest is taken.
-
-    Returns:
-        By `schemas.POPULATION`.
+    A form that is asked for likelihoods of words has no accuracy, and counts nowhere; of several bars the highest is
+    taken.
     """
     bars: dict[str, float] = {}
     for record in records:

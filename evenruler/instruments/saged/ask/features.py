@@ -19,14 +19,9 @@ from evenruler.tables.schemas import BARE
 
 
 def compound(texts: Sequence[str]) -> Floats:
-    """VADER's compound score of each text.
+    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
 
-    Args:
-        texts: n texts, English. One without a word of the lexicon is neutral, 0; so is an empty one, which is for the
-            caller to leave out.
-
-    Returns:
-        float64[n] from -1 (negative) to 1 (positive), with the four decimals that VADER gives.
+    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
     """
     analyzer = _analyzer()
     return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)

@@ -240,12 +240,8 @@ class Source(BaseSource):
     def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
         """The domain with what was found, for the concepts that give no keywords, or no pages, by hand.
 
-        Args:
-            found: By concept.
-            replacements: They count where `branch.replacements` is `found`.
-
-        Raises:
-            ValueError: Something was found for a concept that the domain does not have, or a keyword belongs to two.
+        `replacements` count where `branch.replacements` is `found`. ValueError where something was found for a concept
+        that the domain does not have, or a keyword belongs to two.
         """
         replacements = replacements or {}
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):

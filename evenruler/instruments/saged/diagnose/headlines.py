@@ -148,13 +148,7 @@ def confirmed(
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """Whether two models treat concepts alike: the headline of their difference, root item by root item.
-
-    Args:
-        first: Of one headline on one model, by `tables.schemas.HEADLINES`.
-        second: The same on another; what it lacks is left out.
-        smallest: As of the headline.
-    """
+    """Whether two models treat concepts alike: the headline of their difference, root item by root item."""
     key = ["unit", "at", "word", "pole"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(value=both["value_first"] - both["value_second"])

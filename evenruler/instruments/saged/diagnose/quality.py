@@ -107,14 +107,10 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Share of refusals, empty replies and those in another language, over concepts.
+    """Share of refusals, empty replies and those in another language, over concepts, by `figures_of`.
 
-    All are of the replies that there are. Where a server did not give some that were asked for, their share is there
-    as well (`withheld_rate`).
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
-        reply was given.
+    All are of the replies that there are, null without any. Where a server did not give some that were asked for, their
+    share is there as well (`withheld_rate`). `part` is role and template, n counts root items.
     """
     rows = []
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])

@@ -384,16 +384,9 @@ _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation":
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
-    """What the values of a cell are selected by: of all groups together, nulls left out.
+    """What the values of a cell, float64[..., N], are selected by: of all groups together, nulls left out.
 
-    Args:
-        values: float64[..., N], all values of a cell along the last axis.
-        kind: `mean`, `median`, `mode` or `quantile`.
-        q: Of `quantile`, 0 to 1.
-        width: Of the bins of `mode`.
-
-    Returns:
-        float64[...]; NaN for a cell without a value.
+    `kind`: `mean`, `median`, `mode` in bins of `width`, or the `quantile` q; NaN for a cell without a value.
     """
     if kind == "quantile":
         return quantiles(values, q)[0]
@@ -403,10 +396,7 @@ def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
     """Edges of equal bins from the lowest to the highest of a cell's values and baselines, float64[..., bins + 1].
 
-    Args:
-        values: float64[..., N], all values of a cell along the last axis.
-        baseline: Their baselines; a pair of which one is missing is left out.
-        bins: How many.
+    A pair of which one is missing is left out.
     """
     lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)

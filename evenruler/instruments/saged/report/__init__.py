@@ -69,12 +69,7 @@ def _count(n: int, what: str) -> str:
 
 
 def sections(shown: Shown) -> list[Section]:
-    """A section for every domain, in words and tables; then one with the pictures of all.
-
-    Args:
-        shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics`, `favour` and `figures` of `evenruler.instruments.saged.schemas`.
-    """
+    """A section for every domain, in words and tables; then one with the pictures of all."""
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     of_page, found = dict(readable), []
     groupings: dict[str, str] = {}

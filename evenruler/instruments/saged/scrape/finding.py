@@ -89,12 +89,10 @@ class Ranked:
 
 
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
-    """What a language model answers to the five kinds of question, several times each.
+    """What a language model answers to the five kinds of question: words by the number of replies that name them.
 
-    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ...
-
-    Returns:
-        Words by the number of replies that name them, equally frequent ones by the alphabet.
+    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ... Equally frequent words are
+    in the order of the alphabet.
     """
     questions = [_PROMPT.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
     prompts = [question for question in questions for _ in range(times)]
@@ -123,9 +121,6 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
 
     What tells pages of one name apart, as in "Mercury (planet)", is left off.
-
-    Raises:
-        UserError: The spaCy model is not installed.
     """
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
@@ -267,13 +262,9 @@ class Listed:
 
 
 def listed(reply: str) -> Listed:
-    """The entries of a list: between square brackets, line by line, or separated by commas.
+    """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
 
-    Args:
-        reply: With bullets, numbers, quotation marks and explanations behind an entry, all of which are taken off.
-
-    Returns:
-        At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
+    At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
     """
     refused: dict[str, str] = {}
     if len(reply) > _MOST_CHARACTERS:

@@ -179,17 +179,7 @@ class Wiki:
         return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
-        """Titles found from a page by following links breadth-first, each once, the nearest first.
-
-        Args:
-            title: Where to begin; the first of the result.
-            depth: Links from there, at most; 0 for the page alone.
-            most: Titles, at most, the first included.
-            direction: Whether to follow links forward or back.
-
-        Raises:
-            UserError: The wiki refuses or does not answer.
-        """
+        """Titles along links from a page, the nearest first, each once: the page, and `depth` links and `most` at most."""
         found, edge = {title: None}, [title]
         for _ in range(depth):
             beyond: list[str] = []
