@@ -179,7 +179,7 @@ class Wiki:
         return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
-        """Titles along links from a page, the nearest first, each once: the page, and `depth` links and `most` at most."""
+        """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
         found, edge = {title: None}, [title]
         for _ in range(depth):
             beyond: list[str] = []
