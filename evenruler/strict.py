@@ -201,6 +201,13 @@ def validate(
         raise _as_user_error(error.errors(), path, under) from None
 
 
+def require_written(path: Path, what: str, remedy: str) -> None:
+    """UserError where a file that users write is not there; it names the one beside it whose name is nearest."""
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy)
+
+
 def refuse_hidden_keys(data: Any, path: Path) -> None:
     """UserError at parameters, at any depth, of names that DVC does not see."""
     for key in _hidden_keys(data):

@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pandas as pd
 import pyarrow as pa
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     ValidationError,
@@ -135,6 +136,19 @@ def _named_words(value: Any) -> Any:
 
 Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]
 """Words by slug; a plain list takes each word, lower-cased and hyphenated, for its slug."""
+
+
+def _one_way_or_the_other(keying: int) -> int:
+    if keying not in (1, -1):
+        raise ValueError(f"found {keying}, expected 1 or -1")
+    return keying
+
+
+Keying = Annotated[int, AfterValidator(_one_way_or_the_other)]
+"""1, or -1 of what is worded the other way round."""
+
+MEND = "write the file or mend the name under `instruments` in params.yaml"
+"""What to do where an instrument has no source."""
 
 
 class BaseSettings(Strict):

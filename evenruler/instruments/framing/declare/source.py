@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
-from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Source, by_size
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
+from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.schemas import BARE
 
 Mass = Literal["words", "forms", "first_token"]
@@ -256,13 +256,7 @@ def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
 
     UserError; where a file of that name is missing, it names the nearest one.
     """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no source for the contrast {path.stem!r}; {nearest(path.stem, others)}",
-            where=str(path),
-            remedy="write the file or mend the name under `instruments` in params.yaml",
-        )
+    require_written(path, "source for the contrast", MEND)
     source = validate(ContrastSource, read_yaml(path), path)
     if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,23 +15,7 @@ from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
-
-
-def compound(texts: Sequence[str]) -> Floats:
-    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
-
-    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
-    """
-    analyzer = _analyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    return SentimentIntensityAnalyzer()
-
+from evenruler.text.english import compound
 
 NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.saged.declare.finding import FOUND, Around, ByRoot, Finding, Found, FoundFile, Material
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.text.inflection import plural_of
 from evenruler.text.whole_words import finder, spaced
 
@@ -331,11 +332,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
         UnfinishedError: Replacements were not found yet.
         UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
     """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        what = f"no source for the domain {path.stem!r}; {nearest(path.stem, others)}"
-        remedy = "write the file or mend the name under `instruments` in params.yaml"
-        raise UserError(what, where=str(path), remedy=remedy)
+    require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
     beside = path.parent / FOUND / path.name
     if beside.exists():
