@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.ask.prompts import asked_prompts
+from evenruler.instruments.saged.ask import asked_prompts
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
