@@ -96,11 +96,7 @@ class Active(Strict):
         return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
     def entry(self, of: str, name: str) -> Any:
-        """An entry of one of the mappings.
-
-        Raises:
-            UserError: Nothing of that name is in use.
-        """
+        """An entry of one of the mappings; UserError where nothing of that name is in use."""
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
             remedy = f"mend the name ({nearest(name, entries)}), or run `evenruler check`"
@@ -125,25 +121,16 @@ class Declared:
     """The parts of one `params.yaml`, each read when it is asked for."""
 
     def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
-        """Read the file.
+        """Read the file, settings by scale for `scale`, by default for the one in use.
 
-        Args:
-            path: Where it is.
-            scale: Read settings by scale for this one; by default for the one in use.
-
-        Raises:
-            UserError: It is missing, or no YAML.
+        UserError where it is missing, or no YAML.
         """
         self.path = path
         self._data: dict[str, Any] = read_yaml(path)
         self._scale = scale
 
     def part(self, key: str, model: type[Part]) -> Part:
-        """One section, `{}` where there is none.
-
-        Raises:
-            UserError: Something in it is wrong: key, what was found, what to do.
-        """
+        """One section, `{}` where there is none; UserError where something in it is wrong."""
         return validate(model, self._data.get(key, {}), self.path, under=key)
 
     @cached_property
@@ -169,11 +156,7 @@ class Declared:
 
     @cached_property
     def instruments(self) -> dict[str, str]:
-        """The family of every instrument of the scale, by its name, in the order of the declaration.
-
-        Raises:
-            UserError: One is of no family or no scale.
-        """
+        """The family of every instrument of the scale by its name, as declared; UserError where it is of none."""
         entries: dict[str, Any] = self._data.get("instruments") or {}
         return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(name, entry)}
 

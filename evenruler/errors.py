@@ -71,11 +71,7 @@ def distribution_of(module: str) -> str:
 
 
 def extra_of(module: str) -> str | None:
-    """The smallest extra of evenruler that brings a module; None where none does.
-
-    Args:
-        module: The whole package, as `torch`: where a part of one is missing, it is not for want of an extra.
-    """
+    """The smallest extra of evenruler that brings a whole package, as `torch`; None where none does."""
     wanted, found = distribution_of(module), set()
     for requirement in metadata.requires("evenruler") or ():
         name = re.match(r"[\w.-]+", requirement)

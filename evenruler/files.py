@@ -18,11 +18,7 @@ NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCH
 
 
 def require_regular(path: Path, remedy: str = "put a file in its place") -> None:
-    """Stop before something is read that is neither a file nor a folder; what is missing is said by who reads it.
-
-    Raises:
-        UserError: It is a named pipe, a socket or a device, or a link to one.
-    """
+    """UserError before a pipe, a socket or a device is read; what is missing is said by who reads it."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -34,9 +30,7 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
     """The templates beside the modules of a package, in which a slot that nothing fills is an error.
 
-    Args:
-        package: Its name.
-        autoescape: For HTML; by default nothing is, as for Markdown.
+    `autoescape` is for HTML; by default nothing is escaped, as for Markdown.
     """
     import jinja2
 
@@ -58,11 +52,7 @@ def file_sha256(path: Path) -> str:
 
 @contextmanager
 def swapped(folder: Path) -> Iterator[Path]:
-    """A place beside a folder to write its new content; until all is there, the old one stays untouched.
-
-    Yields:
-        An empty place, which does not exist yet; it becomes the folder.
-    """
+    """A place, not there yet, for a folder's new content; until all is in it, the old one stays untouched."""
     working, old = folder.with_name(f".{folder.name}.partial"), folder.with_name(f".{folder.name}.old")
     if old.exists() and not folder.exists():  # killed between the two renames below
         old.rename(folder)

@@ -18,16 +18,7 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 @contextmanager
 def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
-    """Turn what the Hub's client raises into a line for the user.
-
-    Args:
-        repo: The repository that the talk is about.
-        revision: Which of its commits or tags, if one is named.
-        where: What names the repository; the repository itself by default.
-
-    Raises:
-        UserError: The Hub refused, did not answer, or has no such thing.
-    """
+    """Turn what the Hub's client raises about a repository into a UserError, which names `where`, if given."""
     import httpx2
     from huggingface_hub.errors import (
         GatedRepoError,

@@ -6,11 +6,9 @@ from typing import Any
 
 
 def lazily(package: str, **modules: str) -> Callable[[str], Any]:
-    """A package's `__getattr__`, so that importing one of its modules does not import them all.
+    """The `__getattr__` of a package, so that importing one of its modules does not import them all.
 
-    Args:
-        package: Its `__name__`.
-        **modules: By name, the module of the package that defines it; with a dot before it, beside the package.
+    `modules`: by name, the module of the package that defines it; with a dot before it, beside the package.
     """
 
     def find(name: str) -> Any:

@@ -25,11 +25,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """What there is by the engine that is chosen; a cluster is joined.
-
-    Raises:
-        UserError: The cluster cannot be joined.
-    """
+    """What there is by the engine that is chosen; UserError where a cluster cannot be joined."""
     engine, address = engines.chosen()
     if engine == engines.RAY:
         from evenruler.models.engines.cluster import connected

@@ -16,13 +16,9 @@ def root() -> Path | None:
 
 
 def enter() -> Path:
-    """Go to the root of the repository, from which all its paths are.
+    """Go to the root of the repository; gives the folder before, from which users mean their paths (`meant`).
 
-    Returns:
-        The folder that this was called in: what a user gave is meant from there (`meant`).
-
-    Raises:
-        UserError: There is no repository here or above.
+    UserError where there is no repository here or above.
     """
     found, here = root(), Path.cwd()
     if found is None:

@@ -58,14 +58,9 @@ Model = TypeVar("Model", bound=Strict)
 
 
 def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
-    """A text file, without the mark that spreadsheets put first.
+    """A text file, without the mark that spreadsheets put first; UserError where it is none of UTF-8.
 
-    Args:
-        path: The file.
-        remedy: Where there is none.
-
-    Raises:
-        UserError: It is missing, a folder, a pipe or a device, or not UTF-8.
+    `remedy`: what to do where there is none.
     """
     require_regular(path)
     try:
@@ -79,11 +74,7 @@ def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
 
 
 def at_home(path: str) -> Path:
-    """A path that a user wrote, with `~` and `~somebody` written out.
-
-    Raises:
-        UserError: Nobody here is called so.
-    """
+    """A path that a user wrote, with `~` and `~somebody` written out; UserError where nobody is called so."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -93,12 +84,8 @@ def at_home(path: str) -> Path:
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The columns of a CSV file, and its rows with the lines that they end in.
 
-    Args:
-        path: The file.
-        remedy: Where there is none.
-
-    Raises:
-        UserError: It cannot be read, or a row has not as many fields as the header.
+    UserError where it cannot be read, or a row has not as many fields as the header; `remedy` is for where there is
+    none.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""))
     rows = []
@@ -214,12 +201,15 @@ def validate(
         raise _as_user_error(error.errors(), path, under) from None
 
 
-def refuse_hidden_keys(data: Any, path: Path) -> None:
-    """Refuse parameters of names that DVC does not see.
+def require_written(path: Path, what: str, remedy: str) -> None:
+    """UserError where a file that users write is not there; it names the one beside it whose name is nearest."""
+    if not path.exists():
+        others = [other.stem for other in path.parent.glob("*.yaml")]
+        raise UserError(f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy)
 
-    Raises:
-        UserError: There is one, at any depth.
-    """
+
+def refuse_hidden_keys(data: Any, path: Path) -> None:
+    """UserError at parameters, at any depth, of names that DVC does not see."""
     for key in _hidden_keys(data):
         raise UserError(
             f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",

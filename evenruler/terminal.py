@@ -19,13 +19,7 @@ def printable(text: str) -> str:
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:
-    """Print a text, `printable`, at once.
-
-    Args:
-        text: A line, or several.
-        end: What comes after it.
-        err: To standard error.
-    """
+    """Print a line or several, `printable`, at once."""
     print(printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
 
 

@@ -59,9 +59,5 @@ class Changelog(Strict):
 
 
 def load_changelog(path: Path) -> Changelog:
-    """Read and check a changelog; a benchmark without a file has not been released.
-
-    Raises:
-        UserError: Something in the file is wrong.
-    """
+    """Read and check a changelog; a benchmark without a file has not been released. UserError where it is wrong."""
     return validate(Changelog, read_yaml(path), path) if path.exists() else Changelog()

@@ -58,13 +58,7 @@ def asked_of(params: Declared, family: str, model: str) -> Asked:
 
 
 def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:
-    """The model on its way through corpora.
-
-    Args:
-        catalogue: The models.
-        name: Whose way.
-        untouched: The model as it is; that of the catalogue by default.
-    """
+    """The model on its way through corpora; `untouched`, as it is, is that of the catalogue by default."""
 
     @cache
     def way(adaptation: Any) -> "Adapted":

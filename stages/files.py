@@ -28,11 +28,7 @@ TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables
 
 
 def declaration(params: Declared, name: str) -> Declaration:
-    """An instrument in use: its settings, its source, and the tables that lie beside a source that a stage made.
-
-    Raises:
-        UserError: Something that users wrote is wrong, or the stage did not run yet.
-    """
+    """An instrument in use: settings, source, and tables beside a source that a stage made; UserError without them."""
     entry = params.active.entry("instruments", name)
     path, settings = Path(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
@@ -87,11 +83,7 @@ def is_asked(plan: Plan) -> bool:
 
 
 def read_json(path: Path) -> Any:
-    """What a stage wrote.
-
-    Raises:
-        UserError: There is no such file.
-    """
+    """What a stage wrote; UserError where there is no such file."""
     _require(path)
     return json.loads(path.read_text(encoding="utf-8"))
 

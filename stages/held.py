@@ -29,11 +29,7 @@ _SUM = re.compile(r"\b[0-9a-f]{64}\b")
 def keep_held(path: Path) -> bool:
     """Put back what git's HEAD has of a file or folder, where the new one differs in last digits alone.
 
-    Args:
-        path: What a stage has written, relative to the repository, which is the working directory.
-
-    Returns:
-        Whether it was put back; False where nothing differs, something else does, or git holds none.
+    Whether it was put back: not where nothing differs, something else does, or git holds none.
     """
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]

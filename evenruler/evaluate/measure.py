@@ -96,15 +96,9 @@ def measure_each(
     start: str | None,
     max_requests: int | None,
 ) -> Iterator[str]:
-    """Measure a model with one benchmark after another; arguments as of `measure`.
+    """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
-    What is wrong with one stops none of the others.
-
-    Yields:
-        What is said of each, line by line, and where it was written.
-
-    Raises:
-        UserError: As of `measure`; of a benchmark that the model cannot answer after all others.
+    What is wrong with one stops none of the others; UserError, after all, of one that the model cannot answer.
     """
     started = time.monotonic()
     store = RowStore()

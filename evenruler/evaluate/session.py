@@ -93,41 +93,24 @@ class Session:
     """One model, loaded once and asked by one benchmark after another."""
 
     def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
-        """Name the model; its weights are loaded when an answer is missing.
-
-        Args:
-            chosen: The model.
-            store: Where answers are kept.
-            said: How the user named the model, for errors.
-            device: To compute on; a GPU where there is one by default.
-        """
+        """Name the model, as the user `said` it, for errors; weights are loaded when an answer is missing."""
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
         # As it is, also where the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
 
     @cached_property
     def model(self) -> "Model":
-        """What answers.
-
-        Raises:
-            UserError: Its files are missing, or there is no such device.
-        """
+        """What answers; UserError where its files are missing, or there is no such device."""
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
     def planned(self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None) -> Planned:
-        """What the model is going to be asked; nothing is asked, and no weights are loaded.
+        """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
 
-        Args:
-            benchmark: Published rows and plan.
-            size: How much of it is asked.
-            limit: So many units at most, evenly spread.
-
-        Raises:
-            CannotAnswerError: It asks nothing that the model can answer.
-            UserError: The model's files are not there.
+        CannotAnswerError where it is nothing that the model can answer; UserError where the model's files are not
+        there.
         """
         door, subject = room(benchmark.family, "ask"), self.subject
         with _as_published(benchmark):
@@ -181,14 +164,7 @@ class Session:
 
     @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
     def measure(self, planned: Planned) -> Measured:
-        """Ask, and make figures of the answers.
-
-        Args:
-            planned: By `planned` of the same model.
-
-        Raises:
-            UserError: The model does not load or answer.
-        """
+        """Ask what `planned` says of the same model, and make figures of the answers."""
         benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
         with _as_published(benchmark):
@@ -268,11 +244,7 @@ def _diagnosed(
 
 
 def silences(answers: Tables) -> list[str]:
-    """What speaks against replies: that there are none, or that they are empty.
-
-    Args:
-        answers: By table; those with a column `reply` hold replies.
-    """
+    """What speaks against replies (the tables that have a column `reply`): there are none, or they are empty."""
     found = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         withheld = int(rows["reply"].isna().sum())
@@ -283,12 +255,7 @@ def silences(answers: Tables) -> list[str]:
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
-    """What speaks against the benchmark on the model, by figures that are beyond what their headings allow.
-
-    Args:
-        figures: Of the model.
-        headings: Of the family.
-    """
+    """What speaks against the benchmark on the model: figures beyond what the headings of their family allow."""
     found = []
     for part, models in figures.items():
         for own in models.values():

@@ -155,15 +155,7 @@ def _slug(text: str) -> str:
 
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:
-    """The backend for a model, by its configuration.
-
-    Args:
-        config: `config.json`.
-        where: The model, for the error.
-
-    Raises:
-        UserError: It is of no kind that can be asked.
-    """
+    """The backend for a model, by its `config.json`; UserError where it is of no kind that can be asked."""
     classes, named = config.get("architectures"), config.get("id2label")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
     found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)

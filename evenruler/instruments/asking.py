@@ -59,11 +59,7 @@ and gets the same answers where it is measured alone."""
 
 
 def subject_of(name: str, catalogue: Catalogue) -> Subject:
-    """A model of the catalogue as a subject; nothing is loaded.
-
-    Raises:
-        UserError: No such model, or its head was never fitted.
-    """
+    """A model of the catalogue as a subject; nothing is loaded. UserError where its head was never fitted."""
     entry = catalogue.models.get(name)
     if entry is None:
         remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
@@ -86,13 +82,7 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
 
 
 def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
-    """What instruments would ask a model that could everything, and this one cannot: a line a table of answers.
-
-    Args:
-        door: The room `ask` of their family.
-        asked: The instruments.
-        subject: The model.
-    """
+    """What instruments would ask a model that could everything, and this one cannot: a line a table of answers."""
     able = replace(subject, operations=frozenset(OPERATIONS))
     lacking = {
         (request.table, request.operation)
@@ -109,16 +99,9 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Loads the tools that plans name, each once and when it is asked for.
+    """Loads the tools that plans name, each once and when it is asked for; UserError where one is declared wrongly.
 
-    Args:
-        plans: Of some instruments.
-        where: The plans lie in, for errors.
-        device: To compute on; a GPU where there is one by default.
-        published: Whether the plans alone declare the tools, and no `params.yaml` here.
-
-    Raises:
-        UserError: A plan declares a tool wrongly.
+    `published`: whether the plans alone declare the tools, and no `params.yaml` here.
     """
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
@@ -140,13 +123,7 @@ class Answering:
     def __init__(
         self, subject: "Model", tool: Callable[[str], "Model"], adapted: Callable[[State], "Adapted"] | None = None
     ) -> None:
-        """Name them; nothing is loaded.
-
-        Args:
-            subject: The model that is measured.
-            tool: A tool by its name.
-            adapted: The subject on its way through the corpora of a state; None where nothing adapts it.
-        """
+        """Name them; nothing is loaded. `adapted` is None where nothing adapts the subject."""
         self._subject, self._tool, self._adapted = subject, tool, adapted
         self._used: dict[int, Model] = {}
 

@@ -152,12 +152,7 @@ def task_template(folder: Traversable) -> jinja2.Template:
 
 
 def filled(words: Any, **said: Any) -> Any:
-    """Words of a card, each a template of Jinja, filled; of a list, what comes out empty is left out.
-
-    Args:
-        words: Texts in mappings and lists, as a file of YAML has them.
-        **said: What the templates name.
-    """
+    """Texts in mappings and lists, each a template of Jinja, filled; of a list, empty ones are left out."""
     if isinstance(words, Mapping):
         return {key: filled(own, **said) for key, own in words.items()}
     if isinstance(words, list):
@@ -218,14 +213,7 @@ def tested(evidence: Evidence) -> str:
 
 
 def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:
-    """A figure on every model that has it, from the least to the greatest over parts; empty where none has.
-
-    Args:
-        evidence: Of the instrument.
-        name: Of the figure.
-        key: What of it, `control` say.
-        decimals: To show.
-    """
+    """A figure (`key` of it) on every model that has it, from the least to the greatest over parts; maybe empty."""
     values: dict[str, list[float]] = {}
     for models in evidence.values():
         for model, figures in models.items():

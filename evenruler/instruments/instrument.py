@@ -34,6 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import pandas as pd
 import pyarrow as pa
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     ValidationError,
@@ -137,6 +138,19 @@ Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_len
 """Words by slug; a plain list takes each word, lower-cased and hyphenated, for its slug."""
 
 
+def _one_way_or_the_other(keying: int) -> int:
+    if keying not in (1, -1):
+        raise ValueError(f"found {keying}, expected 1 or -1")
+    return keying
+
+
+Keying = Annotated[int, AfterValidator(_one_way_or_the_other)]
+"""1, or -1 of what is worded the other way round."""
+
+MEND = "write the file or mend the name under `instruments` in params.yaml"
+"""What to do where an instrument has no source."""
+
+
 class BaseSettings(Strict):
     """How an instrument is built and asked. What differs by scale or size is resolved when it is read (`Scaled`)."""
 
@@ -162,18 +176,9 @@ class BaseSettings(Strict):
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """What the stage that makes its source reads beside the file that users write.
+        """By key in `active.scrape`, files of this instrument alone that the stage that makes its source reads, too.
 
-        Args:
-            name: Of the instrument.
-            source: The family's `Source`.
-            root: The repository.
-
-        Returns:
-            Files and folders of this instrument alone, relative to the repository, by their key in `active.scrape`.
-
-        Raises:
-            UnfinishedError: One is not there yet.
+        UnfinishedError where one is not there yet.
         """
         return {}
 
@@ -190,16 +195,7 @@ class BaseSettings(Strict):
         return []
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """The models that it names are in the catalogue, and can what they are for.
-
-        Args:
-            source: The family's `Source`.
-            catalogue: The models.
-            where: Where a key of its settings stands, for errors.
-
-        Raises:
-            UserError: One is not there, or cannot.
-        """
+        """UserError where a model that it names is not in the catalogue, or cannot what it is for."""
         for use in self.uses(source):
             place = where(use.key)
             if use.model not in catalogue.models:
@@ -280,12 +276,7 @@ class Built:
 
 
 def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
-    """A plan with all its sizes.
-
-    Args:
-        declaration: Of the instrument, with its settings by size; where it has none, the plan has one size.
-        plan_of: The plan by settings.
-    """
+    """A plan with all its sizes; one where the declaration has no settings by size."""
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -301,12 +292,7 @@ def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
 
 
 def at_size(plan: Plan, size: Size | None = None) -> Plan:
-    """What is asked of a plan at a size.
-
-    Args:
-        plan: As it is published.
-        size: By default that of the pipeline.
-    """
+    """What is asked of a published plan at a size, by default that of the pipeline."""
     return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
 
 
@@ -398,16 +384,7 @@ class Record:
 
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Every table of a family's diagnosis.
-
-    Args:
-        door: The room `diagnose` of the family.
-        records: Instruments on models.
-        resampling: How intervals are computed.
-
-    Returns:
-        By the door's `TABLES`.
-    """
+    """Every table of a family's diagnosis, by the `TABLES` of its room `diagnose`."""
     across: Tables = door.across(records, resampling)
     found: list[Tables] = [*(record.found for record in records), across]
     return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
@@ -434,15 +411,7 @@ class Column:
 
 
 def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """A headline has a verdict, and nothing else has one: what `judge` did not confirm is no finding.
-
-    Args:
-        figures: Of models, by `evenruler.tables.schemas.figures_of`.
-        columns: The figures that people are shown.
-
-    Raises:
-        ValueError: A headline was not confirmed, or what was confirmed is no headline.
-    """
+    """ValueError where a headline has no verdict, or what is none has one: `judge` confirms what is a finding."""
     headlines = {column.figure for column in columns if column.role == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
@@ -467,12 +436,7 @@ class Shown:
 
 
 def at_scale(entries: Any, scale: Scale) -> Any:
-    """Of named entries, those without `scale` or with this one, and the key taken out; for a validator before others.
-
-    Args:
-        entries: A mapping of mappings (other values stay), as it was read.
-        scale: The one in use.
-    """
+    """Of named entries, those without `scale` or with this one, less that key; for a validator before others."""
     if not isinstance(entries, dict):
         return entries
     kept = {}

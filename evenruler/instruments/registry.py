@@ -31,10 +31,5 @@ that it imports none of them."""
 
 
 def room(family: str, name: str) -> Any:
-    """A room of a family, or its `commands`, imported when it is asked for.
-
-    Args:
-        family: One of `FAMILIES`.
-        name: `declare`, `rows`, `ask`, `diagnose`, `card`, `report`, or what only this family has.
-    """
+    """A room of a family, its `commands`, or what only this family has, imported when it is asked for."""
     return import_module(f"{FAMILIES[family]}.{name}")

@@ -31,11 +31,7 @@ _BLOCK = 1 << 20
 
 
 def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
-    """Write the parts, in order, as one file and check it.
-
-    Raises:
-        UserError: The checksum is not the declared one.
-    """
+    """Write the parts, in order, as one file; UserError where its checksum is not the declared one."""
     with joined.open("wb") as out:
         for part in parts:
             with part.open("rb") as file:
@@ -49,15 +45,9 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:
-    """Unpack a zip file into a folder; a folder that holds all of its files is taken off.
+    """Unpack a zip file into a folder, which exists; a folder that holds all of its files is taken off.
 
-    Args:
-        archive: The zip file.
-        folder: Exists; nothing is written outside it.
-        where: The file is declared, for errors.
-
-    Raises:
-        UserError: It is no readable zip file, or a file in it does not belong into a folder.
+    UserError where it is no readable zip file, or a file in it does not belong into a folder.
     """
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -84,11 +74,7 @@ GGUF_VERSION = 1
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
-    """Save the dequantised model (float32 safetensors) and its tokenizer into a folder.
-
-    Raises:
-        UserError: The file is no readable GGUF model, or lacks tensors.
-    """
+    """Save the dequantised model (float32 safetensors) and its tokenizer; UserError where it is no whole GGUF."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -172,13 +158,7 @@ SIZES: dict[str, int] = {
 def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
     """The name of the model that an untrained one takes architecture and tokenizer from; nothing is looked for.
 
-    Args:
-        entry: Of the untrained model.
-        catalogue: All entries by name.
-        where: The untrained model is declared.
-
-    Raises:
-        UserError: There is no such model, or it has no files of its own.
+    UserError where there is no such model, or it has no files of its own.
     """
     other = entry.locations[0][1]
     if other not in catalogue:

@@ -364,11 +364,7 @@ class Catalogue(Strict):
         }
 
     def to_be_given(self, models: Iterable[str]) -> str:
-        """What to do before some models can be had: those on the Hub, or made of such, whose commit is to be given.
-
-        Returns:
-            A line that names them with their pages; empty where every commit is given.
-        """
+        """A line that names models of the Hub, or made of such, whose commit is to be given first; empty if none."""
 
         def files_of(model: str) -> str:
             """Of an untrained one, that which it is made of."""

@@ -53,11 +53,7 @@ def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:
 
 
 def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
-    """The record of a model's adapter, in the `folder` that holds the adapters.
-
-    Raises:
-        UserError: It has not been fitted, or its record is damaged.
-    """
+    """The record of a model's adapter below `folder`; UserError where none was fitted, or it is damaged."""
     path = adapter_folder(name, folder) / RECORD
     if not path.exists():
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
@@ -88,11 +84,7 @@ class Head:
 
 
 def read_head(name: str, entry: ModelEntry, folder: Path) -> Head:
-    """The head of a classifier, from its configuration or from the record of what was fitted.
-
-    Raises:
-        UserError: The configuration does not load, or nothing has been fitted.
-    """
+    """A classifier's head, by its configuration or the record of what was fitted; UserError where neither is."""
     if entry.kind == "encoder":
         return Head(list(read_adapter(name).labels), SINGLE_LABEL)
     from transformers import AutoConfig

@@ -42,16 +42,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
-    """Turn what the libraries raise about unusable files into a line for the user.
-
-    Args:
-        name: Of the model.
-        where: Its folder.
-        remedy: What to do about it.
-
-    Raises:
-        UserError: The files hold no model that can be loaded.
-    """
+    """Turn what the libraries raise about unusable files of a model into a UserError."""
     try:
         yield
     except (UserError, MemoryError):
@@ -73,16 +64,8 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
 def pretrained(kind: str, name: str, folder: Path, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
     """A tokenizer and a model in evaluation mode on its device, none of whose tensors is made up.
 
-    Args:
-        kind: The class of transformers that loads it, as in "AutoModelForCausalLM".
-        name: Of the model.
-        folder: Its files.
-        device: Where to.
-        dtype: What it computes in.
-        where: For errors; the folder by default.
-
-    Raises:
-        UserError: The folder holds no such model, or lacks tensors.
+    `kind`: the class of transformers that loads it, as in "AutoModelForCausalLM". UserError where the folder holds no
+    such model, or lacks tensors.
     """
     import torch
     import transformers
@@ -102,11 +85,6 @@ def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
     """Refuse texts with tokens that a model has no embedding of, when they come: of a tokenizer that knows more.
 
     Such models are usual (the one for images, of Gemma 3), and so are texts without these tokens.
-
-    Args:
-        model: A transformers model.
-        tokenizer: Its tokenizer.
-        name: For errors.
     """
     import torch
 
@@ -141,14 +119,7 @@ def card_memory() -> int:
 
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Turn too little memory for the model itself into a line for the user.
-
-    Args:
-        name: Of the model.
-
-    Raises:
-        UserError: It does not fit.
-    """
+    """Turn too little memory for the model itself into a UserError."""
     try:
         yield
     except RuntimeError as error:
@@ -158,13 +129,10 @@ def on_device(name: str) -> Iterator[None]:
 
 
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
-    """The model of a `from_pretrained` that also says what it found.
+    """The model of a `from_pretrained` that also says what it found; UserError where a tensor is missing.
 
     transformers makes up tensors that a file lacks, at random, and only logs it. Tensors that it does not use are
     noted: a configuration may say fewer layers than there are.
-
-    Raises:
-        UserError: A tensor is missing or has another shape.
     """
     model, found = loaded
     if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):

@@ -84,15 +84,7 @@ def declared_at(name: str) -> str:
 
 
 def path_of(source: str, where: str) -> Path:
-    """The file or folder of a `local:` or `package:` source.
-
-    Args:
-        source: As in the catalogue.
-        where: It is named, for the error.
-
-    Raises:
-        UserError: Its package is not installed, or the file is not there.
-    """
+    """The file or folder of a `local:` or `package:` source; UserError where it is not there."""
     scheme, _, rest = source.partition(":")
     if scheme == "local":
         path = at_home(rest)
@@ -196,11 +188,7 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
 
 
 def fetched_of(names: Iterable[str]) -> list[str]:
-    """The files of a repository on the Hub that are fetched.
-
-    Args:
-        names: All that it has.
-    """
+    """The files, of all of a repository on the Hub, that are fetched."""
     names = list(names)
     weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
     return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])]
@@ -242,14 +230,7 @@ def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping
 
 
 def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
-    """A folder under the store's that is filled once, and again where its files are not what they were.
-
-    Args:
-        name: Of the model.
-        folder_name: Of the folder.
-        make: Fills it.
-        store: Remembers checksums.
-    """
+    """A folder under the store's that `make` fills once, and again where its files are not what they were."""
     folder = store.root / "models" / folder_name
     if folder.exists() and _is_whole(folder, store):
         return folder

@@ -46,11 +46,7 @@ class Instrument:
 
 
 def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
-    """Every instrument of a scale, in the order of the declaration, its settings and its source read and checked.
-
-    Raises:
-        UserError: The first mistake found.
-    """
+    """Every instrument of a scale, as declared, with settings and source; UserError at the first mistake."""
     declared = Declared(params, scale)
     found = []
     for name, family in declared.instruments.items():
@@ -90,14 +86,7 @@ def asking_of(family: str, model: str) -> str:
 def without(
     instruments: Sequence[Instrument], left_out: Mapping[str, str], catalogue: Catalogue, scale: Scale
 ) -> list[Instrument]:
-    """Instruments of a scale, where those that cannot be built, or that no model is left for, are not finished.
-
-    Args:
-        instruments: Those of the scale.
-        left_out: By stage: why it could not be run.
-        catalogue: The models.
-        scale: Which.
-    """
+    """Instruments of a scale, where those `left_out`, or that no model is left for, are not finished."""
     lost = {}
     for family in dict.fromkeys(own.family for own in instruments):
         stages = [asking_of(family, name) for name in _pinned(family, catalogue, scale)]

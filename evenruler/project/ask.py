@@ -173,11 +173,7 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
 
 
 def _built(root: Path, families: Iterable[str]) -> bool:
-    """Build what families ask; whether all could be built. An instrument that cannot is left out.
-
-    Raises:
-        UserError: None could.
-    """
+    """Build what families ask; whether all could be built. An instrument that cannot is left out."""
     active = Declared().active
     wanted = [name for family in families for name in active.families[family].instruments]
     if not build(root, ["--keep-going", *(f"rows@{name}" for name in wanted)], Progress(root)):
@@ -269,11 +265,7 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
 
 
 def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
-    """Leave out who could not be asked, and name them.
-
-    Raises:
-        UserError: That is everybody.
-    """
+    """Leave out who could not be asked, and name them; UserError where that is everybody."""
     if not failed:
         say(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
         return 0
@@ -297,12 +289,7 @@ def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
 
 
 def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
-    """Have params.yaml say what is left out; all else in it stays byte for byte as it is.
-
-    Args:
-        root: The repository.
-        left_out: By stage: why it could not be run. Where there is none, the section goes.
-    """
+    """Have params.yaml say, by stage, what is left out and why, if anything; all else stays byte for byte."""
     path = root / "params.yaml"
     before = path.read_text(encoding="utf-8")
     whole = before.splitlines(keepends=True)
@@ -317,14 +304,7 @@ def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
 
 
 def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
-    """The plan in words and a table.
-
-    Args:
-        plan: What will be asked.
-        scale: That is in use.
-        at_once: Processes.
-        free: Bytes that are free where files are fetched to.
-    """
+    """What will be asked, in words and a table; `free`: bytes where files are fetched to."""
     on = plan.machine
     devices = f"{on.gpus} GPU{'s' * (on.gpus > 1)} ({on.device})" if on.gpus else "the CPU"
     if on.nodes:

@@ -132,12 +132,7 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
 
 
 def set_scale(root: Path, name: str) -> list[str]:
-    """Rewrite `active` for a scale.
-
-    Raises:
-        UserError: No such scale, something declared is not valid, or there are no models for that scale; nothing is
-            written then.
-    """
+    """Rewrite `active` for a scale; UserError, and nothing is written, where it is none or something is not valid."""
     chosen = next((scale for scale in SCALES if scale == name), None)
     if chosen is None:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
@@ -313,13 +308,7 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
-    """The tokenizer of a model, if it is here: nothing is fetched or converted.
-
-    Args:
-        root: The repository.
-        name: Of the model.
-        entry: In the catalogue.
-    """
+    """The tokenizer of a model, if it is here: nothing is fetched or converted."""
     place = entry.locations[0][1]
     if entry.scheme == "local":
         found = [root / place / TOKENIZER]
@@ -336,12 +325,7 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
 
 
 def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
-    """Tokens of each word as it stands within a sentence, after a space.
-
-    Args:
-        tokenizer: `tokenizer.json` of a model.
-        words: n words.
-    """
+    """Tokens of each word as it stands within a sentence, after a space, by a `tokenizer.json`."""
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED

@@ -45,13 +45,9 @@ def write_as_it_was(path: Path, text: str) -> None:
 
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
-    """A document with one of its sections changed; the others stay byte for byte as they are.
+    """A document with the section of a key changed; the others stay byte for byte as they are.
 
-    Args:
-        text: The document.
-        key: Of the section.
-        change: Changes the section under its key, which lacks where the document has no such section.
-        width: Of the section's lines.
+    `change` is given its content, which lacks the key where the document has no such section.
     """
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):

@@ -96,12 +96,7 @@ def write(root: Path, lock: Lock) -> None:
 
 
 def keep(root: Path, *, sure: bool = False) -> None:
-    """Keep a copy of dvc.lock, if it is whole; forget the copy where there is no dvc.lock.
-
-    Args:
-        root: The repository.
-        sure: Whether the file is known to be whole, as after DVC ended of itself.
-    """
+    """Keep a copy of dvc.lock, if it is whole (or `sure` to be); forget the copy where there is no dvc.lock."""
     text, copy = _read(root / NAME), _read(root / KEPT)
     if text is None:
         (root / KEPT).unlink(missing_ok=True)
@@ -145,10 +140,7 @@ def _read(path: Path) -> str | None:
 def _wrong(root: Path, text: str, whole: str | None) -> str:
     """What shows that a text is not whole; empty where nothing does.
 
-    Args:
-        root: The repository.
-        text: Of the file.
-        whole: One that it may be the beginning of, but for what changed since.
+    `whole`: one that it may be the beginning of, but for what changed since.
     """
     if not text.strip() or text == EMPTY:
         return "" if text.strip() else "empty"

@@ -21,18 +21,9 @@ NAME = "NAME"
 
 
 def start(root: Path, family: str, name: str) -> list[str]:
-    """Start an instrument.
+    """Start an instrument, and say in lines what was written.
 
-    Args:
-        root: The repository.
-        family: One of `FAMILIES`.
-        name: Its slug.
-
-    Returns:
-        Lines that say what was written.
-
-    Raises:
-        UserError: There is no such family, the name is no slug, too long, no word in YAML, or taken.
+    UserError where there is no such family, or the name is no slug, too long, no word in YAML, or taken.
     """
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))

@@ -69,14 +69,7 @@ class Params(Catalogue):
 
 
 def load_params(path: Path | str = "params.yaml") -> Params:
-    """Read and check `params.yaml`, but for what families check of their own entries.
-
-    Args:
-        path: The file.
-
-    Raises:
-        UserError: Something in the file is wrong: file, key, what was found, what to do.
-    """
+    """Read and check `params.yaml`, but for what families check of their own entries; UserError says what is wrong."""
     path = Path(path)
     written = read_yaml(path)
     refuse_hidden_keys(written, path)

@@ -35,14 +35,8 @@ OF_CTRL_C = 252
 def stage_names(pipeline: str, params: str) -> list[str]:
     """The stages of files that need not have been written yet; those of `foreach` by their keys, as `rows@gad-7`.
 
-    Whether DVC takes the rest of a stage, `dvc repro` says: it would take two seconds to ask here.
-
-    Args:
-        pipeline: The text of dvc.yaml.
-        params: The text of params.yaml.
-
-    Raises:
-        UserError: A `foreach` goes through nothing, or the file holds no stages.
+    Whether DVC takes the rest of a stage, `dvc repro` says: it would take two seconds to ask here. UserError where a
+    `foreach` goes through nothing, or there are no stages.
     """
     stages = (content_of(pipeline, Path("dvc.yaml")) or {}).get("stages")
     declared = content_of(params, Path("params.yaml"))
@@ -67,15 +61,9 @@ def _names(name: str, entry: dict[str, Any], declared: Any) -> Iterator[str]:
 
 
 def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
-    """The stages that `dvc repro` would run first; those that hang on them are not in it.
+    """The stages, of all or some, that `dvc repro` would run first; those that hang on them are not in it.
 
-    Args:
-        root: The repository.
-        names: Look at these; at all by default.
-        with_deps: Look also at the stages that these hang on.
-
-    Raises:
-        UserError: DVC refuses what it finds.
+    `with_deps`: look also at the stages that these hang on. UserError where DVC refuses what it finds.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo

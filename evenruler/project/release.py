@@ -146,11 +146,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
-    """Take back what a release that was killed had written, and nothing else; rebuild what git does not have.
-
-    Raises:
-        UserError: Other files were changed, too.
-    """
+    """Take back what a killed release wrote, and rebuild what git does not have; UserError where more was changed."""
     if not (root / BEGUN).exists():
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
@@ -167,11 +163,7 @@ def _undo_broken(root: Path) -> Iterator[str]:
 
 
 def _undo(root: Path, begun: Begun, *, keep: bool = False) -> bool:
-    """Have the files that a release wrote as in git's HEAD again.
-
-    Returns:
-        Whether there were any.
-    """
+    """Have the files that a release wrote as in git's HEAD again; whether there were any."""
     own = [path for path in _changed(root) if begun.writes(root, path)]
     if own:
         _git(root, "add", "--", *(path for path in own if (root / path).exists()))
@@ -273,11 +265,7 @@ def _dvc(root: Path, *arguments: str) -> str:
 
 
 def _done(root: Path, what: str, command: list[str]) -> str:
-    """What a command printed.
-
-    Raises:
-        UserError: It failed.
-    """
+    """What a command printed; UserError where it failed."""
     env = {**environment(), "LANGUAGE": "C"}  # so that git says what is looked for below
     # DVC ends with us; git goes on, since it leaves its locks where it is killed.
     ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None

@@ -38,11 +38,7 @@ def is_file(path: Path) -> bool:
 
 
 def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> None:
-    """Stop where there is no file, or a larger one than anybody reads.
-
-    Raises:
-        UserError: So it is.
-    """
+    """UserError where there is no file, or a larger one than anybody reads."""
     require_regular(path, remedy)
     if not is_file(path):
         raise UserError("missing", where=str(path), remedy=remedy)
@@ -51,11 +47,7 @@ def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> Non
 
 
 def text_of(path: Path, remedy: str = AGAIN) -> str:
-    """The text of a file.
-
-    Raises:
-        UserError: No file, too large, not UTF-8, or not to be opened.
-    """
+    """The text of a file; UserError where there is none, it is too large, or not UTF-8."""
     require_file(path, MOST_OF_TEXT, remedy)
     try:
         return path.read_text(encoding="utf-8")
@@ -66,11 +58,7 @@ def text_of(path: Path, remedy: str = AGAIN) -> str:
 
 
 def json_of(path: Path, remedy: str = AGAIN) -> Any:
-    """The content of a JSON file, 200 levels deep at most, without half letters, NaN and infinity.
-
-    Raises:
-        UserError: As of `text_of`; or it is no such JSON.
-    """
+    """JSON of 200 levels at most, no half letters, NaN or infinity; UserError as of `text_of`, or of no JSON."""
     text = text_of(path, remedy)
     try:
         return from_json(text, allow_inf_nan=False)
@@ -113,15 +101,9 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
-    """The rows of a Parquet file.
+    """The rows of a Parquet file that `schema_of` has passed, all columns by default.
 
-    Args:
-        path: The file; `schema_of` has passed it.
-        columns: Which; all by default.
-        remedy: For errors.
-
-    Raises:
-        UserError: No file, no Parquet, more than `MOST_UNPACKED`, or text that is not UTF-8.
+    UserError where it is no Parquet, more than `MOST_UNPACKED`, or holds text that is not UTF-8.
     """
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         table: pa.Table = file.read(columns=None if columns is None else [*columns])

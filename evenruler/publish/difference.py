@@ -406,11 +406,7 @@ class Rebuilt:
 
 
 def beside_head(root: Path) -> Iterator[Rebuilt]:
-    """Compare every benchmark, of the folder and of HEAD, with HEAD: what it says may not ask for a new version.
-
-    Raises:
-        UserError: There is no git, or one of them is no benchmark.
-    """
+    """Compare every benchmark, of the folder and of HEAD, with HEAD: what it says may not ask for a new version."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:

@@ -93,11 +93,7 @@ class Manifest(Strict):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a benchmark folder.
-
-    Raises:
-        UserError: There is none, or it is no manifest.
-    """
+    """The manifest of a benchmark folder; UserError where there is none, or it is no manifest."""
     path = folder / NAME
     if not os.path.lexists(path):
         raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
@@ -215,11 +211,7 @@ CARD_KEYS = ("pretty_name", "language", "license", "task_categories", "size_cate
 
 
 def problems(folder: Path) -> list[str]:
-    """Everything that is not as the manifest says, a line each: checksums, rows, schemas, ids, card.
-
-    Raises:
-        UserError: There is no readable manifest.
-    """
+    """All that is not as the manifest says, a line each: checksums, rows, schemas, ids, card."""
     declared = read_manifest(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if contents.is_file(path)}
     return [
@@ -230,11 +222,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:
-    """Stop where rows or plan are not those that a manifest names; cards may be.
-
-    Raises:
-        UserError: A file is missing or another one.
-    """
+    """UserError where rows or plan are not those that a manifest names; cards may be others."""
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
         contents.require_file(folder / name, remedy=remedy)

@@ -32,12 +32,8 @@ NAMED = {
 def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if need be, for as long as the context lasts.
 
-    Args:
-        place: One of `FORMS`; a folder that exists goes before the rest, then what comes with the package.
-        root: The repository that git revisions are of.
-
-    Raises:
-        UserError: There is no such thing.
+    `place`: one of `FORMS`; a folder that exists goes before the rest, then what comes with the package. `root`: the
+    repository that git revisions are of.
     """
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")
@@ -56,11 +52,7 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
 
 
 def from_hub(repo: str, tag: str) -> Path:
-    """The folder of a published version, downloaded into the client's cache.
-
-    Raises:
-        UserError: There is no such data set or tag, or the Hub does not answer.
-    """
+    """The folder of a published version, in the client's cache; UserError where there is none, or no Hub."""
     from huggingface_hub import snapshot_download
 
     from evenruler.hub import talking_about
@@ -75,11 +67,7 @@ def newest(tags: Iterable[str]) -> str | None:
 
 
 def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
-    """A benchmark as it is in a git revision, copied; from DVC's cache or remote where git does not hold it.
-
-    Raises:
-        UserError: There is no such revision or benchmark in it.
-    """
+    """A benchmark as in a git revision, copied; from DVC's cache or remote where git does not hold it."""
     if not any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents)):
         remedy = f"run this in a clone, or name {FORMS}"
         raise UserError("it names a revision, and there is no git repository here", where=revision, remedy=remedy)
@@ -101,15 +89,7 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
 
 
 def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
-    """A benchmark's files as they are on the Hub, where card, croissant and manifest name the data set there.
-
-    Args:
-        folder: The benchmark.
-        repo: `USER/REPO`.
-
-    Returns:
-        By path: the new content, or the file where nothing changes.
-    """
+    """By path: a benchmark on the Hub, whose card, croissant and manifest name `repo`; other files as they are."""
     was = manifest.read_manifest(folder)
     changed = {
         name: renamed(name, (folder / name).read_text(encoding="utf-8"), repo).encode()
@@ -157,11 +137,7 @@ class Listed:
 
 
 def listed(folder: Path) -> list[Listed]:
-    """The benchmarks that lie in a folder, by name.
-
-    Raises:
-        UserError: A manifest or a card is damaged.
-    """
+    """The benchmarks that lie in a folder, by name; UserError where a manifest or a card is damaged."""
     found = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
         declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)

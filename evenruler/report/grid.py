@@ -192,13 +192,10 @@ class Family:
 def families(
     instruments: Sequence[Instrument], models: Sequence[str], sections: "Mapping[str, Sequence[Section]]"
 ) -> list[Family]:
-    """The grid, a table a family.
+    """The grid, a table a family; instruments and models in the order in which they are to stand.
 
-    Args:
-        instruments: In the order in which they are to stand.
-        models: In the order in which they are to stand; a label that is not among them, as "bert (mlm)", stands where
-            the model does that it begins with.
-        sections: About all instruments of a family, by its name.
+    A label that is not among the models, as "bert (mlm)", stands where the model does that it begins with. `sections`:
+    about all instruments of a family.
     """
 
     def place(label: str) -> tuple[int, str]:

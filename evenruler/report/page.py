@@ -7,18 +7,36 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup, escape
 
 from evenruler.files import templates
 from evenruler.measurement.verdicts import Mark as Mark
-from evenruler.report.colours import DARK
 from evenruler.report.grid import Instrument, counted, families, fitness, table
 from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
+
+# Colours of pictures, and what stands for them in the dark.
+ONE_HUE: Final = "#1b5e7a"
+QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
+GROUND: Final = "#fffffe"
+"""Of the page: around what lies on something else. Not quite white, which also is a colour on dark tiles."""
+TILE_INK: Final = "#1c2428"
+"""On a light tile, which stays light in the dark."""
+SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
+"""Light enough at both ends for dark numbers on it."""
+PALE_HUE: Final = SEQUENTIAL[-1]
+
+DARK: Final = {
+    ONE_HUE: "#5fb3d4",
+    QUIET: "#98a6ad",
+    INK: "#e6eaec",
+    PALE: "#263036",
+    GROUND: "#14191c",
+}
 
 
 @dataclass(frozen=True)
@@ -97,14 +115,9 @@ def render_page(
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
 ) -> str:
-    """The page as HTML that opens from disk.
+    """The page as HTML that opens from disk, instruments in reading order, models in the order of columns.
 
-    Args:
-        title: Of the page.
-        lead: What it is, in a sentence or two.
-        instruments: In reading order.
-        models: In the order of columns.
-        shared: Sections about all instruments of a family, by its name.
+    `shared`: sections about all instruments of a family, by its name.
     """
     found = families(instruments, models, shared or {})
     folded = {

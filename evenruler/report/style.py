@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.report.colours import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
+from evenruler.report.page import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
 
 # Colours that charts take from here.
 __all__ = ["GROUND", "INK", "ONE_HUE", "PALE", "PALE_HUE", "QUIET", "SEQUENTIAL", "TILE_INK"]

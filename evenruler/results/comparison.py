@@ -97,11 +97,7 @@ def compare(results: Sequence[Stored]) -> pd.DataFrame:
 
 
 def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
-    """Results by benchmark, of those that have two; in the order in which benchmarks first come.
-
-    Raises:
-        UserError: As `compare`.
-    """
+    """Results by benchmark, of those that have two, in the order of the first ones; UserError as of `compare`."""
     groups: dict[str, list[Stored]] = {}
     for one in results:
         groups.setdefault(one.result.benchmark.name, []).append(one)

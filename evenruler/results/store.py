@@ -67,15 +67,7 @@ def write(
 
 
 def refuse_another(result: Result, root: Path) -> None:
-    """Stop where the folder of a result holds one of another model, or of other content of the benchmark.
-
-    Args:
-        result: Its figures do not count.
-        root: The folder of results.
-
-    Raises:
-        UserError: It does.
-    """
+    """UserError where a result's folder has one of another model, or of other content of the benchmark."""
     folder = root / result.folder
     if not (folder / RESULT).exists():
         return
@@ -103,16 +95,9 @@ def refuse_another(result: Result, root: Path) -> None:
 
 
 def find(*places: str | Path) -> list[Path]:
-    """The `result.json` files of places.
+    """The `result.json` files of places: folders of results, such files, or folders above them; none twice.
 
-    Args:
-        *places: Each a folder of a result, its `result.json`, or any folder above it.
-
-    Returns:
-        Those of the first place first, each place's by path; none twice.
-
-    Raises:
-        UserError: A place holds none.
+    Those of the first place first, each place's by path. UserError where a place holds none.
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
@@ -134,14 +119,7 @@ def find(*places: str | Path) -> list[Path]:
 
 
 def read(path: Path) -> Stored:
-    """A result with what its headlines are made of.
-
-    Args:
-        path: Its `result.json`.
-
-    Raises:
-        UserError: A file is missing, damaged, or of another format.
-    """
+    """A result with what its headlines are made of; UserError where a file is missing or damaged."""
     return Stored(read_result(path), _table_of(path.with_name(HEADLINES_FILE), HEADLINES), path.parent)
 
 
@@ -151,11 +129,7 @@ def read_all(*places: str | Path) -> list[Stored]:
 
 
 def read_result(path: Path) -> Result:
-    """The content of a `result.json`.
-
-    Raises:
-        UserError: It is no JSON, of another format, or not what `Result` says.
-    """
+    """The content of a `result.json`; UserError where it is no JSON, of another format, or no `Result`."""
     content = json_of(path, "measure again")
     if not isinstance(content, dict) or "format" not in content:
         raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")

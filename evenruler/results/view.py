@@ -52,12 +52,7 @@ def number(value: float) -> str:
 
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
-    """For people: per benchmark the confirmatory figures of every result, then the differences of each two.
-
-    Args:
-        results: What was compared.
-        comparisons: As `compare` gives them.
-    """
+    """For people: per benchmark the confirmatory figures of every result, then the differences of each two."""
     parts = [
         block
         for group in comparable(results)

@@ -37,14 +37,9 @@ def evenly_spread(units: Sequence[str], most: int) -> list[str]:
 
 
 def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
-    """A hash of the published rows of every unit: 16 hex digits, the same for the same rows in whatever order.
+    """By unit (columns `by`) a hash of its published rows: 16 hex digits, the same in whatever order.
 
-    Args:
-        rows: With `id` and what else is read of them; their own checksums (`content_sha256`) are not believed.
-        by: The columns that tell units apart.
-
-    Returns:
-        By these columns.
+    Of `id` and what else is read of them; their own checksums (`content_sha256`) are not believed.
     """
     ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
     said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()

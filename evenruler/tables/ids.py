@@ -27,14 +27,7 @@ def content_sha256(*content: object) -> str:
 
 
 def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
-    """What every published row carries, by `schemas.COMMON`.
-
-    Args:
-        identifier: Its `row_id`.
-        source: Of its instrument: says its `source` and `licence`.
-        *content: What it says.
-        variant: Of templates.
-    """
+    """What every published row carries, by `schemas.COMMON`; `content`: what it says."""
     return {
         "id": identifier,
         "content_sha256": content_sha256(*content),
@@ -48,12 +41,9 @@ def carried(identifier: str, source: Any, *content: object, variant: str = "all"
 def once(
     rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows, those that say in some columns what an earlier one says apart, each with the `reason`.
+    """Rows, and apart those that say in some columns what an earlier one says, each with the `reason`.
 
-    Args:
-        rows: With `id`.
-        *said: The columns.
-        what: A row is, for the reason.
+    `what`: what a row is, for the reason.
     """
     kept, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
     seen: dict[tuple[Any, ...], str] = {}

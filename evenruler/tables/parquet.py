@@ -92,11 +92,7 @@ def _table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) 
 
 
 def read_table(path: Path) -> pa.Table:
-    """The table of a Parquet file.
-
-    Raises:
-        UserError: There is no such file, or it is a pipe or a device.
-    """
+    """The table of a Parquet file; UserError where there is no such file."""
     require_regular(path)
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")

@@ -29,14 +29,10 @@ _COMPONENTS = {
 
 @cache
 def pipeline(purpose: Purpose) -> "Language":
-    """The pipeline for a purpose, loaded on the first call.
+    """The pipeline for a purpose, loaded on the first call; UserError where its model is not installed.
 
-    Args:
-        purpose: `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence;
-            `entities` finds names.
-
-    Raises:
-        UserError: The package with the model is not installed.
+    `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence; `entities` finds
+    names.
     """
     import spacy  # takes seconds, which everything else need not wait for
 

@@ -20,16 +20,10 @@ def slots(template: str) -> list[str]:
 
 
 def fill(template: str, words: dict[str, str], article: Literal["agree", "literal"]) -> str:
-    """The sentence that a template makes of words.
+    """The sentence that a template makes of words, keyed by their slots with braces.
 
-    Args:
-        template: Text with slots.
-        words: The word for each slot, keyed by the slot with its braces.
-        article: `agree` turns "a" or "an" before a slot into the form that its word asks for, and gives a
-            sentence that begins with a slot its capital; `literal` keeps the template's own text.
-
-    Returns:
-        The sentence.
+    `agree` turns "a" or "an" before a slot into the form that its word asks for, and gives a sentence that begins with
+    a slot its capital; `literal` keeps the template's own text.
     """
 
     def filled(match: re.Match[str]) -> str:
@@ -48,17 +42,10 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
 def place(
     template: str, slot: str, others: dict[str, str], article: Literal["agree", "literal"], sentence: str
 ) -> tuple[int, int]:
-    """Where the word of one slot stands in a sentence that `fill` made.
+    """Beginning and end (exclusive) of one slot's word in a sentence of `fill`, an article before it left out.
 
-    Args:
-        template: With the slot once.
-        slot: Braces included; its word need not be known.
-        others: The words of the other slots.
-        article: As `fill` had it.
-        sentence: The filled template.
-
-    Returns:
-        The word's beginning and end (exclusive) in the sentence, an article before it left out.
+    `slot` stands once in the template, braces included; its word need not be known. `others`: the words of the other
+    slots.
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)

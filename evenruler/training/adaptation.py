@@ -210,17 +210,9 @@ class Adapted:
         recipes: Mapping[str, Recipe],
         untouched: Model | None = None,
     ) -> None:
-        """Name the model; nothing is loaded.
+        """Name the model, which answers questionnaires; nothing is loaded. Corpora and recipes go by name.
 
-        Args:
-            name: In the catalogue; it answers questionnaires.
-            params: The declaration.
-            corpora: Sentences by name.
-            recipes: By corpus.
-            untouched: The model as it is; that of the catalogue by default.
-
-        Raises:
-            UserError: No such model, or its files are missing or not what was declared.
+        UserError where there is no such model, or its files are missing or not what was declared.
         """
         self.name = name
         self._store = RowStore()

@@ -231,13 +231,7 @@ WHAT_IS_FITTED = {
 
 
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
-    """The card's text.
-
-    Args:
-        name: Of the model in the catalogue.
-        entry: Its declaration.
-        record: `training.json`.
-    """
+    """The text of a fitted model's card, by its `training.json`."""
     recipe = record["recipe"]
     return (
         templates("evenruler.training")

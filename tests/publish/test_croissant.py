@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.publish.benchmark import Config
-from evenruler.publish.croissant import render_croissant
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import render_croissant, write_benchmark
 from evenruler.versions import Changelog, Release
 from tests.later import Later
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from evenruler.publish.benchmark import Benchmark
-from evenruler.publish.card import render_card
 from evenruler.publish.manifest import NO_TAG
 from evenruler.publish.places import Listed, as_table, listed, renamed
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import render_card, write_benchmark
 from evenruler.versions import Changelog, Release
 
 

@@ -32,13 +32,7 @@ PROBES = columns(
 
 
 def sentence_id(name: str, row: Mapping[Any, Any], framing: str) -> str:
-    """The id of a sentence, as it is or after a prefix.
-
-    Args:
-        name: Of the instrument.
-        row: By `PROBES`.
-        framing: `BARE`, or the prefix.
-    """
+    """The id of a sentence of `PROBES`, as it is (`BARE`) or after a prefix."""
     identity = {key: row[key] for key in ("set", "template", "attribute", "target", "variant")}
     return row_id(family="probes", benchmark=name, framing=framing, **identity)
 

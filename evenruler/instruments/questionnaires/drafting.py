@@ -79,11 +79,7 @@ class Draft:
 
 
 def questions_of(path: Path, questionnaire: QuestionnaireSource | None = None) -> Questions:
-    """The questions of a file, or of a questionnaire that is declared already.
-
-    Raises:
-        UserError: Something in the file is wrong.
-    """
+    """The questions of a file, or of a questionnaire that is declared already; UserError where the file is wrong."""
     if questionnaire is None:
         return validate(Questions, read_yaml(path), path)
     items = {slug: item.original for slug, item in questionnaire.items.items()}
@@ -91,11 +87,7 @@ def questions_of(path: Path, questionnaire: QuestionnaireSource | None = None) -
 
 
 def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
-    """The first causal model in use that was tuned to answer people.
-
-    Raises:
-        UserError: There is none.
-    """
+    """The first causal model in use that was tuned to answer people; UserError where there is none."""
     for name in in_use:
         if name in catalogue.models and catalogue.models[name].chat and catalogue.can(name, "loglikelihood"):
             return name
@@ -105,16 +97,9 @@ def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
 
 
 def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: Scale) -> dict[str, Draft]:
-    """Ask a model for the items of a scale and keep, of each, the nearest that passes the linter.
+    """Ask a model for `REPLIES` items a question, and keep by question the nearest that passes the linter.
 
-    Args:
-        writer: Asked for `REPLIES` continuations an item; what it said once is not asked again.
-        embedder: Says how near the prompts of an item are to its question.
-        questions: Of the scale.
-        scale: Its intensifiers.
-
-    Returns:
-        By item.
+    What the model said once is not asked again.
     """
     asked = [question for question in questions.items.values() for _ in range(REPLIES)]
     replies = writer.generate(
@@ -151,16 +136,7 @@ def prompt(question: str) -> str:
 
 
 def read(reply: str, question: str, scale: Scale) -> Item:
-    """The item that a reply proposes.
-
-    Args:
-        reply: What follows `prompt`.
-        question: That the item is for.
-        scale: Its intensifiers.
-
-    Raises:
-        ValueError: It is none, or the linter refuses it; with the reason in words.
-    """
+    """The item that a reply proposes; ValueError, in words, where it is none or the linter refuses it."""
     lines = f"{FIELDS[0]}:{reply}".split("\n\n")[0].split("\n")
     said = {name.strip(): text.strip() for name, colon, text in (line.partition(":") for line in lines) if colon}
     if lacking := [field for field in FIELDS if not said.get(field)]:

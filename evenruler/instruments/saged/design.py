@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.ask.prompts import asked_prompts
+from evenruler.instruments.saged.ask import asked_prompts
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
@@ -93,15 +93,9 @@ class Design:
 
 
 def design_of(root: Path, name: str, settings: Settings) -> Design:
-    """The design of a domain.
+    """The design of a domain at the scale of its settings.
 
-    Args:
-        root: The repository.
-        name: Of the domain.
-        settings: Of the domain, at the scale in use.
-
-    Raises:
-        UserError: Its source is missing or wrong, or fewer than two concepts are asked about.
+    UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
     found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
     if found:
@@ -149,14 +143,7 @@ def _roots(prompts: pd.DataFrame) -> int:
 
 
 def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:
-    """What `evenruler plan` prints.
-
-    Args:
-        name: Of the domain.
-        scale: In use.
-        design: Of the domain at that scale.
-        wanted: Differences, in SD of a reply.
-    """
+    """What `evenruler plan` prints; differences are wanted in SD of a reply."""
     yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
     yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
     yield ""
@@ -241,19 +228,9 @@ def _count(n: int, one: str, several: str) -> str:
 
 
 def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
-    """What a domain can detect at the scale in use, and what wanted differences take.
+    """What a domain (or its benchmark) can detect at the scale in use, and what differences in SD of a reply take.
 
-    Args:
-        root: The repository.
-        name: Of the domain, or of its benchmark.
-        params: The declaration.
-        wanted: Differences, in SD of a reply.
-
-    Yields:
-        Lines.
-
-    Raises:
-        UserError: There is no such domain, it is of another family, or something that it declares is wrong.
+    UserError where there is no such domain, it is of another family, or something that it declares is wrong.
     """
     name = _domain(name, params)
     yield from lines_of(name, params.scale, design_of(root, name, params.settings(name, FAMILY)), wanted)

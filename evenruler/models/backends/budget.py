@@ -54,11 +54,7 @@ class Budget:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> None:
-        """One more request goes out.
-
-        Raises:
-            UsedUpError: None may.
-        """
+        """One more request goes out; UsedUpError where none may."""
         with self._lock:
             if self.most is not None and self.used.requests >= self.most:
                 raise UsedUpError(
@@ -69,11 +65,7 @@ class Budget:
             self.used = replace(self.used, requests=self.used.requests + 1)
 
     def answered(self, usage: object) -> None:
-        """A request was answered.
-
-        Args:
-            usage: What the answer says under that name; servers need not say anything.
-        """
+        """A request was answered; `usage` is what the answer says under that name, if anything."""
         said: dict[str, Any] = usage if isinstance(usage, dict) else {}
         counts = [said.get(key) for key in ("prompt_tokens", "completion_tokens")]
         read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
@@ -83,13 +75,7 @@ class Budget:
 
     @contextmanager
     def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
-        """Say what is going to be asked, and then what it took, however it ends.
-
-        Args:
-            name: Of the model.
-            requests: How many, if none has to be repeated.
-            letters: Of the prompts.
-        """
+        """Say how many requests are going to go out, if none has to be repeated, and then what it took."""
         before = self.used
         left = "" if self.most is None else f"; {max(self.most - before.requests, 0):,} may still go out"
         tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
@@ -104,24 +90,13 @@ _allowed: Budget | None = None
 
 
 def current() -> Budget:
-    """The budget of this process: what `allowing` says, else what the environment says.
-
-    Raises:
-        UserError: The environment says what is no number.
-    """
+    """The budget of this process: what `allowing` says, else the environment; UserError where that is no number."""
     return _allowed or _of_environment(os.environ.get(MOST, ""))
 
 
 @contextmanager
 def allowing(most: int | None) -> Iterator[None]:
-    """Give a budget of their own to the servers that are found meanwhile.
-
-    Args:
-        most: Requests that may go out; None: nothing changes.
-
-    Raises:
-        UserError: It is less than none.
-    """
+    """Give servers that are found meanwhile a budget of so many requests; None changes nothing."""
     global _allowed
     if most is not None and most < 0:
         raise UserError(f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out")

@@ -150,11 +150,7 @@ class Causal:
     """A causal model in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
-        """Load it.
-
-        Raises:
-            UserError: The folder holds no model that transformers can load.
-        """
+        """Load it; UserError where the folder holds no model that transformers can load."""
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = self.model.generation_config.eos_token_id

@@ -59,16 +59,9 @@ class Adapter:
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
-    """A sequence classifier: the encoder with its adapter merged in, and the head.
+    """A sequence classifier: the encoder in `base` with its adapter merged in, and the head.
 
-    Args:
-        name: In the catalogue.
-        base: Folder of the encoder.
-        adapter: What was fitted on it.
-        dtype: What it computes in.
-
-    Raises:
-        UserError: The files do not go together.
+    UserError where the files do not go together.
     """
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors import safe_open
@@ -85,20 +78,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
 
 
 def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
-    """An encoder as a sequence classifier of some labels.
-
-    Args:
-        name: In the catalogue.
-        base: Folder of the encoder.
-        labels: Of the head's outputs, in order.
-        dtype: What it computes in.
-
-    Returns:
-        The model, and the tensors of it that are random because the encoder lacks them.
-
-    Raises:
-        UserError: The encoder does not load.
-    """
+    """An encoder as a sequence classifier of some labels; and its tensors that are random, since it lacks them."""
     from transformers import AutoModelForSequenceClassification
 
     with quiet(), loading(name, str(base)):
@@ -127,18 +107,7 @@ def head_of(model: Any) -> list[str]:
 
 
 def require_all(name: str, where: str, lacking: Iterable[str], brought: Iterable[str], remedy: str) -> None:
-    """Stop where tensors are random that nobody brings.
-
-    Args:
-        name: In the catalogue.
-        where: The folder that is to blame.
-        lacking: Tensors that are not in its files.
-        brought: Modules that come from elsewhere.
-        remedy: What to do about it.
-
-    Raises:
-        UserError: A tensor is missing.
-    """
+    """UserError where tensors are lacking, and so random, that no module which is brought from elsewhere brings."""
     if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
         raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
 
@@ -147,18 +116,7 @@ class Classifier:
     """A sequence classifier in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
-        """Load it.
-
-        Args:
-            name: In the catalogue.
-            folder: Its files, or those of its encoder.
-            device: Where to.
-            dtype: What it computes in.
-            adapter: What was fitted on it, for an encoder.
-
-        Raises:
-            UserError: It does not load.
-        """
+        """Load it, or its encoder with what was fitted on it; UserError where it does not load."""
         where = str(folder)
         if adapter is not None and adapter.is_whole:
             if not any(adapter.folder.glob("*.safetensors")):  # they stay out of git, their record does not
@@ -244,15 +202,10 @@ class Classifier:
 
 
 def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:
-    """Cut texts into batches of like length, so that hardly anything is padded.
+    """Indices of texts in batches of like length, so that hardly anything is padded.
 
-    Args:
-        tokens: Of each text.
-        texts: What is the same length is ordered by what it says.
-        capacity: Tokens of a batch, padding included; a longer text is a batch of its own.
-
-    Returns:
-        Indices, by batch.
+    What is the same length is ordered by what it says. `capacity`: tokens of a batch, padding included; a longer text
+    is a batch of its own.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (len(tokens[i]), texts[i])):
@@ -282,11 +235,7 @@ class Nli(Classifier):
         labels: Sequence[str] | None = None,
         adapter: Adapter | None = None,
     ) -> None:
-        """Load it, as a `Classifier` is; `labels` say what its outputs mean, if params do.
-
-        Raises:
-            UserError: It does not load, has not three labels, or they cannot be told apart.
-        """
+        """Load it, as a `Classifier` is; UserError where its three `labels` cannot be told apart."""
         super().__init__(name, folder, device, dtype, adapter)
         if len(self.labels) != len(LABELS):
             what = f"{name} has {len(self.labels)} labels, expected 3"

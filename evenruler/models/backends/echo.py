@@ -81,16 +81,9 @@ def trial_texts(number: str) -> list[str]:
 
 
 def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
-    """The tokens of a text and their log-probabilities, as a server gives them.
+    """The tokens of a text and their log-probabilities, as a server gives them; UserError where it does not.
 
-    Args:
-        name: Of the model.
-        choice: One of the answer.
-        text: What was asked.
-        new: Tokens that the server was asked to write after it.
-
-    Raises:
-        UserError: They are not there, or are none.
+    `new`: tokens that the server was asked to write after it.
     """
     said, (tokens, nats) = choice.get("text"), _table(choice)
     if not isinstance(said, str) or not (text in said if new else said.endswith(text)) or not tokens:

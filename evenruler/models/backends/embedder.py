@@ -18,11 +18,7 @@ class SentenceEmbedder:
     """A sentence embedder in memory."""
 
     def __init__(self, name: str, folder: Path, device: str) -> None:
-        """Load it.
-
-        Raises:
-            UserError: The folder holds no model that sentence-transformers can load.
-        """
+        """Load it; UserError where the folder holds no model that sentence-transformers can load."""
         from safetensors import safe_open
         from sentence_transformers import SentenceTransformer
 

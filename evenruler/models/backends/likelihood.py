@@ -40,12 +40,9 @@ class LikelihoodScorer:
     """
 
     def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
-        """Take a model in evaluation mode.
+        """Take a transformers model in evaluation mode.
 
-        Args:
-            model: A transformers causal model on its device.
-            max_nodes: Trie nodes in a forward pass.
-            batch: Sequences in a plain forward pass.
+        `max_nodes`: trie nodes in a forward pass; `batch`: sequences in a plain one.
         """
         self._model = model
         self._config = model.config.get_text_config()
@@ -96,13 +93,7 @@ class LikelihoodScorer:
         return np.column_stack([_sums(steps), following, firsts])
 
     def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
-        """[e] log-probability of each edge's token after its node.
-
-        Args:
-            tree: What is read.
-            nodes: Its nodes, if they are to see something else.
-            cache: Keeps their keys and values.
-        """
+        """[e] log-probability of each edge's token after its node; `cache` keeps keys and values of the nodes."""
         if not len(tree.edge_nodes):
             return np.zeros(0)
         needed, row = np.unique(tree.edge_nodes, return_inverse=True)
@@ -332,12 +323,9 @@ def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tens
 
 
 def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
-    """The additive attention mask; by kind of layer where the model has several.
+    """The additive attention mask; by kind of layer where the model's configuration names several, with windows.
 
-    Args:
-        model: Whose configuration names kinds of layers and their window.
-        allowed: [rows, queries, keys] which keys a query may see where there is no window.
-        distance: [rows, queries, keys] how far back a key stands.
+    [rows, queries, keys]: `allowed`, which keys a query may see where there is no window, and `distance`, how far back.
     """
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ())

@@ -21,11 +21,7 @@ class Masked:
     """A masked language model in memory."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
-        """Load it.
-
-        Raises:
-            UserError: It does not load, or its tokenizer has no mask, or does not say where its tokens stand.
-        """
+        """Load it; UserError where its tokenizer has no mask, or does not say where its tokens stand."""
         self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
             lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"

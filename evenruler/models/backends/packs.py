@@ -67,11 +67,7 @@ class Halving(Generic[Answer]):
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:
-        """What is answered; a part leaves no trace before it is whole.
-
-        Raises:
-            UserError: One question alone does not fit.
-        """
+        """What is answered; a part leaves no trace before it is whole. UserError where one question does not fit."""
         try:
             return self._answer(pack)
         except RuntimeError as error:

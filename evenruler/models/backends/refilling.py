@@ -112,13 +112,7 @@ class SlotLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     values: Any
 
     def __init__(self, like: Any, slots: int, columns: int) -> None:
-        """Make room.
-
-        Args:
-            like: A layer that was filled by the model.
-            slots: Rows.
-            columns: The longest prompt with its reply.
-        """
+        """Make room for `slots` rows of `columns` tokens, the longest prompt with its reply."""
         super().__init__()  # type: ignore[no-untyped-call]
         self.keys = like.keys.new_zeros((slots, like.keys.shape[1], columns, like.keys.shape[3]))
         self.values = like.values.new_zeros((slots, like.values.shape[1], columns, like.values.shape[3]))
@@ -201,14 +195,10 @@ class Writer:
     def __init__(
         self, model: Any, max_nodes: int, replies: int, cache_bytes: int, plain_because: str | None = None
     ) -> None:
-        """Take a model in evaluation mode.
+        """Take a transformers causal model in evaluation mode.
 
-        Args:
-            model: A transformers causal model on its device.
-            max_nodes: Tokens of prompts that are read together.
-            replies: Slots.
-            cache_bytes: What keys and values in slots may take; there are fewer slots where they would take more.
-            plain_because: Why the model takes no mask of ours, if it does not.
+        `max_nodes`: tokens of prompts that are read together; `replies`: slots, fewer where keys and values would take
+        more than `cache_bytes`; `plain_because`: why the model takes no mask of ours, if it does not.
         """
         self._model = model
         self._max_nodes, self._replies, self._cache_bytes = max_nodes, replies, cache_bytes
@@ -226,15 +216,9 @@ class Writer:
         return [order[first : first + size] for first in range(0, len(order), size)]
 
     def write(self, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling) -> Iterator[list[Reply]]:
-        """Continue one wave.
+        """Continue one wave, in the order of `waves`: replies as they end, with an end token if any.
 
-        Args:
-            sequences: Tokens of each prompt, start token first; in the order of `waves`.
-            seeds: Their seeds.
-            sampling: How tokens are drawn.
-
-        Yields:
-            Replies as they end, each with its end token where it has one.
+        `sequences`: tokens of each prompt, start token first.
         """
         if self.plain_because is None:
             slots = min(len(sequences), self._slots(max(map(len, sequences)) + sampling.max_new_tokens))

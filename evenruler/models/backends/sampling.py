@@ -89,16 +89,10 @@ def end_tokens(model: Any) -> frozenset[int]:
 def generate_batch(
     model: Any, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling
 ) -> list[list[int]]:
-    """Continue token sequences together until the last of them ends, as transformers does.
+    """New tokens of each sequence, up to its first end token, continued together until the last ends.
 
-    Args:
-        model: A transformers causal model in evaluation mode, or an encoder-decoder.
-        sequences: Tokens of each prompt as the model reads it, a causal model's with its start token first.
-        seeds: Their seeds.
-        sampling: How tokens are drawn.
-
-    Returns:
-        New tokens of each, up to its first end token.
+    As transformers does. `sequences`: tokens of each prompt as the model reads it, a causal model's with its start
+    token first.
     """
     device = next(model.parameters()).device
     decodes = model.config.is_encoder_decoder

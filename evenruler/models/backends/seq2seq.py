@@ -66,12 +66,7 @@ class Seq2Seq:
     """An encoder-decoder in memory. It says how likely words are after a prompt, but not how likely a text is."""
 
     def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
-        """Load it.
-
-        Raises:
-            UserError: The folder holds no encoder-decoder that transformers can load, or one whose decoder does not
-                begin with its start token alone.
-        """
+        """Load it; UserError where it is no encoder-decoder whose decoder begins with its start token alone."""
         self.tokenizer, self.model = pretrained("AutoModelForSeq2SeqLM", name, folder, device, dtype)
         own = self.model.generation_config
         self._start = own.decoder_start_token_id

@@ -59,14 +59,9 @@ class Server:
     """Where a hosted model is asked."""
 
     def __init__(self, name: str, served: str) -> None:
-        """Find it by the environment; nothing is asked.
+        """Find it by the environment, where it is known as `served`; nothing is asked.
 
-        Args:
-            name: Of the model in the catalogue.
-            served: By which the server knows the model.
-
-        Raises:
-            UserError: There is no key, or address or key cannot be one, or the budget is no number.
+        UserError where there is no key, or address or key cannot be one, or the budget is no number.
         """
         import httpx2
         import openai
@@ -155,17 +150,10 @@ class Server:
         return choices
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
-        """Do what asks the server, `AT_ONCE` at a time.
+        """Do what asks the server, `AT_ONCE` at a time: the answers of each task as soon as it is done.
 
-        Args:
-            tasks: Each asks and reads one answer.
-
-        Yields:
-            The answers of each as soon as it is done, whatever becomes of the others.
-
-        Raises:
-            UserError: Something was wrong: the first fault, or that the budget is used up; after all that was answered
-                was yielded.
+        UserError where something was wrong: the first fault, or that the budget is used up; after all that was answered
+        was yielded.
         """
         waiting, running, fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -186,11 +174,7 @@ class Server:
 
 
 def address() -> SplitResult:
-    """The server's address, as the environment has it.
-
-    Raises:
-        UserError: It is none.
-    """
+    """The server's address, as the environment has it; UserError where that is none."""
     try:
         url = urlsplit(os.environ.get(URL) or DEFAULT_URL)
         _ = url.port  # which may be no number
@@ -200,11 +184,7 @@ def address() -> SplitResult:
 
 
 def place() -> str:
-    """The server's address without what may be secret, to be written down: scheme, host, port and path.
-
-    Raises:
-        UserError: It is none.
-    """
+    """The server's address to be written down, without what may be secret: scheme, host, port and path."""
     url = address()
     return SplitResult(url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", "").geturl()
 

@@ -16,20 +16,12 @@ RAY: Final = "ray"
 
 
 def chosen() -> tuple[str, str | None]:
-    """The engine that the environment names, and the address of its cluster, if one is given.
-
-    Raises:
-        UserError: There is no such engine.
-    """
+    """The engine that the environment names, and its cluster's address, if any; UserError where it is none."""
     return parse(os.environ.get(ENGINE) or LOCAL, ENGINE)
 
 
 def choose(engine: str | None) -> None:
-    """Have this process, and those that it starts, compute by an engine; None leaves things as they are.
-
-    Raises:
-        UserError: There is no such engine.
-    """
+    """Have this process, and those that it starts, compute by an engine; None leaves things as they are."""
     if engine is not None:
         parse(engine, "--engine")
         os.environ[ENGINE] = engine

@@ -31,13 +31,7 @@ class Worker:
     """What runs on a node: a process that holds models, each loaded once, and answers packs."""
 
     def __init__(self, threads: int, expected: Surroundings, node: str) -> None:
-        """Be ready to load models.
-
-        Args:
-            threads: To compute with; no more than PyTorch would take.
-            expected: What answers are kept under.
-            node: Whose process this is, for errors.
-        """
+        """Be ready to load models, and to answer under what is `expected`; `node` is named in errors."""
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in stages (`stages/running.py`)
         import torch
 
@@ -52,20 +46,9 @@ class Worker:
     def begin(
         self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
     ) -> list[list[int]]:
-        """Take up a call: load its model, unless it is in memory, and cut its questions into packs.
+        """Take up a call: load its model, unless it is in memory, and cut its questions into packs of indices.
 
-        Args:
-            model: All that tells it apart.
-            load: Makes its backend.
-            call: Its number.
-            operation: Of the backend.
-            questions: All of them.
-
-        Returns:
-            Indices of the questions, by pack.
-
-        Raises:
-            UserError: The model does not load, or answers from here would not be those of its engine.
+        `model`: all that tells it apart. UserError where answers from here would not be those of its engine.
         """
         self._packs = getattr(self._loaded(model, load), operation).packs(questions)
         self._call = call
@@ -106,14 +89,10 @@ class Cluster:
     """The nodes, and the workers of this process on them."""
 
     def __init__(self, address: str | None) -> None:
-        """Join a cluster.
+        """Join a cluster; UserError where Ray is not installed, or it cannot be joined.
 
-        Args:
-            address: `HOST:PORT` of its head; by default that in `RAY_ADDRESS`. Where there is neither, one is started
-                on this machine, for this process.
-
-        Raises:
-            UserError: Ray is not installed, or the cluster cannot be joined.
+        `address`: `HOST:PORT` of its head; by default that in `RAY_ADDRESS`. Where there is neither, one is started on
+        this machine, for this process.
         """
         ray = _ray()
         given = address or os.environ.get("RAY_ADDRESS")
@@ -154,15 +133,7 @@ class Cluster:
         return int(self.ray.cluster_resources().get("GPU", 0))
 
     def gpus_of_a_copy(self, wanted: float, device: str | None) -> float:
-        """How much of a GPU one copy of a model takes here.
-
-        Args:
-            wanted: By its declaration.
-            device: `cpu` or `cuda`, where it is given; GPUs, where there are any, by default.
-
-        Raises:
-            UserError: There is no GPU.
-        """
+        """How much of a GPU a copy of a model takes, of what it wants; UserError where a GPU is asked of none."""
         there = self.gpus() > 0
         if device == "cuda" and not there:
             raise UserError("no GPU in the cluster", where="device", remedy="name cpu, or add nodes with GPUs")
@@ -178,11 +149,7 @@ class Cluster:
         return found
 
     def members(self, gpus: float) -> list[Member]:
-        """The workers, after one was started in every place that has none.
-
-        Args:
-            gpus: That each takes. Where the last ones took another share, they end first.
-        """
+        """The workers, one in every place; where the last ones took another share of a GPU, those end first."""
         if gpus != self._gpus:
             for member in self._members:
                 self.ray.kill(member.actor)

@@ -33,14 +33,7 @@ _TOKENIZER_FILES = (
 
 
 def device(wanted: str | None = None) -> str:
-    """What to compute on.
-
-    Args:
-        wanted: `cpu` or `cuda`; by default `cuda` where there is a GPU, else `cpu`.
-
-    Raises:
-        UserError: There is no such device here.
-    """
+    """What to compute on: what is wanted, else `cuda` where there is a GPU; UserError where that is not here."""
     known = ["cpu", *(["cuda"] if gpus() else [])]
     if wanted is not None and wanted not in known:
         remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
@@ -75,11 +68,7 @@ class Surroundings:
 
 
 def surroundings(on: str) -> Surroundings:
-    """Those of this process.
-
-    Args:
-        on: `cpu`; anything else is the GPU that is here, if one is.
-    """
+    """Those of this process, on the `cpu`, or on the GPU that is here."""
     libraries = tuple((library, version(library)) for library in _LIBRARIES)
     return Surroundings("cpu" if on == "cpu" else device_class(), libraries)
 

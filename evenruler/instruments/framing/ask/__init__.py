@@ -102,17 +102,7 @@ def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Answers with the framing of their prompts, and whose they are.
-
-    Args:
-        tables: `prompts` and `content-free`, by their schemas in `schemas`.
-        plan: By `FramingPlan`.
-        answers: By `ANSWERS`, each there, maybe empty.
-        subject: Of whom.
-
-    Returns:
-        `forms` and `replies`, by the schemas of these names.
-    """
+    """Answers by `schemas.FORMS` and `REPLIES`: with the framing of their prompts, and whose they are."""
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
     framings = rows.set_index("id")["framing"]
     found = {}
@@ -124,13 +114,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """What is asked about n stimuli, evenly spread over those of the plan.
-
-    Args:
-        tables: Of the contrast.
-        plan: By `FramingPlan`.
-        n: How many at most.
-    """
+    """What is asked about n stimuli at most, evenly spread over those of the plan."""
     return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
 
 
@@ -218,11 +202,7 @@ def asked_forms(
 def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
     """Letters as they may stand at a decision point, alone and before the first word of their option.
 
-    Args:
-        texts: Of the options, in the order of the letters.
-        after: The prompt; this and what follows as for `surface_forms`.
-        chat: Whether the answer begins a turn of its own.
-        apart: Whether it is a text of its own.
+    `texts`: of the options, in the order of the letters; all else as for `surface_forms`.
     """
     letters = list(LETTERS[: len(texts)])
     with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
@@ -230,16 +210,9 @@ def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = Fal
 
 
 def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurations: Sequence[str]) -> pd.DataFrame:
-    """One row a reply to sample. Each draws one of the orders of options at random.
+    """`id, configuration, prompt, repetition, seed` of every reply to sample, in one of the orders, at random.
 
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        repetitions: Replies to a task about a stimulus in a cell.
-        seed: Of the draws; each row's own seed hangs on it and on what the row is.
-        configurations: `plain` and `chat`, or one of them.
-
-    Returns:
-        `id, configuration, prompt, repetition, seed`.
+    Each row's own seed hangs on `seed` and on what the row is.
     """
     rows = []
     for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
@@ -254,13 +227,7 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
 def options_by_prompt(
     prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
 ) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        stimuli: By `schemas.STIMULI`.
-        asked: What the prompts list.
-    """
+    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read."""
     listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
     found = {}

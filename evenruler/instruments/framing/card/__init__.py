@@ -23,14 +23,7 @@ WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness.
-
-    Args:
-        declaration: Of the contrast.
-        tables: All that was built.
-        plan: What is asked of them.
-        evidence: Of all models that were asked.
-    """
+    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     # An example: a prompt with a cue, without letters if there is one.
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
@@ -82,13 +75,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
-    """What a contrast does not show; the limits of every one first.
-
-    Args:
-        source: What the user wrote.
-        settings: The variant that was built, and how models are asked.
-        n_orders: How many orders of options there are to ask, where there are most.
-    """
+    """What a contrast does not show, the limits of every one first; `n_orders`: most orders of options."""
     variant, tasks = settings.variant, source.tasks.values()
     found = [*WORDS["limits"], *source.limits]
     if source.variants:

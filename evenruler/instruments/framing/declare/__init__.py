@@ -87,11 +87,7 @@ class FramingPlan(Strict):
 
     @classmethod
     def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
-        """The family's part of a plan; what others put beside it, as the tools, is left aside.
-
-        Raises:
-            ValidationError: It is no plan of this family.
-        """
+        """The family's part of a plan; what others put beside it, as the tools, is left aside."""
         return cls.model_validate({key: value for key, value in plan.items() if key in cls.model_fields})
 
     @property
@@ -139,21 +135,12 @@ MEASURES = {
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: it says how likely a text is, or it writes replies.
-
-    Args:
-        catalogue: All models that are declared.
-        model: Its name.
-    """
+    """Whether a model of the catalogue is asked: it says how likely a text is, or it writes replies."""
     return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every way of asking on every model.
-
-    Args:
-        plan: By `FramingPlan`.
-    """
+    """What is shown of every way of asking on every model."""
     asked = FramingPlan.read(plan)
     counted = "mean over the tasks with enough coverage and placebos, as far as there are such"
     over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
@@ -193,12 +180,7 @@ def _of_study(asked: FramingPlan) -> Iterator[Column]:
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
-    """What a card shows in a row each: coverage by cell, what was excluded, shifts of classes, what was checked.
-
-    Args:
-        plan: By `FramingPlan`.
-        cells: Task and framing of those without a placebo.
-    """
+    """What a card shows in a row each: coverage of cells, what was excluded, shifts of classes, what was checked."""
     asked = FramingPlan.read(plan)
     found = [
         Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")

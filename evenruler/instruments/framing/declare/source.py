@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.framing.declare.tasks import TaskEntry, faults, faults_of_placebos
-from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Source, by_size
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
+from evenruler.instruments.instrument import MEND, BaseSettings, Scaled, Sized, Source, by_size
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.schemas import BARE
 
 Mass = Literal["words", "forms", "first_token"]
@@ -254,21 +254,9 @@ def _once(what: str, texts: Iterable[str]) -> None:
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
     """Read and check the source of one contrast, and that it has the variant that is asked for.
 
-    Args:
-        path: Its file.
-        settings: How it is built.
-        shared: What sources of the family share; this family's share nothing.
-
-    Raises:
-        UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
+    UserError; where a file of that name is missing, it names the nearest one.
     """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no source for the contrast {path.stem!r}; {nearest(path.stem, others)}",
-            where=str(path),
-            remedy="write the file or mend the name under `instruments` in params.yaml",
-        )
+    require_written(path, "source for the contrast", MEND)
     source = validate(ContrastSource, read_yaml(path), path)
     if settings.variant not in (source.variants or [Settings.model_fields["variant"].default]):
         raise UserError(

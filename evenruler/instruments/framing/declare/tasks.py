@@ -177,15 +177,7 @@ def option_text(option: str, stimulus: str) -> str:
 
 
 def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]) -> Iterator[str]:
-    """What is wrong with a task, a line each; the first is what a user is told.
-
-    Args:
-        name: Of the task.
-        task: What was written.
-        factors: Of the contrast, in their order.
-        outcomes: Its classes.
-        variants: All that tasks tell apart; none where everything holds for all.
-    """
+    """What is wrong with a task, a line each; the first is what a user is told."""
     for cell, templates in task.cells.items():
         where = f"task {name}, cell {cell!r}"
         cues = cues_of(cell)
@@ -254,13 +246,7 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
 def faults_of_placebos(
     tasks: Mapping[str, TaskEntry], words: Mapping[str, Sequence[str]], variants: Sequence[str]
 ) -> Iterator[str]:
-    """A line each; the first is what a user is told.
-
-    Args:
-        tasks: Of a contrast, by name.
-        words: Forms and terms by class.
-        variants: All that tasks tell apart; none where everything holds for all.
-    """
+    """What is wrong with placebos of tasks, a line each; `words`: forms and terms by class."""
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):

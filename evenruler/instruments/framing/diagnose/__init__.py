@@ -116,15 +116,7 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Compare the shifts of classes over all models of a contrast (section 5.3).
-
-    Args:
-        records: Of one or several contrasts, each on all models that were asked.
-        resampling: How intervals are computed.
-
-    Returns:
-        `comparisons`, by `schemas.COMPARISONS`, contrast by contrast in the order of the records.
-    """
+    """Compare the shifts of classes over all models of each contrast (section 5.3), by `schemas.COMPARISONS`."""
     from evenruler.instruments.framing.diagnose.comparisons import comparisons  # its libraries take seconds to import
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
@@ -138,11 +130,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as nested records: by contrast, part of it, model and figure.
-
-    Args:
-        tables: By `TABLES`.
-    """
+    """Figures as nested records: by contrast, part of it, model and figure."""
     return as_metrics(tables["figures"], "part")
 
 
@@ -150,13 +138,6 @@ def figures_of(
     name: str, found: dict[str, pd.DataFrame], asked: FramingPlan, subject: Subject, level: float
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures of every part (configuration and metric) of a model on a contrast, by `schemas.FIGURES`, and `HEADLINES`.
-
-    Args:
-        name: Of the contrast.
-        found: Tables by `TABLES`.
-        asked: What was asked.
-        subject: The model.
-        level: Of intervals.
 
     Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
     """

@@ -204,15 +204,9 @@ def read_replies(
 
 
 def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """How often each class was chosen, by cell and stimulus.
+    """How often each class was chosen, by cell and stimulus; by `schemas.DISTRIBUTIONS`, of the metric `choice`.
 
-    Args:
-        choices: By `schemas.CHOICES`.
-        outcomes: The classes, in their order.
-
-    Returns:
-        By `DISTRIBUTIONS`, for the metric `choice`: `mass` of all replies, `share` of the valid ones (null where none
-        is).
+    `mass` is of all replies, `share` of the valid ones (null where none is).
     """
     rows = []
     for key, replies in choices.groupby([*CELL, "stimulus"], sort=True):
@@ -256,14 +250,9 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
 
 
 def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
-    """How much of the answers of every cell is of any class, and whether that is too little.
+    """How much of the answers of every cell is of any class, and whether that is too little; by `EXCLUSIONS`.
 
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`, of both metrics.
-        least: Of the metric `token`; of choices it is `LEAST_OF_CHOICES`.
-
-    Returns:
-        By `EXCLUSIONS`.
+    `least`: of the metric `token`; of choices it is `LEAST_OF_CHOICES`.
     """
     one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
     rows = []

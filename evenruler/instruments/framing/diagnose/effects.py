@@ -160,13 +160,7 @@ def low_coverage(
 
 
 def counted_tasks(tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]) -> list[str]:
-    """Of several tasks those with enough coverage, if there are such, and of these those with placebos.
-
-    Args:
-        tasks: All that have the cue.
-        unfit: Those with too little coverage.
-        with_placebos: Those with a placebo in the place of the cue.
-    """
+    """Of several tasks those with enough coverage, if there are such, and of these those with placebos."""
     covered = [task for task in tasks if task not in unfit] or tasks
     return [task for task in covered if task in with_placebos] or covered
 
@@ -181,12 +175,8 @@ def _means(rows: Floats) -> Floats:
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
     """The mean shift of every class and the difference of every two, of one model in one part.
 
-    Means are over factors, tasks and pairs of cells, then stimuli; a difference is of a later class less an earlier.
-
-    Args:
-        shifts: By `schemas.SHIFTS`, of the pairs whose cells count.
-        outcomes: The classes, in their order.
-        level: Of intervals.
+    Means are over factors, tasks and pairs of cells that count, then stimuli; a difference is of a later class less an
+    earlier.
     """
     if shifts.empty:
         return
@@ -201,15 +191,9 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 def headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
 ) -> Iterator[tuple[Confirmatory, Fitness, Figure, pd.DataFrame]]:
-    """Every headline figure, that of all classes, which describes, and the points that the first is made of.
+    """Every headline figure of a model in one part, that of all classes, which describes, and points of the first.
 
-    Args:
-        measured: By `schemas.DISTRIBUTIONS`, of one model in one part, with cells of too little coverage.
-        exclusions: By `schemas.EXCLUSIONS`, of the same.
-        asked: What was asked.
-
-    Yields:
-        Points are [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
+    Points are [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
     """
     # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
@@ -260,13 +244,7 @@ def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """How much more one model is moved than another, over stimuli, wordings and placebos that both were asked.
-
-    Args:
-        first: Of one headline on one model, by `tables.schemas.HEADLINES`.
-        second: The same on another.
-        smallest: Points worth naming.
-    """
+    """How much more one model is moved than another, over stimuli, wordings and placebos that both were asked."""
     one, other = (own.astype({"at": int}).pivot(index="unit", columns="at", values="value") for own in (first, second))
     least = int(Settings.model_fields["least"].default)
     return headline(str(first["figure"].iloc[0]), (one - other).dropna(axis=1, how="all"), smallest, least, 0)

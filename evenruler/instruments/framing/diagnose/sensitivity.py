@@ -92,11 +92,7 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
 
 
 def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
-    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it.
-
-    Raises:
-        ValueError: A framing has a cue that is no factor.
-    """
+    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it."""
     found = {}
     for framing in framings:
         cues = cues_of(real_framing(framing))
@@ -116,15 +112,9 @@ def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> di
 def pairs(
     distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    """What feasible pairs are of, [pairs, ...], and their shares without and with cue or placebo, [pairs, classes].
+    """What feasible pairs are of, [pairs, ...], and shares without and with cue or placebo, [pairs, classes].
 
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`.
-        factors: Of the contrast, in order.
-        column: Of the distributions, that which is compared.
-
-    Raises:
-        ValueError: A framing has a cue that is no factor, or a cell lacks a class.
+    ValueError where a framing has a cue that is no factor, or a cell lacks a class.
     """
     for benchmark, own in distributions.groupby("benchmark", sort=True):
         shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)

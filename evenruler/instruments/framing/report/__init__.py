@@ -30,11 +30,7 @@ __all__ = ["sections"]
 
 
 def sections(shown: Shown) -> list[Section]:
-    """A section for every contrast.
-
-    Args:
-        shown: Sources and tables of the diagnosis, by `diagnose.TABLES`.
-    """
+    """A section for every contrast."""
     return [section(name, source, shown.tables) for name, source in shown.sources.items()]
 
 

@@ -253,11 +253,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
 
 
 def replications(replications: pd.DataFrame) -> alt.FacetChart:
-    """Every measure of a study before and after the intervention, a panel a model (framing, figure 5).
-
-    Args:
-        replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, rows with `before` and `after`.
-    """
+    """Every measure of a study before and after the intervention, a panel a model (framing, figure 5)."""
     # One line a measure and moment; `way`: where the value goes.
     rows = []
     for record in replications.round(DIGITS).to_dict("records"):

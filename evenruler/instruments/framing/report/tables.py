@@ -44,12 +44,7 @@ Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
 
 
 def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
-    """Every headline figure beside what placebos do, with its verdict.
-
-    Args:
-        source: What the user wrote.
-        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `metric`.
-    """
+    """Every headline figure beside what placebos do, with its verdict; by `schemas.FIGURES` with `metric`."""
     known = _records(figures)
     rows: list[list[str | Cell]] = []
     for (metric, model, name), record in sorted(known.items()):
@@ -75,13 +70,7 @@ def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
 
 
 def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue beside what placebos in its place do; they describe.
-
-    Args:
-        source: What the user wrote.
-        figures: By `evenruler.instruments.framing.schemas.FIGURES`, with `metric`.
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`.
-    """
+    """Every effect of a cue beside what placebos in its place do; they describe. Tables by `schemas`."""
     known = _records(figures)
     rows = []
     for metric, model in _asked(known):
@@ -217,13 +206,7 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
 
 
 def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:
-    """Measures of a published study before and after the intervention, and what placebos change.
-
-    Args:
-        factors: Of the contrast.
-        meaning: What the measures are, in words.
-        replications: By `evenruler.instruments.framing.schemas.REPLICATIONS`, in the order of rows.
-    """
+    """Measures of a published study (`meaning`) before and after the intervention, and what placebos change."""
     rows = [
         [
             str(record["model"]),

@@ -46,15 +46,7 @@ SCHEMAS = {
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Write every prompt of a contrast, its classes, its stimuli, and what was rejected.
-
-    Args:
-        declaration: Of the contrast.
-        catalogue: The models; the rows depend on none.
-
-    Returns:
-        The tables of `SCHEMAS`, and the plan, by `FramingPlan`.
-    """
+    """Every prompt of a contrast, its classes, its stimuli, what was rejected (`SCHEMAS`), and the plan."""
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
@@ -94,12 +86,9 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
-    """Write every task out for every feasible cell and stimulus, with options in balanced orders.
+    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `SCHEMAS`.
 
     A prompt that an earlier row already has is rejected, not repeated.
-
-    Returns:
-        Rows of the tables of `SCHEMAS`.
     """
     prompts, rejected = once(_prompts(name, source, settings), "prompt")
     outcomes = [

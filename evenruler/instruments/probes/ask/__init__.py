@@ -83,15 +83,7 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The sentences of some attributes, templates and targets after every prefix, by `prefixes.after_prefixes`.
-
-    Args:
-        probes: By `schemas.PROBES`.
-        plan: Of their instrument.
-
-    Returns:
-        As there, with `bare_id`: the same sentence without prefix.
-    """
+    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id` is the same one without prefix."""
     chosen = probes[~probes["control"]].assign(bare_id=lambda rows: rows["id"])
     few = (["set"], "template", plan["prefixed_templates"]), (["set", "group"], "target", plan["prefixed_targets"])
     for within, column, most in few:
@@ -170,13 +162,8 @@ COLUMNS = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
 def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
     """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
 
-    Args:
-        tables: `templates`, and where templates evolved `history` and `choices`.
-        embeddings: Of all their texts; empty where they were not embedded.
-
-    Returns:
-        `COLUMNS`; `set` is null for generations, `run` and `generation` for sets. The best set of the start has
-        `BEST_START` for a run.
+    `set` is null for generations, `run` and `generation` for sets; the best set of the start has `BEST_START` for a
+    run. `embeddings`: of all their texts; empty where they were not embedded.
     """
     rows: list[dict[str, object]] = []
     for key, templates in _groups(tables) if embeddings else ():

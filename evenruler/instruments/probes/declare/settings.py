@@ -38,14 +38,10 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
-    """Words that two targets or more of one group share, and none of the other.
+    """Words that two targets or more of one group share, and none of the other; `groups`: of each target.
 
     Whatever a model makes of such a word belongs to the whole group, as if it were one target: even models of random
     weights tell "young man, young woman" from "old man, old woman".
-
-    Args:
-        targets: Slugs.
-        groups: [targets] the group of each.
     """
     having: dict[str, list[object]] = {}
     for target, group in zip(targets, groups, strict=True):
@@ -271,11 +267,7 @@ class Settings(BaseSettings):
         return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:
-        """How slots of one template set are filled.
-
-        Args:
-            template_set: Of a source that users write, or one that evolved.
-        """
+        """How slots of a template set are filled, of one that users write or that evolved."""
         if isinstance(self.article, str):
             return self.article
         return self.article.get(self.evolve.start if self.evolve else template_set, "agree")

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Source, Words
+from evenruler.instruments.instrument import Keying, Source, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
-from evenruler.strict import Slug, Strict, Text, read_csv, read_yaml, validate
+from evenruler.strict import Slug, Strict, Text, read_csv, read_yaml, require_written, validate
 from evenruler.text.slots import ATTRIBUTE, TARGET, slots, slug_of
 
 MATCHES = ("exact", "group", "none")
@@ -47,13 +47,7 @@ class Criterion:
 def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
     """The criterion that a source names.
 
-    Args:
-        entry: What the source says of it.
-        attributes: Of the source, by slug.
-        folder: Where criteria lie.
-
-    Raises:
-        UserError: A column is missing, a value is no number, or an attribute of the domain has no row.
+    UserError where a column is missing, a value is no number, or an attribute of the source has no row.
     """
     path = folder / entry.file
     columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
@@ -114,7 +108,7 @@ class TemplateEntry(Strict):
     """A sentence with exactly one {ATTRIBUTE} and one {TARGET}."""
 
     text: Text
-    keying: int = Field(default=1)
+    keying: Keying = 1
     """+1; -1 where a higher likelihood means less association."""
     control: bool = False
     """Whether it stays out of scores: it is asked and shown, as what a model does that ignores the others' words."""
@@ -132,13 +126,6 @@ class TemplateEntry(Strict):
         if text.count("{") + text.count("}") != 2 * len(SLOTS):
             raise ValueError(f"{text!r} holds a brace that belongs to no slot")
         return text
-
-    @field_validator("keying")
-    @classmethod
-    def _one_way_or_the_other(cls, keying: int) -> int:
-        if keying not in (1, -1):
-            raise ValueError(f"found {keying}, expected 1 or -1")
-        return keying
 
 
 def _template(value: Any) -> Any:
@@ -268,23 +255,11 @@ class ProbeSource(Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
-    """Read and check a source, also against the settings that speak of it, and its criterion.
+    """Read and check a source that users write or that evolved, also against its settings, and its criterion.
 
-    Args:
-        path: A file that users write, or `source.yaml` of what evolved of one.
-        settings: Of the instrument.
-        shared: The folder of criteria.
-
-    Raises:
-        UserError: Something in a file is wrong; where a file of that name is missing, the nearest one is named.
+    UserError; where a file of that name is missing, it names the nearest one.
     """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no source for the probes {path.stem!r}; {nearest(path.stem, others)}",
-            where=str(path),
-            remedy="write the file or mend the name in params.yaml",
-        )
+    require_written(path, "source for the probes", "write the file or mend the name in params.yaml")
     source = validate(ProbeSource, read_yaml(path), path)
     if not (path.name == _MADE and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():

@@ -64,15 +64,10 @@ Found = dict[str, pd.DataFrame]
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """What one model associates, and how well every set of templates of one instrument measures it.
+    """What one model associates, and how well every set of templates of one instrument measures it; by `TABLES`.
 
-    Returns:
-        By `TABLES`: `diversity`; and where the model says how likely sentences are `associations`, `biases`,
-        `correlations`, `curve`, `figures`, `items`, `shifts`, `variances`.
-
-    Raises:
-        ValueError: The model lacks the score of a sentence.
-        UserError: No attribute has all its sentences in a set.
+    ValueError where the model lacks the score of a sentence, UserError where no attribute has all its sentences in a
+    set.
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
     found = diagnose(
@@ -173,10 +168,7 @@ ASSOCIATED = (SPREAD, R)
 def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Confirmatory, pd.DataFrame] | None:
     """The gain of one set on one model, and what it is made of; None where attributes have no place on an axis.
 
-    Args:
-        cube: Of the set on the model.
-        known: Attributes.
-        asked: Its sentences with scores signed by keying, and those with placebos and rivals.
+    `asked`: its sentences with scores signed by keying, and those with placebos and rivals.
     """
     beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
@@ -261,11 +253,7 @@ def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
-    """What depends on no model, and what evolved against what it evolved of, on every model that was asked both.
-
-    Returns:
-        By `TABLES`: `comparisons`, `figures`, `generations`, `rewordings`; those of nothing are left out.
-    """
+    """What depends on no model, and what evolved against what it evolved of; by `TABLES`, less those of nothing."""
     firsts = {record.instrument: record for record in reversed(records)}
     found: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):

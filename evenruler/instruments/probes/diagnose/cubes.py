@@ -43,16 +43,9 @@ class Cube:
 
 
 def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
-    """The scores of every set on every model.
+    """The scores of every set on every model, with its values of `CELL`; controls are no part of them.
 
     An attribute that lacks a sentence in one template is left out, and so is a template that lacks them all.
-
-    Args:
-        sentences: By `schemas.PROBES`, with a column `benchmark`; controls are no part of a set's scores.
-        likelihoods: By `evenruler.tables.schemas.SCORES`.
-
-    Yields:
-        Values of `CELL`, and the cube.
     """
     joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id")
     joined = joined.assign(value=joined["value"] * joined["keying"])
@@ -99,10 +92,6 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
 
 
 def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
-    """What every prefix does to the biases of one set on one model.
-
-    Returns:
-        By `schemas.SHIFTS`, less what they are of; empty where nothing was asked, or of too few attributes.
-    """
+    """`schemas.SHIFTS`, less what they are of: what every prefix does to the biases of one set on one model."""
     biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()

@@ -291,13 +291,9 @@ def detectable_at_common_length(
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
-    """What each placebo list gives along the same axis.
+    """What each of the placebo `lists`, [words] as long as each other, gives along the same axis.
 
-    Args:
-        scores: [attributes, templates, words].
-        weights: [attributes] by `along_criterion` or `between_keys`.
-        lists: [words] the list of each; as many words in each.
-        pairs: Of real lists.
+    `scores`: [attributes, templates, words]; `weights`: [attributes] by `along_criterion` or `between_keys`.
     """
     of_words = weights @ scores.mean(axis=1)
     members = [of_words[levels] for levels in Facet(list(lists)).members()]
@@ -330,24 +326,15 @@ def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
 
 
 def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
-    """Where attributes lie on the axis that a gain is along: their criterion, else their key; NaN for others.
-
-    Args:
-        attributes: By attribute, with `criterion` and `key`.
-    """
+    """Where attributes lie on the axis that a gain is along: their `criterion`, else their `key`; NaN for others."""
     column = "criterion" if attributes["criterion"].notna().any() else "key"
     return attributes[column].astype(float)
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
-    """Whether a set measures on a model at all.
+    """Whether a set measures on a model at all: its least alpha is `floor`.
 
-    Args:
-        cube: Of the set on the model.
-        items: Of the set on the model, with `template`, `control` and `high`, the upper end of the interval of the
-            correlation with the rest.
-        alpha: Of the set on the model.
-        floor: The least alpha.
+    `items`: with `template`, `control` and `high`, the upper end of the interval of the correlation with the rest.
     """
     if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
         return Fitness(unfit=same)

@@ -66,15 +66,10 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def halvings(poles: NDArray[np.int8]) -> Floats:
-    """Every way to part targets into halves that hold as many of each group, at most one more of an odd one.
+    """[ways, targets] weights to part targets into halves that hold as many of each group, one more of an odd one.
 
-    Such halves cancel the groups out, which regroupings of any kind do not (docs/controls.md).
-
-    Args:
-        poles: [targets] 1 or -1.
-
-    Returns:
-        [ways, targets] weights of a difference of the two halves' means; none where the groups differ in size.
+    Such halves cancel the groups out, which regroupings of any kind do not (docs/controls.md). None where the groups
+    differ in size; `poles`: [targets] 1 or -1.
     """
     first, other = np.flatnonzero(poles == 1), np.flatnonzero(poles == -1)
     n = len(first)

@@ -46,14 +46,9 @@ class Evolution:
         settings: Evolve,
         run: str = GUIDED,
     ) -> None:
-        """Take what measures, rewords and embeds.
+        """Take what measures, rewords and embeds, and whether the run is `GUIDED` or `RANDOM`.
 
-        Args:
-            ruler: Measures templates.
-            operator: Rewords them.
-            embed: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
-            settings: How templates evolve.
-            run: `GUIDED` or `RANDOM`.
+        `embed`: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
         """
         self._ruler, self._operator, self.embed = ruler, operator, embed
         self._settings, self._run = settings, run
@@ -62,16 +57,9 @@ class Evolution:
         self.operator = operator.name
 
     def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
-        """Generation 0, and as many more as the settings say.
+        """Generation 0, and as many more as the settings say, each as soon as it is whole, but those `finished` before.
 
         Nothing in a generation depends on whether the run was broken off before it.
-
-        Args:
-            start: The templates that evolution starts with.
-            finished: Generations of the same run, from an earlier attempt; they are not computed again.
-
-        Yields:
-            Each generation that is not finished, as soon as it is whole.
         """
         done = list(finished)
         if not done:
@@ -159,11 +147,7 @@ class Evolution:
             yield _Place(wishes, floor)
 
     def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
-        """Ask for rewordings until every place has one, or has been tried often enough.
-
-        Yields:
-            Every reply, with why it was not taken.
-        """
+        """Ask for rewordings until every place has one, or was tried often enough: replies, and why not taken."""
         samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]

@@ -124,33 +124,18 @@ def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
 
 
 def tournament(ranks: Sequence[int], size: int, draw: np.random.Generator) -> int:
-    """The parent that a tournament finds: the best of some templates that are drawn.
+    """The place of the parent that a tournament finds: the best of `size` different templates, or all, drawn.
 
-    Args:
-        ranks: Places in the population, best first (`ranked`).
-        size: So many different ones are drawn; all where there are no more.
-        draw: Decides which.
-
-    Returns:
-        Its place in the population.
-
-    Raises:
-        ValueError: There is no template.
+    `ranks`: places in the population, best first (`ranked`). ValueError where there is no template.
     """
     drawn = draw.choice(len(ranks), size=min(size, len(ranks)), replace=False)
     return ranks[int(drawn.min())]
 
 
 def guided_share(generation: int, generations: int, guided: tuple[float, float]) -> float:
-    """How probable it is that a word is replaced, rather than the whole reworded.
+    """How probable it is that a word is replaced, rather than the whole reworded; generations count from 1.
 
-    Args:
-        generation: From 1.
-        generations: How many there are.
-        guided: In the first and in the last; linearly between. Where there is but one, it is the first.
-
-    Raises:
-        ValueError: There is no such generation.
+    `guided`: in the first and in the last, linearly between; where there is but one, it is the first.
     """
     if not 1 <= generation <= generations:
         raise ValueError(f"generation {generation} of {generations}")
@@ -197,12 +182,7 @@ class Pool:
 
 
 def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDArray[np.float32]]) -> Pool:
-    """All templates of a run.
-
-    Args:
-        generations: Of the run, from the first.
-        embed: [texts, dimensions] of texts of templates.
-    """
+    """All templates of a run's generations; `embed` gives [texts, dimensions] of their texts."""
     measured = {t: m for each in generations for t, m in zip(each.population, each.measured, strict=True)}
     templates = sorted(measured, key=lambda template: template.slug)
     known = {template.slug: template for template in templates}
@@ -246,12 +226,8 @@ class Choices:
 def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> Choices:
     """The set that is published and the best of the start, by all attributes and by each half of them.
 
-    A half decides everything that rests on biases by itself, also which templates are reversed.
-
-    Args:
-        pool: All templates.
-        attributes: Slugs, in the order of the pool.
-        settings: How many are chosen, of which weights and how close to the construct.
+    A half decides everything that rests on biases by itself, also which templates are reversed. `attributes`: in the
+    order of the pool.
     """
     sets = {}
     for suffix, own in zip(("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True):

@@ -88,14 +88,9 @@ class ModelOperator:
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """Ask for all rewordings that have the same longest reply at once.
+        """Ask for all rewordings at once that have the same longest reply: each prompt with its reply.
 
-        Args:
-            wishes: n wishes.
-            seeds: n seeds: of what is drawn, and of the opening of the examples.
-
-        Returns:
-            n prompts, each with its reply.
+        `seeds`: n seeds, each of what is drawn and of the opening of the examples.
         """
         asked = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
@@ -159,16 +154,7 @@ class ReplayedOperator:
     voices: Sequence[str] = tuple(VOICES)
 
     def __init__(self, name: str, asking: Asking, path: Path) -> None:
-        """Read what was kept.
-
-        Args:
-            name: Of the operator.
-            asking: How it was asked.
-            path: The file of replies; its name is that of the instrument.
-
-        Raises:
-            UserError: The file is missing or broken.
-        """
+        """Read the replies that were kept in a file named after the instrument; UserError where it is broken."""
         self.name, self._asking, self._path = name, asking, path
         self._remedy = f"run `evenruler evolve {path.stem}`"
         require_regular(path)
@@ -181,11 +167,7 @@ class ReplayedOperator:
             raise UserError("no file of replies", where=str(path), remedy=self._remedy) from broken
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """The prompt of each wish, and the reply that was kept.
-
-        Raises:
-            UserError: There is none.
-        """
+        """The prompt of each wish, and the reply that was kept; UserError where there is none."""
         found = []
         for wish, asked in zip(wishes, self._asking.of(wishes, seeds), strict=True):
             key = key_of(self.name, *asked)

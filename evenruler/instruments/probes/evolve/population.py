@@ -119,13 +119,9 @@ class Ruler:
     """One model that measures templates of one domain."""
 
     def __init__(self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int) -> None:
-        """Take what measures and what fills the slots.
+        """Take what measures and what fills the slots; the first group of targets is the positive pole.
 
-        Args:
-            model: Gives likelihoods.
-            source: Its attributes and its two groups of targets, the first of which is the positive pole.
-            article: How slots are filled.
-            gradient_attributes: At most so many attributes, evenly spread, for which words are taken out.
+        `gradient_attributes`: at most so many, evenly spread, for which words are taken out.
         """
         self._model, self._article = model, article
         self._targets = [word for words in source.targets.values() for word in words.values()]
@@ -138,13 +134,8 @@ class Ruler:
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """The biases of each template, and how far each of its words moves them (PMPO, equation 1, section 3.2.1).
 
-        All sentences are asked of the model at once, so that it computes what they share once.
-
-        Args:
-            templates: n of them; what is found of one does not depend on the others.
-
-        Returns:
-            n, biases for the attributes in the order of the source.
+        All sentences are asked of the model at once, so that it computes what they share once. What is found of one
+        does not depend on the others; attributes are in the order of the source.
         """
         asked = []
         for text in (template.text for template in templates):
@@ -166,14 +157,9 @@ class Ruler:
         return found
 
     def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
-        """How likely the sentences of each template are, so that broken language can be told.
+        """[n] how likely the sentences of each template are, in nats a token, so that broken language can be told.
 
-        Args:
-            templates: n of them.
-
-        Returns:
-            [n] mean over the attributes of gradients and all targets of log-likelihood over tokens: nats a token,
-            higher is more acceptable.
+        The mean over the attributes of gradients and all targets of log-likelihood over tokens.
         """
         found = self._model.loglikelihood(
             [text for template in templates for text in self._filled(template.text, self._few)]

@@ -26,11 +26,7 @@ def as_line(generation: Generation) -> str:
 
 
 def from_line(line: str) -> Generation:
-    """What `as_line` wrote.
-
-    Raises:
-        ValueError: The line is not whole.
-    """
+    """What `as_line` wrote; ValueError where the line is not whole."""
     return _GENERATION.validate_json(line)
 
 

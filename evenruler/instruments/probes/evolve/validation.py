@@ -116,16 +116,9 @@ def fold(text: str) -> str:
 
 
 def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> str | None:
-    """Why a template may not join the population, as far as its structure tells.
+    """The first of `REASONS` why a template may not join the population, None where it may.
 
-    Args:
-        text: By `read_reply`.
-        wish: What was asked for.
-        taken: Texts that it may not repeat, by `fold`.
-        max_words: Longest template; a slot counts as a word.
-
-    Returns:
-        The first of `REASONS` that holds, None where it may join.
+    `text`: by `read_reply`; `taken`: texts that it may not repeat, by `fold`; a slot counts as a word of `max_words`.
     """
     reason = _shape(text, wish.parent.text, max_words)
     if reason is None and fold(text) == fold(wish.parent.text):

@@ -28,16 +28,10 @@ _PAUSES, _ENDS = ",;:", ".!?"
 
 
 def words_of(text: str) -> list[tuple[int, str]]:
-    """The words of a template that may be taken out or replaced.
+    """The words of a template that may be taken out or replaced, and where each begins, in order.
 
-    A word is a run of letters with inner apostrophes or hyphens. What is written together with a slot ("{TARGET}'s")
-    or with digits is none, and an article before a slot goes with its slot.
-
-    Args:
-        text: With its slots.
-
-    Returns:
-        Where each begins, and the word, in order.
+    A word is a run of letters with inner apostrophes or hyphens. What is written together with a slot ("{TARGET}'s") or
+    with digits is none, and an article before a slot goes with its slot.
     """
     runs = list(_RUN.finditer(text))
     of_slots = {

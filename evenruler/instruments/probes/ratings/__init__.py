@@ -118,11 +118,7 @@ def instructions(constructs: Sequence[Construct]) -> str:
 
 
 def read_key(text: str, where: str) -> pd.DataFrame:
-    """A key as a frame of texts: at least id, set, domain, template and text.
-
-    Raises:
-        UserError: It is no CSV, or a column is missing.
-    """
+    """A key as a frame: id, set, domain, template and text at least; UserError where a column is missing."""
     key = _table(text, ("id", "set", "domain", "template", "text"), where).drop(columns="row")
     return key.assign(text=_folded(key["text"]))
 

@@ -94,13 +94,7 @@ MOST_REASONS = 3
 
 
 def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
-    """A section for every instrument that has evolved.
-
-    Args:
-        sources: By instrument; those without a history have no section.
-        tables: `comparisons`, `generations`, `gradients`, `history` and `rewordings` by the schemas of
-            `evenruler.instruments.probes.schemas`, all with the instrument as `benchmark`.
-    """
+    """A section for every instrument that has evolved, which those without a history have not."""
     evolved = set(tables["history"]["benchmark"])
     return [_of_evolution(domain, tables) for domain in sources if domain in evolved]
 

@@ -42,12 +42,8 @@ def _panels(layers: Any, data: pd.DataFrame, width: int, height: int) -> Panels:
 def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Panels:
     """Bias against the criterion: points with names on hover, and the regression line.
 
-    The attributes at either end carry their names, as far as these do not lie on each other.
-
-    Args:
-        associations: By `evenruler.instruments.probes.schemas`, with a criterion.
-        criterion_label: What the criterion counts.
-        first: The group that a positive bias is closer to.
+    The attributes at either end carry their names, as far as these do not lie on each other; `first`: the positive
+    group.
     """
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
@@ -187,10 +183,7 @@ OF_RUNS: Final = alt.Legend(
 def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetChart:
     """Quality of whole populations by generation, a panel a figure, a line a run, bands where there are intervals.
 
-    Args:
-        figures: By `GENERATIONS` of `evenruler.instruments.probes.schemas`; a line breaks where there is no
-            value.
-        labels: What figures are called, by their names, in order; those without any value have no panel.
+    `labels`: what figures are called, in order; those without any value have no panel.
     """
     known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
     data = known[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(DIGITS)

@@ -189,11 +189,7 @@ class Piece:
 def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]) -> list[Piece]:
     """A template in lines of at most `COLUMNS` characters, each word as wide as the number below it at least.
 
-    Args:
-        text: The template.
-        begins: Where each word begins in it, ascending.
-        words: Those words.
-        gradients: Theirs, nats.
+    `begins`: where each word begins, ascending; `gradients`: theirs, nats.
     """
     known = {begin: (begin + len(word), value) for begin, word, value in zip(begins, words, gradients, strict=True)}
     placed: list[Piece] = []

@@ -77,13 +77,10 @@ class Compiled:
 
 
 def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compiled:
-    """Fill every template with every attribute and target.
+    """Fill every template with every attribute and target: rows of the four tables.
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
     counted twice.
-
-    Returns:
-        Rows of the four tables.
     """
     probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
     return Compiled(probes, list(_templates(name, source, settings)), list(_attributes(name, source)), rejected)

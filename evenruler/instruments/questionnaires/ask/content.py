@@ -33,18 +33,9 @@ def sentences(prompts: pd.DataFrame) -> list[str]:
 
 
 def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: str) -> NDArray[np.float64]:
-    """What a classifier of acceptability says of each sentence.
+    """[n] probability of `acceptable`, 0 to 1, of the [n, 2] logits of a classifier with these two labels.
 
-    Args:
-        logits: [n, 2].
-        labels: What the two outputs mean, in order; capitals do not matter.
-        name: Of the classifier, for the error.
-
-    Returns:
-        [n] probability of `acceptable`, from 0 to 1.
-
-    Raises:
-        UserError: There are not two labels, or not one of them is `acceptable`.
+    UserError where there are not two labels, or not one of them is `acceptable`; capitals do not matter.
     """
     names = [label.strip().lower() for label in labels]
     if len(names) != 2 or names.count(ACCEPTABLE) != 1:
@@ -143,11 +134,8 @@ def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.Da
 def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]) -> pd.DataFrame:
     """SS: mean cosine between the original question and its source prompts.
 
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        items: By `schemas.ITEMS`, with a column `questionnaire`.
-        vectors: By id of an item, its question; by `licensed_id` the same in its licensed wording, where there is one;
-            and by id of a source prompt, the whole of it.
+    `vectors`: by id of an item, its question; by `licensed_id` the same in its licensed wording, where there is one;
+    and by id of a source prompt, the whole of it.
     """
     by_item = {key: rows["id"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
     rows = []

@@ -137,11 +137,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `schemas.CELLS`.
-
-    Raises:
-        ValueError: A model lacks the answer to a prompt, or an answer is no number.
-    """
+    """P_e and PSS of every prompt and model, by `schemas.CELLS`; ValueError where an answer is missing."""
     if scores.empty:
         raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
@@ -195,14 +191,9 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
-    """SC: silhouette of the terms' PSS vectors with source and inverse for labels, metric correlation.
+    """SC: silhouette of [terms] PSS vectors with source and inverse for labels, metric correlation.
 
-    Args:
-        pss: [terms, intensifiers].
-        is_source: [terms].
-
-    Returns:
-        From -1 to 1 (told apart wholly); nan where a vector is constant, or a group has no term.
+    From -1 to 1 (told apart wholly); nan where a vector is constant, or a group has no term.
     """
     if is_source.all() or not is_source.any() or len(pss) < 3 or constant_columns(pss.T).any():
         return float("nan")

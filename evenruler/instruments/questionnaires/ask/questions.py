@@ -22,14 +22,7 @@ OF_BOTH = ("items", "terms", "prompts")
 
 
 def apart(tables: Tables) -> tuple[Tables, Tables]:
-    """The published tables of the items alone, and of their twins alone.
-
-    Args:
-        tables: `items`, `terms` and `prompts`, each with `twin`.
-
-    Returns:
-        Twice the same tables; those of the twins have no row where a questionnaire has none.
-    """
+    """Of `items`, `terms` and `prompts`, each with `twin`: those of the items alone, and of the twins alone, if any."""
     own = {name: tables[name][~tables[name]["twin"].astype(bool)] for name in OF_BOTH}
     twins = {name: tables[name][tables[name]["twin"].astype(bool)] for name in OF_BOTH}
     return {**tables, **own}, {**tables, **twins}
@@ -45,13 +38,9 @@ def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFram
 
 
 def placed(tables: Tables) -> dict[str, list[str]]:
-    """The intensifier of each prompt in its place in premise and hypothesis, which a space parts.
+    """[prompts] what stands `before` the intensifier, the `word`, what stands `after` it.
 
-    Args:
-        tables: `prompts`, `items` (their templates) and `terms` (their words).
-
-    Returns:
-        [prompts] what stands `before` it, the `word`, what stands `after` it.
+    In premise and hypothesis, which a space parts; of `prompts`, `items` (their templates) and `terms` (their words).
     """
     terms = tables["terms"][["item", "term", "word"]]
     templates = tables["items"][["item", "premise", "hypothesis"]]
@@ -71,11 +60,7 @@ def placed(tables: Tables) -> dict[str, list[str]]:
 
 
 def require_order(questionnaire: str, items: pd.DataFrame, model: str) -> None:
-    """A model that reads from the left can be asked for an intensifier only after the term.
-
-    Raises:
-        UserError: An item has them the other way round.
-    """
+    """UserError where an intensifier precedes its term: a model that reads from the left cannot be asked for it."""
     for item in items.to_dict("records"):
         text = f"{item['premise']} {item['hypothesis']}"
         if text.index(INTENSIFIER) < text.index(TERM):

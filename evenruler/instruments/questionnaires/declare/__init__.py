@@ -52,11 +52,7 @@ _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of a questionnaire on every model.
-
-    Args:
-        plan: Says what accuracy is measured on, its bar, and which corpora models are adapted to.
-    """
+    """What is shown of a questionnaire on every model."""
     asked = plan["accuracy"]
     told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
     found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]
@@ -172,16 +168,8 @@ class Source(QuestionnaireSource):
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a questionnaire, its response scale, and the corpora in use.
 
-    Args:
-        path: The questionnaire; a corpus speaks of those that lie beside it.
-        settings: Which corpora are in use.
-        shared: The folder with `scales`, `corpora` and `pairs`.
-
-    Returns:
-        All of them.
-
-    Raises:
-        UserError: One is missing, or something in it is wrong.
+    `shared`: the folder with `scales`, `corpora` and `pairs`; a corpus speaks of questionnaires beside this one.
+    UserError where one is missing, or something in it is wrong.
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}

@@ -7,13 +7,12 @@ what it scores beyond it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from statistics import mean
-from typing import Any
 
 from pydantic import Field
 
 from evenruler.strict import Slug, Strict
+from evenruler.text.english import compound
 from evenruler.text.slots import slots
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
@@ -59,14 +58,7 @@ def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Matc
 
 def valence(text: str) -> float:
     """How good or bad its words are, -1 to 1 (VADER's compound score; Hutto and Gilbert, 2014)."""
-    return float(_analyzer().polarity_scores(text)["compound"])
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    return SentimentIntensityAnalyzer()
+    return float(compound([text])[0])
 
 
 SOMEBODY = re.compile(
@@ -107,8 +99,7 @@ def uneven(item: Words, twin: Words) -> str | None:
 def unlike_in_valence(pairs: Iterable[tuple[int, Sequence[str], Sequence[str]]]) -> str | None:
     """What to warn of: twins that are better or worse than their items, taken together as a score takes them.
 
-    Args:
-        pairs: By item its keying, and the prompts of source terms of the item and of its twin.
+    `pairs`: by item its keying, and the prompts of source terms of the item and of its twin.
     """
     keyed = [[keying * mean(map(valence, prompts)) for prompts in both] for keying, *both in pairs]
     items, twins = (mean(values) for values in zip(*keyed, strict=True))

@@ -14,14 +14,9 @@ from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml,
 
 
 def lines_of(file: str, where: str) -> list[str]:
-    """The sentences of a text file with a sentence a line, each once.
+    """The sentences of a UTF-8 text file with a sentence a line, each once; its path may begin with `~`.
 
-    Args:
-        file: Its path, maybe below `~`.
-        where: What names it, for the error.
-
-    Raises:
-        UserError: It is not there, not UTF-8, or holds no sentence.
+    UserError, saying `where` it is named, if it is not there or holds none.
     """
     lines = Path(file).expanduser()
     if not lines.is_file():
@@ -34,18 +29,9 @@ def lines_of(file: str, where: str) -> list[str]:
 
 
 def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, str]:
-    """The questions of a questionnaire whose wording is not to be published.
+    """By item, the questions of a questionnaire whose wording is not to be published: a text file with a line each.
 
-    Args:
-        file: A text file with a line an item, maybe below `~`.
-        items: Slugs, in the order of the lines.
-        where: What names the file, for the error, which repeats no line of it.
-
-    Returns:
-        By item.
-
-    Raises:
-        UserError: It is not there, not UTF-8, or has another number of lines.
+    UserError, which repeats no line of it, where it has another number of lines, or as `lines_of`.
     """
     questions = lines_of(file, where)
     if len(questions) != len(items):
@@ -106,11 +92,7 @@ class CorpusSource(Strict):
 
 
 def load_corpus(path: Path) -> CorpusSource:
-    """Read and check a corpus; the lines of its `file`, where it has one, are its sentences then.
-
-    Raises:
-        UserError: Something in it is wrong, or there is one sentence or none.
-    """
+    """Read and check a corpus; the lines of its `file`, if any, are its sentences then, of which it takes two."""
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is not None:
         corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
@@ -138,13 +120,9 @@ class LabelledPair(Strict):
 
 
 def load_pairs(path: Path) -> list[LabelledPair]:
-    """Read and check labelled pairs.
+    """Read and check labelled pairs: a CSV file, UTF-8, with the fields of `LabelledPair` as columns.
 
-    Args:
-        path: A CSV file, UTF-8, with the fields of `LabelledPair` as columns.
-
-    Raises:
-        UserError: There is no such file, a row is wrong or stands twice, or no pair is of `MNLI`.
+    UserError where a row is wrong or stands twice, or no pair is of `MNLI`.
     """
     _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
     found = [validate(LabelledPair, row, path) for _, row in rows]

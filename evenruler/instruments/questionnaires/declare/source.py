@@ -7,15 +7,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
-from evenruler.instruments.instrument import Words
+from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.questionnaires.declare.controls import unlike
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
-from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
 from evenruler.text.slots import slots
@@ -145,15 +145,8 @@ class Item(Wording):
     original: Text
     """The question, or, where its wording may not be held, our paraphrase."""
     subscale: Slug | None = None
-    keying: int = 1
+    keying: Keying = 1
     """+1; -1 where more of what the item asks for is less of the construct."""
-
-    @field_validator("keying")
-    @classmethod
-    def _one_way_or_the_other(cls, keying: int) -> int:
-        if keying not in (1, -1):
-            raise ValueError(f"found {keying}, expected 1 or -1")
-        return keying
 
 
 class Original(Strict):
@@ -242,11 +235,7 @@ def disagreement(template: str) -> str | None:
 
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
-    """Refuse a template that already says how often.
-
-    Raises:
-        UserError: An intensifier of the scale stands in a template.
-    """
+    """UserError where a template already says how often: it holds an intensifier of the scale."""
     for slug, item, asked in source.worded:
         if word := own_intensifier(asked, scale):
             raise UserError(
@@ -264,32 +253,14 @@ def own_intensifier(asked: Wording, scale: Scale) -> str | None:
 
 
 def load_scale(path: Path) -> Scale:
-    """Read and check a scale.
-
-    Raises:
-        UserError: There is none of that name, or something in it is wrong.
-    """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no scale {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy="mend `scale` or write it"
-        )
+    """Read and check a scale; UserError where there is none of that name, or something in it is wrong."""
+    require_written(path, "scale", "mend `scale` or write it")
     return validate(Scale, read_yaml(path), path)
 
 
 def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
-    """Read and check a questionnaire and its scale.
-
-    Raises:
-        UserError: There is none of that name, or something in it is wrong.
-    """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        raise UserError(
-            f"no source for the questionnaire {path.stem!r}; {nearest(path.stem, others)}",
-            where=str(path),
-            remedy="write the file or mend the name under `instruments` in params.yaml",
-        )
+    """Read and check a questionnaire and its scale; UserError where one is not there, or wrong."""
+    require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)
     scale = load_scale(scales / f"{source.scale}.yaml")
     refuse_own_intensifiers(source, scale, path)

@@ -175,15 +175,9 @@ NO_TWINS = "its items have no twins to be compared with"
 
 
 def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) -> pd.DataFrame:
-    """Answers to items and to their twins, on the scale itself.
+    """`OF_MODEL`, `subscale`, `item`, `own` and `twin`: answers to items and to their twins, on the scale itself.
 
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        twins: The same of twins, under the names of their items.
-        intensifiers: How many there are.
-
-    Returns:
-        `OF_MODEL`, `subscale`, `item`, `own` and `twin`; no row where there are no twins.
+    `twins`: under the names of their items; no row where there are none. `intensifiers`: how many there are.
     """
     key = [*OF_MODEL, "item"]
     both = items.merge(twins[[*key, "score"]], on=key, suffixes=("", "_twin"), validate="1:1")

@@ -31,13 +31,9 @@ Judged = tuple[str, Confirmatory, Fitness]
 
 
 def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
-    """Every headline figure with its verdict, by `schemas.FIGURES`.
+    """Every headline figure with its verdict, by `schemas.FIGURES`; of every questionnaire on every model.
 
     Models that differ in the seed of their fit alone are one (`called_together`).
-
-    Args:
-        records: Of every questionnaire on every model.
-        level: Of the interval of an adapted model's accuracy.
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
     for record in records:
@@ -100,14 +96,9 @@ def _scores(table: pd.DataFrame, form: str) -> "pd.Series[float]":
 
 
 def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least: int) -> Confirmatory:
-    """What is answered beyond twins, in points of the scale, keyed.
+    """What is answered beyond twins, in points of the scale, keyed; `smallest`: points worth naming.
 
-    Args:
-        answers: [fits, items, wordings].
-        twins: [fits, items, twins].
-        p_null: By `tells_apart`.
-        smallest: Points worth naming.
-        least: Items below which nothing is said.
+    `answers`: [fits, items, wordings]; `twins`: [fits, items, twins]; with fewer than `least` items nothing is said.
     """
     fits, items, wordings = answers.shape
     levels = {UNIT: items, "wordings": wordings, "twins": twins.shape[2], "fits": fits}
@@ -140,10 +131,7 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much more one model answers beyond twins than another, over the items of both, each a single fit.
 
-    Args:
-        first: Of one model in one form, by `tables.schemas.HEADLINES`; `at` numbers wordings and twins.
-        second: The same of another.
-        smallest: Points worth naming.
+    `at` of `HEADLINES` numbers wordings and twins.
     """
     both = first.merge(second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both["value"] = both["value_first"] - both["value_second"]

@@ -47,11 +47,7 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
-    """Mean answer to a scale at every stage, on the scale itself: `words` (intensifiers) times its score.
-
-    Returns:
-        By `schemas.TRAJECTORIES`; epoch 0 of every fit is the model as it is.
-    """
+    """`schemas.TRAJECTORIES`: the mean answer at every stage, in points; epoch 0 is the model as it is."""
     before = items[items["item"].isin(adapted["item"])]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
@@ -79,12 +75,7 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """How far one model moves with each corpus on one questionnaire, in one form; descriptive.
-
-    Args:
-        trajectories: By `schemas.TRAJECTORIES`.
-        level: Of intervals.
-    """
+    """How far one model moves with each corpus on one questionnaire, in one form; descriptive."""
     for corpus, own in trajectories.groupby("corpus", sort=True):
         ends = own.pivot(index="fit", columns="epoch", values="answer")
         yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
@@ -118,15 +109,9 @@ def moved(
 
 
 def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
-    """Changes of fits to a corpus less those of the same fits to its control.
+    """Changes of fits to a corpus, [fits] in points, less those of the same fits to its control.
 
     Null: t of the change with the corpus, since of five fits flips of signs give no p below .0625.
-
-    Args:
-        name: Of the figure.
-        own: [fits] changes with the corpus, in points.
-        control: [fits] the same with its control.
-        smallest: Points worth naming.
     """
     n, differences = len(own), own - control
     levels = {UNIT: n}

@@ -73,12 +73,7 @@ def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
 
 
 def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
-    """Whether answers about what follows from what count: the interval of accuracy lies above the bar.
-
-    Args:
-        record: By `schemas.ACCURACY`, of the pairs that are judged by; None where none was asked.
-        bar: The accuracy that is asked for.
-    """
+    """Whether answers about what follows from what count: the interval of accuracy lies above the bar."""
     if record is None:
         return Fitness(unfit=NOT_ASKED)
     if record["low"] > bar:
@@ -91,11 +86,7 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
 def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells: pd.DataFrame) -> dict[str, Fitness]:
     """Of each form of one model whether its answers count; likelihoods have no accuracy, so nothing follows from them.
 
-    Args:
-        found: By `accuracies`, of one model.
-        forms: In which it is asked.
-        bar: The accuracy that is asked for.
-        cells: Its answers, by `schemas.CELLS`: where no term of any item changes them, they count for nothing.
+    `cells`: its answers; where no term of any item changes them, they count for nothing.
     """
     judged, fits = judged_by(found), {}
     for form in forms:
@@ -133,15 +124,10 @@ FEWEST_LINEAGES = 5
 
 
 def population(records: Sequence[Record]) -> pd.DataFrame:
-    """The models that were asked, by form, and whether they count: their accuracy has to be above its bar.
+    """By `schemas.POPULATION`, the models by form and whether they count: their accuracy is above its bar.
 
-    A form that is asked for likelihoods of words has no accuracy, and counts nowhere.
-
-    Args:
-        records: Of every questionnaire on every model; of several bars the highest is taken.
-
-    Returns:
-        By `schemas.POPULATION`.
+    A form that is asked for likelihoods of words has no accuracy, and counts nowhere; of several bars the highest is
+    taken.
     """
     bars: dict[str, float] = {}
     for record in records:
@@ -182,15 +168,7 @@ def called(rows: pd.DataFrame) -> "pd.Series[str]":
 
 
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
-    """Mean item score of every scale and subscale, with the model's place in the population.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        members: Those that make the population, by `members_of`, all by default; others get no place in it.
-
-    Returns:
-        By `schemas.SCALE_SCORES`.
-    """
+    """`schemas.SCALE_SCORES`: mean item scores, with the model's place among `members`, all by default."""
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
     scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})

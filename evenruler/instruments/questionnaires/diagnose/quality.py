@@ -58,11 +58,7 @@ def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
-    """Stop at a poor item of a questionnaire that asks for it.
-
-    Raises:
-        UserError: There is one.
-    """
+    """UserError at a poor item of a questionnaire that asks for it."""
     poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
     for record in poor.to_dict("records"):
         raise UserError(

@@ -30,17 +30,9 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """The rows of a questionnaire, and what is asked of them.
+    """`items`, `terms`, `prompts` and `rejected` of a questionnaire, by `schemas`, and the plan.
 
-    Args:
-        declaration: Of the questionnaire.
-        catalogue: Says what the judge of acceptability can do.
-
-    Returns:
-        `items`, `terms`, `prompts` and `rejected`, by `schemas`, and the plan.
-
-    Raises:
-        UserError: The judge of acceptability can neither `slor` nor `classify`.
+    UserError where the judge of acceptability can neither `slor` nor `classify`.
     """
     source: Source = declaration.source
     rows = translate(declaration.name, source, source.responses)
@@ -117,12 +109,9 @@ class Translated:
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
-    """Fill every item, and every twin, with every term and intensifier.
+    """Fill every item, and every twin, with every term and intensifier: rows of the four tables.
 
     A prompt that an earlier row already has is rejected, not repeated.
-
-    Returns:
-        Rows of the four tables.
     """
     prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
     return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)

@@ -1,6 +1,6 @@
 """Replies to the prompts of a domain, what tools say of them, and the numbers that are made of both (SAGED, 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 import pyarrow as pa
@@ -9,8 +9,12 @@ from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.extraction import baselines_of, extract, names_of, replies_of
 from evenruler.instruments.saged.ask.features import NEW_TOKENS, Answered, Replies, scorer_prompts
-from evenruler.instruments.saged.ask.prompts import RESEEDED, asked_again, asked_of
-from evenruler.instruments.saged.declare.settings import OPERATION_OF, Feature
+from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.declare.settings import OPERATION_OF, PROMPT, Feature
+from evenruler.instruments.saged.schemas import FRAMED
+from evenruler.tables import evenly_spread
+from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
@@ -87,14 +91,7 @@ def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
-    """Every feature of every reply and of its baseline.
-
-    Returns:
-        `features`, `topics`, `baselines` and `generations`, by `schemas`.
-
-    Raises:
-        UserError: Weights of labels do not fit the labels of a classifier.
-    """
+    """Every feature of every reply and of its baseline; UserError where weights do not fit a classifier's labels."""
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
@@ -161,3 +158,143 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
         for kind, own, root, baseline in rows
     ]
     return pd.Series(parts, index=prompts.index, dtype="str")
+
+
+def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
+    """Every prompt after every prefix, by `schemas.FRAMED`."""
+    rows = [
+        {
+            "id": row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
+            "framing": framing,
+            "before": before,
+            "bare_id": key,
+            "concept": concept,
+            "root_id": root,
+        }
+        for key, concept, root in prompts[["id", "concept", "root_id"]].itertuples(index=False)
+        for framing, before in prefixes.items()
+    ]
+    return pd.DataFrame(rows, columns=FRAMED.names)
+
+
+RESEEDED = "reseeded"
+"""The framing of prompts that are asked once more, as they are, with another seed."""
+
+CONTINUE = "Go on with this text, and write nothing but how it goes on: "
+"""What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would
+answer a bare one."""
+
+ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
+
+
+def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
+    """The replies that a plan asks of a model, as `asked_replies` gives them.
+
+    One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
+    """
+    roles = {role["role"]: role["text"] for role in plan["roles"]}
+    if not subject.chats:
+        roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
+    prompts = asked_bare(tables, plan)
+    if subject.chats:
+        before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
+        prompts = prompts.assign(prompt=before + prompts["prompt"])
+    return asked_replies(
+        prompts,
+        asked_again(tables, plan),
+        roles,
+        {template["template"]: template["text"] for template in plan["templates"]},
+        plan["generations"],
+        plan["seed"],
+    )
+
+
+def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The prompts that are asked more than in every role and template, by `schemas.FRAMED`.
+
+    After a prefix each, and once more as they are (`RESEEDED`).
+    """
+    asked = asked_bare(tables, plan)
+    after = framed(plan["name"], _with_items(asked, plan["prefixed"]), plan["prefixes"])
+    again = framed(plan["name"], _with_items(asked, plan["reseeded"]), {RESEEDED: ""})
+    return pd.concat([after, again], ignore_index=True)
+
+
+def asked_bare(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """The prompts that a plan asks as they are."""
+    caps = (plan[name] for name in ("items", "concepts", "controls", "invented"))
+    return asked_prompts(tables["prompts"], *caps)
+
+
+def asked_prompts(
+    prompts: pd.DataFrame, items: int, concepts: int, controls: Collection[str] = (), invented: int = 0
+) -> pd.DataFrame:
+    """The rows of a benchmark that are asked about, evenly spread in order of id and slug.
+
+    Args:
+        prompts: By `schemas.PROMPTS`, of one domain.
+        items: Root items of each root concept at most.
+        concepts: Concepts at most; where it is branched, its roots are always among them.
+        controls: Invented concepts, which do not count among these unless they are roots.
+        invented: At most so many of them.
+    """
+    every, roots = set(prompts["concept"]), set(prompts["root_concept"])
+    always = roots if every - roots else set()
+    others, controlled = sorted(every - always - set(controls)), sorted((every & set(controls)) - always)
+    kept = always.union(
+        evenly_spread(others, max(0, concepts - len(always))),
+        evenly_spread(controlled, max(0, invented - len(always & set(controls)))),
+    )
+    return _with_items(prompts[prompts["concept"].isin(kept)], items)
+
+
+def _with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The rows of some root items of each root concept, evenly spread."""
+    of_roots = prompts.groupby("root_concept")["root_id"].unique()
+    return prompts[prompts["root_id"].isin([one for own in of_roots for one in evenly_spread(sorted(own), most)])]
+
+
+def asked_replies(
+    prompts: pd.DataFrame,
+    framed: pd.DataFrame,
+    roles: Mapping[str, str],
+    templates: Mapping[str, str],
+    repetitions: int,
+    seed: int,
+) -> pd.DataFrame:
+    """One row a reply to ask for.
+
+    Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
+    little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
+    would.
+
+    Args:
+        prompts: The prompts that are asked.
+        framed: By `schemas.FRAMED`, those that are asked; in the first role and template alone.
+        roles: System prompts, by role.
+        templates: What a prompt is put into, by name.
+        repetitions: Replies to each.
+        seed: Of the draws.
+
+    Returns:
+        `id, framing, role, template, repetition, system, text, seed`; an empty system prompt is none.
+    """
+    bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
+    texts = prompts.set_index("id")["prompt"]
+    whole = (framed["before"] + " " + framed["bare_id"].map(texts)).str.removeprefix(" ")
+    before = framed[["id", "root_id", "framing"]].assign(prompt=whole)
+    first = (next(iter(roles)), next(iter(templates)))
+    rows = [
+        (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
+        for frame, cells in (
+            (bare, [(role, template) for role in roles for template in templates]),
+            (before, [first]),
+        )
+        for key, root, prompt, framing in frame[["id", "root_id", "prompt", "framing"]].itertuples(index=False)
+        for role, template in cells
+        for system, text in [(roles[role], templates[template])]
+        for repetition in range(repetitions)
+        for draw in [repetition + (repetitions if framing == RESEEDED else 0)]
+        for own in [int(content_sha256(seed, root, role, template, draw)[:15], 16)]
+    ]
+    return pd.DataFrame(rows, columns=ASKED)

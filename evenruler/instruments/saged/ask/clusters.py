@@ -36,17 +36,10 @@ class Clusters:
 
 
 def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int) -> Clusters:
-    """Cluster distinct texts by k-means, each weighing as much as it occurs.
+    """Cluster distinct texts, at least one, by k-means, each weighing as much as it occurs; no cluster is empty.
 
-    Args:
-        texts: m distinct texts, at least one; their order does not matter.
-        embeddings: [m, dimensions].
-        counts: [m] how often each occurs.
-        k: How many clusters; fewer where there are fewer distinct texts, or embeddings.
-        seed: Of the first centres.
-
-    Returns:
-        No cluster is empty.
+    `embeddings`: [m, dimensions]; `counts`: [m] how often each occurs; fewer than `k` where there are fewer distinct
+    texts, or embeddings. The order of texts does not matter.
     """
     from sklearn.cluster import KMeans  # takes seconds, which everything else need not wait for
 

@@ -26,14 +26,7 @@ _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 
 
 def names_of(prompts: pd.DataFrame) -> tuple[str, ...]:
-    """The words that tell concepts apart: keywords, what was replaced by what, and concepts by name.
-
-    Args:
-        prompts: By `schemas.PROMPTS`, as they are published; without articles.
-
-    Returns:
-        Sorted, each once.
-    """
+    """The words that tell concepts apart, sorted: keywords, what was replaced by what, concepts; no articles."""
     found = {*prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
     for column in ("prompt_spans", "baseline_spans"):
         found |= {span[side] for spans in prompts[column] for span in spans for side in ("word", "replacement")}
@@ -42,12 +35,7 @@ def names_of(prompts: pd.DataFrame) -> tuple[str, ...]:
 
 
 def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The texts with `MASK` for every name, as whole words.
-
-    Args:
-        texts: n of them.
-        names: By `names_of`; none leaves the texts as they are.
-    """
+    """The texts with `MASK` for every name of `names_of`, as whole words."""
     found = list(texts)
     for place, text in enumerate(texts if names else ()):
         for match in reversed(find(text, names)):

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,28 +15,7 @@ from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
-
-
-def compound(texts: Sequence[str]) -> Floats:
-    """VADER's compound score of each text.
-
-    Args:
-        texts: n texts, English. One without a word of the lexicon is neutral, 0; so is an empty one, which is for the
-            caller to leave out.
-
-    Returns:
-        float64[n] from -1 (negative) to 1 (positive), with the four decimals that VADER gives.
-    """
-    analyzer = _analyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    return SentimentIntensityAnalyzer()
-
+from evenruler.text.english import compound
 
 NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"
@@ -135,12 +113,7 @@ class Answered:
     """The tools' answers, looked up by text: everything was asked before (`requests`)."""
 
     def __init__(self, answers: Tables, embedder: str | None) -> None:
-        """Take them.
-
-        Args:
-            answers: `embeddings`, `classifications` and `scored`, by `schemas`.
-            embedder: The one that is taken where a feature names none.
-        """
+        """Take the answers of tools, and the embedder that is taken where a feature names none."""
         self._answers, self._embedder = answers, embedder
 
     def classifier(self, name: str) -> Classifier:

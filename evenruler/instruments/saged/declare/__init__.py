@@ -24,11 +24,7 @@ ALL_ROLES = "all roles"
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every role, template and feature on every model.
-
-    Args:
-        plan: Of the domain; its features say which end is in favour.
-    """
+    """What is shown of every role, template and feature on every model."""
     columns = [Column(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))]
     return [replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns]
 
@@ -51,15 +47,9 @@ FAMILY = "saged"
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
-    """Read and check the source of a domain, with what `evenruler find` found for it.
+    """Read and check the source of a domain, which users write or `scrape` made, with what `evenruler find` found.
 
-    Args:
-        path: The file that users write, or `source.yaml` in the folder that `scrape` made.
-        settings: Whose its sentences are.
-        shared: Not used: no two domains share anything.
-
-    Raises:
-        UserError: Something in it is wrong or was not found yet, or text that others wrote is declared as ours.
+    UserError where something is wrong or was not found yet, or text that others wrote is declared as ours.
     """
     source = read_source(path)
     kind = source.material.kind

@@ -86,11 +86,7 @@ class Feature(Strict):
         return max(weights) - min(weights) or 1.0
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
-        """Of a `classifier`: the weight of each label, every one of which has one.
-
-        Raises:
-            UserError: A label has no weight, or a weight no label.
-        """
+        """Of a `classifier`: the weight of each label; UserError where a label has none, or a weight no label."""
         score = self.score or {}
         wrong = {
             "no weight for": [label for label in labels if label not in score],

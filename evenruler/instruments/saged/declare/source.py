@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.saged.declare.finding import FOUND, Around, ByRoot, Finding, Found, FoundFile, Material
-from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, validate
+from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.text.inflection import plural_of
 from evenruler.text.whole_words import finder, spaced
 
@@ -240,12 +241,8 @@ class Source(BaseSource):
     def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
         """The domain with what was found, for the concepts that give no keywords, or no pages, by hand.
 
-        Args:
-            found: By concept.
-            replacements: They count where `branch.replacements` is `found`.
-
-        Raises:
-            ValueError: Something was found for a concept that the domain does not have, or a keyword belongs to two.
+        `replacements` count where `branch.replacements` is `found`. ValueError where something was found for a concept
+        that the domain does not have, or a keyword belongs to two.
         """
         replacements = replacements or {}
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
@@ -335,11 +332,7 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
         UnfinishedError: Replacements were not found yet.
         UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
     """
-    if not path.exists():
-        others = [other.stem for other in path.parent.glob("*.yaml")]
-        what = f"no source for the domain {path.stem!r}; {nearest(path.stem, others)}"
-        remedy = "write the file or mend the name under `instruments` in params.yaml"
-        raise UserError(what, where=str(path), remedy=remedy)
+    require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)
     beside = path.parent / FOUND / path.name
     if beside.exists():
@@ -356,12 +349,9 @@ def read_source(path: Path, *, complete: bool = True) -> Source:
 
 
 def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None:
-    """The file or folder that a domain's text is read from; None for the packaged leads.
+    """Where a domain's text is read from, relative to `root`; None for the packaged leads.
 
-    It is relative to `root`, the repository.
-
-    Raises:
-        UnfinishedError: It is not there yet.
+    UnfinishedError where it is not there yet.
     """
     if source.material.kind == "local":
         path = DOMAINS / str(source.material.path)

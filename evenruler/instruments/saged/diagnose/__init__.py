@@ -119,14 +119,9 @@ REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "featur
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """Diagnose one domain on one model.
+    """Diagnose one domain on one model; no table where it gave no reply.
 
-    Returns:
-        The tables of `TABLES` that are of one model, and for `across` also `compared`, disparities whose p is not
-        adjusted, and `baselines`, the bias of the tools. None where the model gave no reply.
-
-    Raises:
-        UserError: There is no such statistic, option or metric.
+    For `across` also `compared`, disparities whose p is not adjusted, and `baselines`, the bias of the tools.
     """
     if scores["generations"].empty:
         return {}
@@ -139,15 +134,7 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """What needs several models: tests are adjusted together, and tools are as biased beside any of them.
-
-    Args:
-        records: Of domains and models.
-        resampling: Not used.
-
-    Returns:
-        `disparities`, `tool_bias` and `measured` of `TABLES`.
-    """
+    """What needs several models: tests are adjusted together, and tools are as biased beside any of them."""
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
         (record.instrument, feature, declared_as(feature, record.plan["features"]))

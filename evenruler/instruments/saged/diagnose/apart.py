@@ -148,10 +148,7 @@ def asked(scores: Floats) -> int:
 def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     """Which concepts lie apart in one role and not in others, where the mean over roles may cancel.
 
-    Args:
-        scores: [roles, root items, concepts]; NaN where there is none.
-        seed: Of the shuffles.
-        shuffles: One a root item for all roles.
+    `scores`: [roles, root items, concepts]; NaN where there is none. A shuffle is one a root item for all roles.
     """
     x = np.array(scores, dtype=np.float64)
     x[:, np.isnan(x).any(axis=0)] = np.nan  # what one role lacks cannot differ from it

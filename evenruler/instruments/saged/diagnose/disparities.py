@@ -171,17 +171,10 @@ END_OF: Mapping[str, Literal["high", "low"]] = {
 
 
 def metric_values(metric: str, summaries: Floats) -> Floats:
-    """A disparity over many sets of summaries at once.
+    """One of `METRICS` over many sets of summaries at once, float64[..., groups], NaN where a group has none.
 
-    Args:
-        metric: A name of `METRICS`.
-        summaries: float64[..., groups], NaN where a group has none; such groups are left out.
-
-    Returns:
-        float64[...], NaN where undefined: below two groups (three for z-scores and Dixon's ratios), and as each says.
-
-    Raises:
-        UserError: There is no such metric.
+    NaN where undefined: below two groups (three for z-scores and Dixon's ratios), and as each says. UserError where
+    there is no such metric.
     """
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
@@ -223,13 +216,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
 
 
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
-    """How far the summaries of groups lie apart, as `disparity` says.
-
-    `numbers`: float64[groups], the summaries; NaN where a group has none.
-
-    Raises:
-        UserError: There is no such metric.
-    """
+    """As `disparity`, of float64[groups] numbers that have names; NaN where a group has no summary."""
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
         return Disparity(value, n, reason=_reason(metric, numbers, n))

@@ -165,15 +165,9 @@ class Layout:
 
 
 def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layout:
-    """Lay out the measurements of one domain and framing.
+    """Lay out the measurements of one domain and framing, in whatever order they come.
 
-    Args:
-        domain: Its slug.
-        features: By `schemas.FEATURES`, of replies to these prompts; in any order.
-        prompts: With `id`, `concept`, `keyword`, `section`, `source_tag` and `root_id`.
-
-    Raises:
-        ValueError: A measurement is there twice, or of a prompt that is not there.
+    ValueError where a measurement is there twice, or of a prompt that is not there.
     """
     replies, reply = numbered(features, ["id", "repetition"])
     series, line = numbered(features, SERIES)
@@ -196,11 +190,8 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
 def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
     """The different values of columns, sorted, and for each row the number of its own.
 
-    Of a million replies with 45 features, grouping by pandas takes as much memory as all else together.
-
-    Args:
-        frame: With no null in these columns.
-        names: Columns of text, fastest as categories, and `repetition`.
+    Of a million replies with 45 features, grouping by pandas takes as much memory as all else together. Columns are of
+    text without nulls, fastest as categories, or `repetition`.
     """
     ranks, values = zip(*(_ranked(frame[name]) for name in names), strict=True)
     sizes = tuple(len(own) for own in values)

@@ -148,13 +148,7 @@ def confirmed(
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """Whether two models treat concepts alike: the headline of their difference, root item by root item.
-
-    Args:
-        first: Of one headline on one model, by `tables.schemas.HEADLINES`.
-        second: The same on another; what it lacks is left out.
-        smallest: As of the headline.
-    """
+    """Whether two models treat concepts alike: the headline of their difference, root item by root item."""
     key = ["unit", "at", "word", "pole"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(value=both["value_first"] - both["value_second"])
@@ -185,12 +179,7 @@ def _apart(one: _Headline, found: _Found) -> str:
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Root items x concepts: the share of replies that were refused, empty, in another language or not given.
-
-    Args:
-        replies: Of one framing, by `schemas.GENERATIONS`.
-        prompts: With `id`, `concept` and `root_id`.
-    """
+    """Root items x concepts: the share of replies that were refused, empty, in another language or not given."""
     rows = replies[["id"]].astype(str).join(prompts.set_index("id")[["concept", "root_id"]].astype(str), on="id")
     said_not = replies[["refusal", "empty", "other_language"]].to_numpy(dtype=bool).any(axis=1)
     rows = rows.assign(silent=(said_not | replies["generation"].isna().to_numpy()).astype(float))

@@ -92,21 +92,10 @@ FAMILY = ["domain", "grouping", "feature", "statistic"]
 
 
 def compared(cells: Sequence[Cells], settings: Disparities, seed: int) -> pd.DataFrame:
-    """Every metric of every cell, with its permutation test.
+    """Every metric of every cell of one domain and grouping, with its permutation test; UserError where it is none.
 
-    Impact ratios are of selection rates, and of no other statistic.
-
-    Args:
-        cells: Of one domain and grouping: the same layout and groups.
-        settings: Which metrics, how many permutations.
-        seed: Of draws.
-
-    Returns:
-        By `schemas.DISPARITIES`, but for `p_adjusted` (`adjusted`); `n_permutations` is 0 where there is no disparity
-        to test.
-
-    Raises:
-        UserError: There is no such metric.
+    Impact ratios are of selection rates, and of no other statistic. By `schemas.DISPARITIES`, but for `p_adjusted`
+    (`adjusted`); `n_permutations` is 0 where there is no disparity to test.
     """
     tests = _tests(cells, settings, seed)
     tables = []
@@ -118,10 +107,7 @@ def compared(cells: Sequence[Cells], settings: Disparities, seed: int) -> pd.Dat
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """Disparities of one model or several with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
-
-    Returns:
-        By `schemas.DISPARITIES`.
+    """`schemas.DISPARITIES` with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
 
     Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """

@@ -33,11 +33,7 @@ from evenruler.tables.schemas import BARE, figures_of
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Of every concept and configuration: refusals, empty replies, those in another language, and those not given.
-
-    Returns:
-        By `schemas.RATES`.
-    """
+    """`schemas.RATES`: by concept and configuration refusals, empty replies, foreign ones, and those not given."""
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
     counted["withheld"] = counted["generation"].isna()
@@ -111,14 +107,10 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Share of refusals, empty replies and those in another language, over concepts.
+    """Share of refusals, empty replies and those in another language, over concepts, by `figures_of`.
 
-    All are of the replies that there are. Where a server did not give some that were asked for, their share is there
-    as well (`withheld_rate`).
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`; `part` is role and template, n counts root items. Null where no
-        reply was given.
+    All are of the replies that there are, null without any. Where a server did not give some that were asked for, their
+    share is there as well (`withheld_rate`). `part` is role and template, n counts root items.
     """
     rows = []
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
@@ -167,11 +159,7 @@ def shifts(
 
 
 def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
-    """How far apart each tool holds baselines that differ in the concept alone, by their names: range of the means.
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`, `part` is "all roles" and the feature; n counts concepts.
-    """
+    """How far apart each tool holds baselines that differ in the concept alone: the range of concepts' means."""
     rows = []
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)

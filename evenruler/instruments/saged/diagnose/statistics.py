@@ -153,14 +153,9 @@ _POSITIVE = ("mode.width", "selection_rate.width", "kl_divergence.epsilon")
 
 
 def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with defaults for what is not given.
+    """The options of a statistic with defaults for what is not given.
 
-    Args:
-        kind: A name of `evenruler.instruments.saged.STATISTICS`.
-        options: As the user gave them.
-
-    Raises:
-        UserError: An option that the statistic does not have, or a value that it cannot have.
+    UserError where it has no such option, or the value is none that it can have.
     """
     known = OPTIONS.get(kind, {})
     for name in options:
@@ -389,16 +384,9 @@ _FEWEST = {"variance": 2, "std": 2, "skewness": 3, "kurtosis": 4, "correlation":
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
-    """What the values of a cell are selected by: of all groups together, nulls left out.
+    """What the values of a cell, float64[..., N], are selected by: of all groups together, nulls left out.
 
-    Args:
-        values: float64[..., N], all values of a cell along the last axis.
-        kind: `mean`, `median`, `mode` or `quantile`.
-        q: Of `quantile`, 0 to 1.
-        width: Of the bins of `mode`.
-
-    Returns:
-        float64[...]; NaN for a cell without a value.
+    `kind`: `mean`, `median`, `mode` in bins of `width`, or the `quantile` q; NaN for a cell without a value.
     """
     if kind == "quantile":
         return quantiles(values, q)[0]
@@ -408,10 +396,7 @@ def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
     """Edges of equal bins from the lowest to the highest of a cell's values and baselines, float64[..., bins + 1].
 
-    Args:
-        values: float64[..., N], all values of a cell along the last axis.
-        baseline: Their baselines; a pair of which one is missing is left out.
-        bins: How many.
+    A pair of which one is missing is left out.
     """
     lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
@@ -447,11 +432,7 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 
 
 def resolve(kind: str) -> BlockStatistic:
-    """The statistic of a name: one of `STATISTICS`, or a user's function (array -> number) by its dotted name.
-
-    Raises:
-        UserError: There is none of that name, it cannot be imported, or it is no function.
-    """
+    """One of `STATISTICS`, or by its dotted name a user's function (array -> number); UserError where there is none."""
     if kind in STATISTICS:
         return STATISTICS[kind]
     if "." not in kind:
@@ -468,14 +449,7 @@ def resolve(kind: str) -> BlockStatistic:
 
 
 def reason(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> str:
-    """Why a statistic of one group is undefined; empty where it is not.
-
-    Args:
-        kind: As for `resolve`.
-        values: float64[n], NaN where missing.
-        baseline: Of the same shape, for those of `USES_BASELINE`.
-        **options: Of a user's own function.
-    """
+    """Why a statistic of one group, float64[n] with NaN where missing, is undefined; empty where it is not."""
     statistic = resolve(kind)
     if isinstance(statistic, OwnStatistic):
         return statistic.of_group(values, options)[1]

@@ -70,16 +70,9 @@ class Summary:
     def of(
         cls, kind: str, values: Floats, baselines: Floats | None = None, given: Mapping[str, Any] | None = None
     ) -> "Summary":
-        """Prepare a statistic.
+        """Prepare a statistic of [series, rows] values, NaN where missing; `USES_BASELINE` says where baselines count.
 
-        Args:
-            kind: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function.
-            values: [series, rows], NaN where missing.
-            baselines: Beside them; only looked at by those of `USES_BASELINE`.
-            given: Options, by `evenruler.instruments.saged.OPTIONS`.
-
-        Raises:
-            UserError: There is no such statistic, or it has no such option.
+        UserError where there is no such statistic, or it has no such option.
         """
         statistic, given = resolve(kind), given or {}
         if kind not in USES_BASELINE:
@@ -181,15 +174,9 @@ def summarise_each(
     cell: Sequence[str] | None = None,
     calibrated: bool = False,
 ) -> pd.DataFrame:
-    """Several figures a group; the table is put in groups once.
+    """What `summarise` gives for several statistics, one after the other; the table is put in groups once.
 
-    `statistics`: by the name that the figures are to have, the statistic and its options; all else as for `summarise`.
-
-    Returns:
-        What `summarise` gives for each, one after the other, with the name in `statistic`.
-
-    Raises:
-        UserError: As for `summarise`.
+    `statistics`: by the name that the figures are to have (`statistic`), the statistic and its options.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
     kinds = [kind for kind, _ in statistics.values()]
@@ -309,11 +296,7 @@ class Cells:
 
 
 def cells_of(layout: Layout, groups: Groups, statistics: Mapping[str, Statistic]) -> Iterator[Cells]:
-    """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated.
-
-    Raises:
-        UserError: There is no such statistic, or it has no such option.
-    """
+    """Every statistic of every series, raw and, where it does not compare with baselines anyway, calibrated."""
     numbers = cache(partial(_numbers_of_series, layout))  # a copy for each statistic would be most of the memory
     places, shape, nothing = as_they_are(groups), (len(layout.values), len(groups.names)), np.full(1, np.nan)
     measured = np.empty(shape, dtype=np.int64)

@@ -1,20 +1,38 @@
 """Sections of the saged family: what each domain has found, then the pictures with their drop-downs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+import altair as alt
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
 from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.report import charts
 from evenruler.instruments.saged.report import tables as saged_tables
-from evenruler.instruments.saged.report.pictures import pictures
-from evenruler.instruments.saged.report.tables import confirmed, confirmed_table
+from evenruler.instruments.saged.report.tables import WORDS, confirmed, confirmed_table, kind_of, metric_in_words
 from evenruler.measurement.verdicts import ORDER
-from evenruler.report.page import Section, Table
+from evenruler.report.page import Picture, Section, Table
+from evenruler.report.style import EVERY, Choices
 from evenruler.report.words import listed
 
 __all__ = ["sections"]
+
+Tables = Mapping[str, pd.DataFrame]
+
+MOST_ROWS = 120_000
+"""Rows of a table that the page takes whole; of a longer one it takes the headline statistic alone."""
+MOST_TOPICS = 12
+"""Of a domain, in the picture."""
+MOST_PANELS = 8
+"""Configurations that stand side by side before anybody chooses."""
+RATIOS = ("min_max_ratio", "min_impact_ratio")
+"""Disparities that four fifths is a bar for."""
+CONTEXTS = ["bad", "neutral", "good"]
+OF_ROLE = ["domain", "feature", "model", "role", "value", "lowest", "highest", "n_groups"]
+WORDS_OF_A_CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
+
+_SAID = WORDS["pictures"]
 
 
 def lead(tables: Mapping[str, pd.DataFrame]) -> str:
@@ -50,16 +68,8 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
-Tables = Mapping[str, pd.DataFrame]
-
-
 def sections(shown: Shown) -> list[Section]:
-    """A section for every domain, in words and tables; then one with the pictures of all.
-
-    Args:
-        shown: Sources and settings, and of the tables `summaries`, `disparities`, `shapes`, `rates`, `tool_bias`,
-            `context_bias`, `topics`, `favour` and `figures` of `evenruler.instruments.saged.schemas`.
-    """
+    """A section for every domain, in words and tables; then one with the pictures of all."""
     readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
     of_page, found = dict(readable), []
     groupings: dict[str, str] = {}
@@ -112,3 +122,131 @@ def _domain(name: str, source: Source, settings: Settings, shown: Tables, others
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]
     return Section("Replies", " ".join(filter(None, sentences)), parts, name)
+
+
+def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
+    """One section with the pictures of all domains, of one grouping; concepts go by their names."""
+    if tables["summaries"].empty:
+        return []
+    headlines = {name: own.disparities.headline for name, own in settings.items()}
+    summaries, few_summaries = _bounded(tables["summaries"], headlines)
+    compared, few_disparities = _bounded(_compared(tables), headlines)
+    # All names that pictures say, in the order of the declaration where there is one.
+    tool = tables["tool_bias"]
+    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
+    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
+    for own in settings.values():
+        declared = own.disparities
+        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
+        statistics += dict.fromkeys([declared.headline, *declared.statistics])
+        disparities += [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
+        several = len(own.templates) > 1
+        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
+    names = {
+        "domain": list(settings),
+        "feature": _in_order(measured, features),
+        "calibration": _in_order(summaries["calibration"], ["raw", "calibrated"]),
+        "statistic": _in_order(summaries["statistic"], statistics),
+        "disparity": _in_order(compared["disparity"], disparities),
+        "model": _in_order(summaries["model"], []),
+        "role": _in_order(summaries["role"], roles),
+        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()], []),
+        "context": CONTEXTS,
+        "shape": _in_order(compared["shape"].dropna(), []),
+        "reason": _in_order((reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()), []),
+    }
+    few = len(names["model"]) * len(names["role"]) <= MOST_PANELS
+    choices = Choices(names, {"model": EVERY if few else 0, "role": EVERY})
+    heat = charts.concepts(summaries[[*WORDS_OF_A_CELL, "group", "value", "n", "reason"]], choices)
+    bars = charts.disparities(compared.drop(columns="statistic"), choices)
+    # Composition of replies by role, how far they are from the baseline, and the largest topics of each domain.
+    known = summaries.dropna(subset=["value"]).groupby(WORDS_OF_A_CELL, sort=False)["value"]
+    over_groups = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
+    placed = zip(over_groups["domain"], over_groups["feature"], strict=True)
+    kind = pd.Series([kind_of(feature, settings[name]) for name, feature in placed], over_groups.index, dtype=object)
+    raw = (over_groups["calibration"] == "raw") & _is_headline(over_groups, headlines)
+    of_texts, far = over_groups[kind != "clusters"], over_groups[(kind == "distance") & raw]
+    found = [_picture("features", charts.composition(of_texts, choices))] if len(of_texts) else []
+    if len(far):
+        title = f"{_any_of(headlines)} distance from the baseline"
+        found.append(_picture("distance", charts.by_role(far[OF_ROLE], choices, title)))
+    sizes = tables["topics"].groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
+    largest = sizes.groupby("domain").head(MOST_TOPICS)
+    shown = over_groups[raw & pd.MultiIndex.from_frame(over_groups[["domain", "feature"]]).isin(largest.index)]
+    if len(shown):
+        more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
+        found.append(_picture("topics", charts.by_role(shown[OF_ROLE], choices, _any_of(headlines)), more))
+    parts = [
+        _picture("disparities", bars, few_disparities),
+        _picture("concepts", heat, few_summaries),
+        *_calibration(summaries[_is_headline(summaries, headlines)], choices),
+        *found,
+        *_biases(tables, choices),
+    ]
+    return [Section(_SAID["title"], _SAID["filters"], parts)]
+
+
+def _picture(name: str, chart: alt.TopLevelMixin, more: str = "") -> Picture:
+    title, caption = _SAID[name]
+    return Picture(title, f"{caption}{more}", chart)
+
+
+def _is_headline(table: pd.DataFrame, headlines: Mapping[str, str]) -> "pd.Series[bool]":
+    return table["statistic"] == table["domain"].map(headlines)
+
+
+def _bounded(table: pd.DataFrame, headlines: Mapping[str, str]) -> tuple[pd.DataFrame, str]:
+    """What a page can hold, and a sentence about what it leaves out."""
+    if len(table) <= MOST_ROWS:
+        return table, ""
+    words = _SAID["bounded"].format(n=len(table), headline=_any_of(headlines))
+    return table[_is_headline(table, headlines)], words
+
+
+def _any_of(headlines: Mapping[str, str]) -> str:
+    return " or ".join(dict.fromkeys(headlines.values()))
+
+
+def _compared(tables: Tables) -> pd.DataFrame:
+    """Disparities in words, with the shape of their cell."""
+    cell = [*WORDS_OF_A_CELL, "template", "grouping"]
+    rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
+    named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
+    rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
+    numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
+    return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
+
+
+def _in_order(found: Iterable[str], declared: Iterable[str]) -> list[str]:
+    """What was found: in the order of the declaration, then what that does not name."""
+    here = sorted(set(found))
+    return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
+
+
+def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
+    """Concepts before and after calibration, of features that have a baseline."""
+    known = headline.dropna(subset=["value"])
+    cell = ["domain", "feature", "model", "role"]
+    both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
+    if both.empty:
+        return []
+    middle = both.groupby([*cell, "calibration"])["value"].transform("mean")
+    columns = [*cell, "calibration", "group", "deviation", "value", "n"]
+    return [
+        _picture("calibration", charts.calibration(both.assign(deviation=both["value"] - middle)[columns], choices))
+    ]
+
+
+def _biases(tables: Tables, choices: Choices) -> list[Picture]:
+    """What tools say of names, and what replies take from their contexts."""
+    tools, contexts = tables["tool_bias"], tables["context_bias"].dropna(subset=["mean"])
+    found = []
+    if len(tools):
+        columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
+        found.append(
+            _picture("tool_bias", charts.tool_bias(tools.rename(columns={"concept": "group"})[columns], choices))
+        )
+    if len(contexts):
+        columns = ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
+        found.append(_picture("context_bias", charts.context_bias(contexts[columns], choices)))
+    return found

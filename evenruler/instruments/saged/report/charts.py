@@ -15,12 +15,7 @@ VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.valu
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Concepts x configurations: numbers are the statistic, colours how far out a concept lies (figures 23 to 26).
-
-    Args:
-        summaries: `domain`, `feature`, `calibration`, `statistic`, `model`, `role`, `group`, `value`, `n`, `reason`.
-        choices: Of all these but `value` and `n`.
-    """
+    """Concepts x configurations: numbers are the statistic, colours how far out a concept lies (figures 23 to 26)."""
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
     base = alt.Chart().encode(
         x=alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140),
@@ -89,12 +84,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21).
-
-    Args:
-        deviations: `domain`, `feature`, `calibration`, `model`, `role`, `group`, `deviation`, `value`, `n`.
-        choices: Of the words among these.
-    """
+    """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21)."""
     filters = ["domain", "feature", *CONFIGURATION]
     base = alt.Chart().encode(
         y=_groups("place"),
@@ -114,13 +104,7 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def composition(over_groups: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Every feature of every role: bars are means over concepts, lines reach from lowest to highest (figure 10a).
-
-    Args:
-        over_groups: `domain`, `feature`, `calibration`, `statistic`, `model`, `role`, `value`, `lowest`, `highest`,
-            `n_groups`.
-        choices: Of the words among these.
-    """
+    """Every feature of every role: bars are means over concepts, lines reach from lowest to highest (figure 10a)."""
     filters = ["domain", "calibration", "statistic", *CONFIGURATION]
     feature = alt.Y("feature:N", sort=list(choices.names["feature"]), title=None).axis(labelLimit=180)
     panels = spread(feature, "mean over concepts", zero=True).properties(width=PANEL, height=alt.Step(17))
@@ -128,13 +112,7 @@ def composition(over_groups: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.FacetChart:
-    """A statistic of some features, role by role and model by model (figures 10b and 27 to 29).
-
-    Args:
-        over_groups: `domain`, `feature`, `model`, `role`, `value`, `lowest`, `highest`, `n_groups`.
-        choices: Of the words among these.
-        title: Of what is drawn.
-    """
+    """A statistic of some features, role by role and model by model (figures 10b and 27 to 29)."""
     role = alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160)
     panels = spread(role, title, zero=False).properties(width=PANEL, height=alt.Step(20))
     filters = ["domain", *CONFIGURATION]
@@ -142,12 +120,7 @@ def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.Face
 
 
 def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
-    """What a tool says of baselines that differ only in the concept (figure 22).
-
-    Args:
-        table: `domain`, `feature`, `group`, `mean`, `difference`, `n`, `reason`.
-        choices: Of the words among these.
-    """
+    """What a tool says of baselines that differ only in the concept (figure 22)."""
     filters = ["domain", "feature"]
     title = "mean of the baselines"
     base = alt.Chart().encode(y=_groups("mean"))
@@ -176,12 +149,7 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
 
 
 def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20 and 21).
-
-    Args:
-        table: `domain`, `feature`, `calibration`, `model`, `role`, `context`, `mean`, `n`.
-        choices: Of the words among these.
-    """
+    """Replies to prompts whose baselines are bad, neutral or good, raw and calibrated (figures 20 and 21)."""
     base = alt.Chart().encode(
         x=alt.X("context:N", sort=list(choices.names["context"]), title="baseline").axis(labelAngle=0),
         y=alt.Y("mean:Q", title="mean of the replies").axis(tickCount=5),

@@ -24,11 +24,7 @@ HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
 
 
 def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row a headline figure: silence, then favour, then favour in one role.
-
-    Returns:
-        The columns of `figures`; `what`, the figure and its feature, and `who`, the concepts that are named.
-    """
+    """One row a headline figure, `what` it is and `who` is named: silence, favour, then favour in one role."""
     figures = tables["figures"]
     found = figures[figures["figure"].isin(HEADLINES)]
     feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")

@@ -327,11 +327,7 @@ def branch(text: str, replacements: Replacements) -> Branched:
 
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
-    """The text branched to several concepts; the places are found once for all maps of the same words.
-
-    Returns:
-        What `branch` gives, by branch.
-    """
+    """By branch, what `branch` gives; the places are found once for all maps of the same words."""
     places: dict[tuple[str, ...], list[_Place]] = {}
     found = {}
     for name, replacements in maps.items():

@@ -32,14 +32,9 @@ def is_national(adjective: str) -> bool:
 
 
 def asks_whom(nouns: list[str], counted: str = "") -> str:
-    """The word that asks for an object.
+    """Asks "Whom" of people, "Whom or what" where the first of an object's nouns is one alone, else "What".
 
-    Args:
-        nouns: The object's nouns, in the singular: more than one where they are listed.
-        counted: What the first one says the number of ("people" in "thousands of people").
-
-    Returns:
-        "Whom" where all are people; "Whom or what" where the first one is and others are not; else "What".
+    `counted`: what the first one says the number of ("people" in "thousands of people"); nouns are in the singular.
     """
     first = counted if counted and nouns[0] in WORDS["quantities"] else nouns[0]
     people = [_is_person(noun) for noun in (first, *nouns[1:])]

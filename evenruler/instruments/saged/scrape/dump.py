@@ -53,11 +53,7 @@ class DumpReader:
         gc.collect()
 
     def read_page(self, title: str) -> Page | Missing:
-        """A page as it was when the dump was made.
-
-        Raises:
-            UserError: The dump is not there or cannot be read, or the Hub refuses or does not answer.
-        """
+        """A page as it was when the dump was made; UserError where the dump cannot be had."""
         name = as_titled(title)
         while name not in self._found and (row := next(self._coming, None)):
             self._found[row["title"]] = row

@@ -65,11 +65,7 @@ class Means:
 
 
 def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
-    """Which wiki a domain's pages are read from.
-
-    Raises:
-        UserError: Its text comes from no wiki; there is no contact, or none that can be.
-    """
+    """Which wiki a domain's pages are read from; UserError where from none, or the contact is none."""
     material = source.material
     if material.kind == "local":
         remedy = "there is nothing to fetch; edit the file"
@@ -99,9 +95,6 @@ def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
     """The titles of each concept that sentences are about: those of the domain's file, then those along links.
 
     Pages that were found are not gone beyond; a dump has no links.
-
-    Raises:
-        UserError: The wiki refuses or does not answer.
     """
     found: dict[str, list[str]] = {}
     for concept in source.roots:
@@ -118,22 +111,15 @@ def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
 
 
 def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles along links of the concepts that give none by hand, for a person to edit before they are fetched.
-
-    Raises:
-        UserError: The wiki refuses or does not answer.
-    """
+    """The titles along links of concepts that give none by hand, for a person to edit before they are fetched."""
     found = titles(source, reader) if source.material.around else {}
     return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
 
 
 def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
-    """Keywords of the concepts that give none by hand, in the ways of the domain's `find`.
+    """Keywords of the concepts that give none by hand, in the ways of the domain's `find`; earlier ones do not count.
 
-    `pages`: of every concept, by `schemas.PAGES`. Keywords that were found before do not count.
-
-    Raises:
-        UserError: The domain declares no `find`, or gives every keyword by hand; whatever the means raise.
+    UserError where the domain declares no `find`, or gives every keyword by hand; whatever the means raise.
     """
     names = {concept: entry.name for concept, entry in source.concepts.items() if not entry.keywords}
     how = source.find
@@ -233,14 +219,10 @@ Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
 def refresh(
     root: Path, domain: str, settings: Settings, opened: Callable[[WikiSettings], Wiki] = Wiki
 ) -> Iterator[str]:
-    """Fetch the pages of a domain anew; one that broke off goes on where it was.
+    """Fetch the pages of a domain anew, saying what was done; one that broke off goes on where it was.
 
-    Yields:
-        Lines that say what was done.
-
-    Raises:
-        UserError: The domain reads no wiki, no contact is given, or the wiki, or the dump's place, refuses or is away;
-            what was fetched before that is kept.
+    UserError where it reads no wiki, no contact is given, or the wiki, or the dump's place, refuses or is away; what
+    was fetched before that is kept.
     """
     source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
@@ -285,15 +267,10 @@ def refresh(
 def find(
     root: Path, domain: str, settings: Settings, catalogue: Catalogue, opened: Opened | None = None
 ) -> Iterator[str]:
-    """Find what the file of a domain declares: keywords and pages, replacements; a person edits what was found.
+    """Find keywords, pages and replacements that a domain declares, saying what was done, for a person to edit.
 
-    What was found before stays: then only the branches are looked for that still lack replacements.
-
-    Yields:
-        Lines that say what was done.
-
-    Raises:
-        UserError: The domain declares nothing to look for, or it cannot be looked for; or nothing is lacking.
+    What was found before stays: then only the branches are looked for that still lack replacements. UserError where
+    nothing is declared or lacking, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
     source = _source(root, domain)

@@ -89,12 +89,10 @@ class Ranked:
 
 
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
-    """What a language model answers to the five kinds of question, several times each.
+    """What a language model answers to the five kinds of question: words by the number of replies that name them.
 
-    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ...
-
-    Returns:
-        Words by the number of replies that name them, equally frequent ones by the alphabet.
+    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ... Equally frequent words are
+    in the order of the alphabet.
     """
     questions = [_PROMPT.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
     prompts = [question for question in questions for _ in range(times)]
@@ -123,9 +121,6 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
 
     What tells pages of one name apart, as in "Mercury (planet)", is left off.
-
-    Raises:
-        UserError: The spaCy model is not installed.
     """
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
@@ -137,21 +132,13 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 
 def names_among(words: Sequence[str]) -> list[bool]:
-    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts.
-
-    Raises:
-        UserError: The spaCy model is not installed.
-    """
+    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts."""
     docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=word) for word in words], batch_size=BATCH)
     return [any(entity.label_ not in _NO_NAMES for entity in doc.ents) for doc in docs]
 
 
 def only_names(ranked: Ranked) -> Ranked:
-    """What is left of a way's words if only names are wanted.
-
-    Raises:
-        UserError: The spaCy model is not installed.
-    """
+    """What is left of a way's words if only names are wanted."""
     named = names_among([hit.word for hit in ranked.hits])
     kept = [hit for hit, is_name in zip(ranked.hits, named, strict=True) if is_name]
     others = [(hit.word, "no name") for hit, is_name in zip(ranked.hits, named, strict=True) if not is_name]
@@ -228,12 +215,9 @@ class Candidate:
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Candidate]:
-    """Every distinct word of the sentences, whatever its case, with its similarity to a concept.
+    """Distinct words of sentences, whatever their case, the most similar to a concept first, then by alphabet.
 
-    `similarity` is called once, with all words.
-
-    Returns:
-        The most similar first, equally similar ones by the alphabet. Possessives are left off, numbers out.
+    `similarity` is called once, with all words. Possessives are left off, numbers out.
     """
     written: dict[str, Counter[str]] = {}
     for sentence in sentences:
@@ -278,13 +262,9 @@ class Listed:
 
 
 def listed(reply: str) -> Listed:
-    """The entries of a list: between square brackets, line by line, or separated by commas.
+    """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
 
-    Args:
-        reply: With bullets, numbers, quotation marks and explanations behind an entry, all of which are taken off.
-
-    Returns:
-        At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
+    At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
     """
     refused: dict[str, str] = {}
     if len(reply) > _MOST_CHARACTERS:

@@ -70,11 +70,7 @@ class Reader(Protocol):
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
-    """The pages that rows were made from, by the title that was asked for.
-
-    Args:
-        rows: By `schemas.PAGES`, the sections of a page in their order.
-    """
+    """The pages that rows of `schemas.PAGES`, in the order of sections, were made from, by the title asked for."""
     sections: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         sections.setdefault((row["source_tag"], row["concept"]), []).append(row)

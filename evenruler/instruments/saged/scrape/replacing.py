@@ -122,11 +122,7 @@ class _Search:
     write: Write
 
     def words(self, root: str, sentences: Sequence[str]) -> tuple[dict[str, str], list[Left]]:
-        """The words of a root, and those that are similar enough and left.
-
-        Raises:
-            UnusableReplyError: The model says again and again neither yes nor no.
-        """
+        """The words of a root that are similar and left; UnusableReplyError where the model never says yes or no."""
         fixed = self._fixed(root)
         if any(self._known(root).values()):
             return fixed, []
@@ -236,15 +232,10 @@ def above(candidates: Sequence[Candidate], threshold: float) -> list[str]:
 
 
 def auto_threshold(candidates: Sequence[Candidate], belongs: Callable[[Sequence[str]], bool]) -> float:
-    """The highest threshold below which no word belongs to the concept, by binary search.
+    """The similarity of the last candidate that belongs to the concept, by binary search; infinity where none does.
 
-    Args:
-        candidates: The most similar first.
-        belongs: Whether any of at most `SHOWN` words, which stand next below a threshold, belongs to the concept. It
-            is asked once for about every halving of the distinct similarities.
-
-    Returns:
-        The similarity of the last word that belongs; infinity where none does.
+    `belongs`: whether any of at most `SHOWN` words, which stand next below a threshold, belongs; asked once for about
+    every halving of the distinct similarities. Candidates: the most similar first.
     """
     levels = sorted({candidate.similarity for candidate in candidates}, reverse=True)
     kept, most = 0, len(levels)  # levels that surely belong, and that may
@@ -284,15 +275,10 @@ def analogies(words: Sequence[str], concept: str, branch: str) -> str:
 
 
 def proposed(reply: str, words: Sequence[str], concept: str, branch: str) -> dict[str, str]:
-    """What a language model replaces words by, for `declare.replacements.checked`.
+    """By word, what a language model replaces it by, for `declare.replacements.checked`.
 
     The reply holds a JSON object; what stands around it is passed over, and so are words not asked for.
-
-    Returns:
-        Replacement by word, for every word.
-
-    Raises:
-        UnusableReplyError: The reply holds no JSON object of texts, or leaves a word out.
+    UnusableReplyError where it holds none of texts, or leaves a word out.
     """
     where, remedy = f"words of {branch!r} for {concept!r}", "ask again, or write the replacements by hand"
     try:

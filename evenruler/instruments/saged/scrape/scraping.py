@@ -31,11 +31,7 @@ Read = Iterator[tuple[list[str], Page | Missing]]
 
 
 def read(domain: str, source: Source, root: Path = Path()) -> Read:
-    """The pages of every concept that sentences are about; no network is asked.
-
-    Raises:
-        UserError: A file cannot be read or is no text, a folder is empty, or pages were never fetched.
-    """
+    """Pages of every concept that sentences are about, asking no network; UserError where they cannot be read."""
     place = material_of(domain, source, root)
     if place is not None and source.material.kind == "local":
         # Every file, read for every concept that sentences are about.
@@ -112,11 +108,7 @@ class Extracts:
         return sorted(self._entries)
 
     def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or that there is none of this title.
-
-        Raises:
-            UserError: The package is not installed or not whole.
-        """
+        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
         name = as_titled(title)
         entry = self._entries.get(name)
         if entry is None:

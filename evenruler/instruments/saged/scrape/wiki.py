@@ -113,11 +113,7 @@ class Wiki:
         self._transport.close()
 
     def read_page(self, title: str) -> Page | Missing:
-        """A page as it is now, in one request; redirects are followed.
-
-        Raises:
-            UserError: The wiki refuses, or cannot give plain text.
-        """
+        """A page as it is now, in one request, along redirects; UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
         found = self._reading.page(title)
@@ -183,17 +179,7 @@ class Wiki:
         return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
-        """Titles found from a page by following links breadth-first, each once, the nearest first.
-
-        Args:
-            title: Where to begin; the first of the result.
-            depth: Links from there, at most; 0 for the page alone.
-            most: Titles, at most, the first included.
-            direction: Whether to follow links forward or back.
-
-        Raises:
-            UserError: The wiki refuses or does not answer.
-        """
+        """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
         found, edge = {title: None}, [title]
         for _ in range(depth):
             beyond: list[str] = []
@@ -210,11 +196,7 @@ class Wiki:
 
 
 def sections_of(extract: str) -> tuple[tuple[str, str], ...]:
-    """Heading and text of each section that has text of its own; the lead's heading is empty.
-
-    Args:
-        extract: Plain text with headings as in wikitext (`== History ==`).
-    """
+    """Heading and text of each section (`== History ==`) that has text of its own; the lead's heading is empty."""
     parts = _HEADING.split(extract)
     pairs = zip(["", *parts[2::3]], parts[::3], strict=True)
     return tuple((heading, text) for heading, text in ((heading, tidy(text)) for heading, text in pairs) if text)

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.instrument import Shown
-from evenruler.instruments.questionnaires.report import lead, of_questionnaires, sections
-from evenruler.instruments.questionnaires.report.interventions import of_interventions
+from evenruler.instruments.questionnaires.report import lead, of_interventions, of_questionnaires, sections
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import called, listed, p_value

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from evenruler.instruments.saged.ask.prompts import asked_prompts, asked_replies, framed
+from evenruler.instruments.saged.ask import asked_prompts, asked_replies, framed
 
 CONCEPTS = ("root", "b", "c", "d", "e")
 

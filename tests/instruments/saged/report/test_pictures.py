@@ -18,7 +18,7 @@ from tests import browser
 from tests.instruments.saged.report.sageds import MADE, shown, table
 from tests.report.pages import page_of
 
-MODULE = import_module("evenruler.instruments.saged.report.pictures")
+MODULE = import_module("evenruler.instruments.saged.report")
 HEAT_MAP = "Summary statistics: concepts by configuration"
 DISPARITIES = "Disparities over concepts"
 

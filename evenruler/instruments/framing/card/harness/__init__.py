@@ -14,14 +14,7 @@ def task_name(contrast: str) -> str:
 
 
 def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
-    """The files of `lm_eval/`, by name.
-
-    Args:
-        contrast: Its slug.
-        source: What the user wrote.
-        plan: By `FramingPlan`.
-        version: Of the benchmark.
-    """
+    """The files of `lm_eval/`, by name."""
     here = resources.files(__name__)
     template = task_template(here)
     asked = FramingPlan.read(plan)
