@@ -28,6 +28,7 @@ from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.recorded import Recorded
 from evenruler.models.sources import MIRROR
 from evenruler.models.store import RowStore
+from evenruler.tables.schemas import BARE
 
 SOURCES = Path(__file__).parents[2] / "data/sources/fixed"
 PENALTY, OF_UNITS = 0.5, 1.0
@@ -51,7 +52,8 @@ def built(name: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
 
 def items_of(tables: dict[str, pd.DataFrame], plan: dict[str, Any], nats: Any, tokens: Any) -> pd.DataFrame:
     """Items of answers, [texts]."""
-    answers = pd.DataFrame({"id": tables["texts"]["id"], "nats": nats, "tokens": tokens})
+    ids = tables["texts"]["id"]
+    answers = pd.DataFrame({"id": ids, "text_id": ids, "framing": BARE, "nats": nats, "tokens": tokens})
     return ask.scores(tables, plan, {"likelihoods": answers}, SUBJECT)["items"]
 
 

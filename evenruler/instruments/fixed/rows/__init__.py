@@ -67,6 +67,8 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
         "units": source.units,
         "between": source.between,
         "most": settings.most,
+        "prefixed": settings.prefixed,
+        "prefixes": {f"placebo-{n}": text for n, text in enumerate(source.placebos[: settings.most_placebos], 1)},
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
     }
