@@ -95,12 +95,23 @@ def bbq(more: Mapping[str, Any] | None = None) -> str:
     return "".join(json.dumps({**line, **(more or {})}) + "\n" for line in lines)
 
 
+PERSONS = """\tSentence\tSent_TM\tTemplate\tPerson\tGender\tProfession\tProf_Gender
+0\tHe is a taper.\t-\t<person> is a <profession>.\tHe\tmale\ttaper\tmale
+1\tHe is a nurse.\t-\t<person> is a <profession>.\tHe\tmale\tnurse\tfemale
+2\tMy dad is a taper.\t-\t<person> is a <profession>.\tdad\tmale\ttaper\tmale
+3\tShe is a taper.\t-\t<person> is a <profession>.\tShe\tfemale\ttaper\tmale
+4\tShe is a nurse.\t-\t<person> is a <profession>.\tShe\tfemale\tnurse\tfemale
+5\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttaper\tmale
+"""
+PROFESSIONS = "original_professions\tsimplified_professions\tpercent_us\nTapers\ttaper\t0.7\nNurses\tnurse\t88.9\n"
+
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
     "pairs": {"texts": PAIRS},
     "winogender": {"texts": SENTENCES, "occupations": OCCUPATIONS},
     "winobias": {"pro-type1-dev": PRO, "anti-type1-dev": ANTI},
     "stereoset": {"dev": stereoset()},
     "bbq": {"age": bbq(), "metadata": METADATA},
+    "bec-pro": {"texts": PERSONS, "professions": PROFESSIONS},
 }
 
 

@@ -1,4 +1,4 @@
-"""Published benchmarks as rows: five layouts, what is rejected and why, samples, and what is refused in one line."""
+"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and what is refused in one line."""
 
 import json
 import math
@@ -81,6 +81,32 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
     assert first["prompt"].iloc[0] == "I saw both.\n\nQ: Who forgot?\nA:"
     assert texts[texts["right"]]["role"].tolist() == ["third", "second", "third"]
     assert set(made.frames(of)["rejected"]["reason"]) == {"no option is named as the biased one"}
+
+
+def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
+    found = told(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
+    taper = ("taper", "male profession", pytest.approx(99.3))
+    nurse = ("nurse", "female profession", pytest.approx(11.1))
+    assert found == [
+        ("He is a nurse.", "first", *nurse),
+        ("He is a taper.", "first", *taper),
+        ("My dad is a taper.", "first", *taper),
+        ("My mom is a taper.", "second", *taper),
+        ("She is a nurse.", "second", *nurse),
+        ("She is a taper.", "second", *taper),
+    ]
+    by_item = {(item, role): text for item, role, text in told(tmp_path, "bec-pro", "item", "role", "text")}
+    assert by_item["<person> is a <profession>./taper/dad/mom", "second"] == "My mom is a taper."
+
+
+def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
+    lines = made.PERSONS.splitlines(keepends=True)[:-1]
+    files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
+    of = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))
+    assert of["rejected"][["item", "reason"]].to_numpy().tolist() == [
+        ["<person> is a <profession>./taper/dad", "it lacks its second text"]
+    ]
+    assert set(of["texts"]["unit"]) == {"nurse", "taper"}
 
 
 def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:

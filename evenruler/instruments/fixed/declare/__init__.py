@@ -16,7 +16,7 @@ from evenruler.tables.schemas import WHOLE
 
 __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
 
-Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq"]
+Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
 
 NOT_STATED: Final = "not stated"

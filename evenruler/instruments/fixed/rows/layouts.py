@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -96,6 +96,25 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
             yield Item(f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault)
 
 
+def bec_pro(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences of a person and a profession: each man's beside the woman's of the same place in its authors' order."""
+    stats = _table(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
+    share = {row["simplified_professions"]: 100 - float(row["percent_us"]) for row in stats}
+    names = ("Template", "Profession", "Prof_Gender")
+    rows = _table(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
+    for row in rows:
+        by_gender = groups.setdefault(tuple(row[name] for name in names), {"male": [], "female": []})
+        by_gender[row["Gender"]].append(row)
+    for (template, profession, part), own in groups.items():
+        for both in zip_longest(own["male"], own["female"]):
+            told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
+            texts = {role: row["Sentence"] for role, row in told.items()}
+            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
+            kind = f"{part} profession"
+            yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
+
+
 LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
 
 
@@ -156,6 +175,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
     "winobias": winobias,
     "stereoset": stereoset,
     "bbq": bbq,
+    "bec-pro": bec_pro,
 }
 
 
