@@ -1,4 +1,4 @@
-"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and what is refused in one line."""
+"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that say too little or too much."""
 
 import json
 import math
@@ -134,59 +134,6 @@ def test_a_sample_is_spread_over_units_conditions_and_strata(tmp_path: Path) -> 
 
 def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
     assert made.built(made.source(tmp_path, "pairs", between="")).plan["between"] == ""
-
-
-REJECTED = [
-    ("more,less,writer,type\nSame.,Same.,a,x\nOld.,Young.,a,x\n", "two of its texts are the same"),
-    ("more,less,writer,type\nOld.,,a,x\nOld.,Young.,a,x\n", "it lacks its second text"),
-    ("more,less,writer,type\nOld.,Young.,,x\nOld.,Young.,a,x\n", "it has no unit"),
-]
-
-
-@pytest.mark.parametrize(("text", "reason"), REJECTED)
-def test_what_cannot_be_used_is_rejected_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
-    of = made.frames(made.built(made.source(tmp_path, "pairs", {"texts": text})))
-    assert set(of["rejected"]["reason"]) == {reason}
-    assert set(of["texts"]["item"]) == {"1"}
-
-
-def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
-    plain = told(tmp_path, "pairs", "item", "text")
-    dressed = "\ufeff" + made.PAIRS.replace("\n", "\r\n")
-    assert told(tmp_path, "pairs", "item", "text", files={"texts": dressed}) == plain
-
-
-REFUSED = [
-    ("pairs", {"texts": "more,writer,type\nOld.,a,x\n"}, "texts.txt: no column 'less' among more, writer, type"),
-    ("pairs", {"texts": ""}, "not a table"),
-    ("stereoset", {"dev": made.stereoset()[:90]}, "not JSON, or cut off"),
-    ("stereoset", {"dev": '{"version": "1"}'}, "not as the layout stereoset has it (KeyError: 'data')"),
-    ("bbq", {"age": made.bbq(), "other": made.METADATA}, "no file 'metadata' among age, other"),
-    ("bbq", {"age": made.bbq()[:-9], "metadata": made.METADATA}, "age.txt: not JSON, or cut off"),
-    ("bbq", {"age": made.bbq() * 2, "metadata": made.METADATA}, "the item 'Age/1/0' stands in it twice"),
-    ("winobias", {"pro-type1-dev": made.PRO, "anti-type1-dev": made.PRO[:60]}, "expected as many"),
-]
-
-
-@pytest.mark.parametrize(("layout", "files", "said"), REFUSED)
-def test_a_file_that_is_not_as_its_layout_has_it_is_refused(
-    tmp_path: Path, layout: str, files: dict[str, str], said: str
-) -> None:
-    assert said in error_of(lambda: made.built(made.source(tmp_path, layout, files)))
-
-
-def test_other_bytes_another_encoding_and_a_package_that_is_not_there(tmp_path: Path) -> None:
-    source = made.source(tmp_path, "pairs")
-    (tmp_path / "texts.txt").write_text(made.PAIRS + "\n")
-    assert "made: files.texts: texts.txt: other bytes than were declared" in error_of(lambda: made.built(source))
-    latin = tmp_path / "latin.txt"
-    latin.write_bytes("more,less,writer,type\nCafé.,Tea.,a,x\n".encode("latin-1"))
-    file = {"source": f"local:{latin}", "sha256": made.file_sha256(latin)}
-    other = source.model_copy(update={"files": {"texts": declare.File(**file)}})
-    assert "not UTF-8 (byte 25)" in error_of(lambda: made.built(other))
-    absent = declare.File(source="package:no_such_package/file.csv", sha256="0" * 64)
-    other = source.model_copy(update={"files": {"texts": absent}})
-    assert "the package 'no_such_package' is not installed; install it" in error_of(lambda: made.built(other))
 
 
 FAULTS = [

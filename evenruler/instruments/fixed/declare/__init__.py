@@ -78,7 +78,7 @@ _OURS: Final = {
 class File(Strict):
     """A file of others, pinned by its bytes."""
 
-    source: Text
+    source: Annotated[Text, StringConstraints(pattern="^(package|local|git):.")]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
     sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
