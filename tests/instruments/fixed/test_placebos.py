@@ -209,3 +209,39 @@ def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
     columns, (row,) = section.parts[0].columns, section.parts[0].rows
     assert row[columns.index("turned")].startswith("1.00")
     assert row[columns.index("moved")].startswith("1.00")
+
+
+def test_roles_that_change_places_turn_as_much_and_move_as_far(tmp_path: Path) -> None:
+    def lean(row: pd.Series) -> float:
+        return np.sin(7.0 * unit_of(row) + len(row["text"]) + 3 * len(row["prompt"]))
+
+    found = []
+    for folder, first, second in (("one", "more", "less"), ("other", "less", "more")):
+        (tmp_path / folder).mkdir()
+        columns = {"first": first, "second": second, "unit": "writer", "part": "type"}
+        built = pairs(tmp_path / folder, columns=columns)
+        found.append(made.figures(built, made.scores(built, lambda row: lean(row) * row["text"].startswith("old"))))
+    one, other = (own["value"]["all"] for own in found)
+    assert one["share"] == pytest.approx(1 - other["share"])
+    assert 0 < one["turned"] < 1
+    for name in ("turned", "moved", "dependability"):
+        assert one[name] == pytest.approx(other[name])
+
+
+@pytest.mark.parametrize(("units", "known"), [(5, True), (4, False)])
+def test_chance_and_intervals_are_known_from_five_units_on(tmp_path: Path, units: int, known: bool) -> None:
+    built = pairs(tmp_path, units=units)
+    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] != "placebo-1" else -1)))
+    assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
+    assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(1 / 5))
+    assert pd.notna(found.loc[("all", "moved"), "control"]) is known
+    assert pd.notna(found.loc[("all", "turned"), "low"]) is known
+
+
+def test_one_item_after_sentences(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    built.plan["prefixed"] = 1
+    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1)))
+    assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
+    assert found.loc[("all", "moved"), "value"] == 1
+    assert found.loc[("all", "dependability"), "reason"] == "items do not differ"

@@ -1,4 +1,4 @@
-"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that say too little or too much."""
+"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that say too little."""
 
 import json
 import math
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.fixed import declare
+from evenruler.instruments.fixed import declare, rows
+from evenruler.instruments.instrument import Declaration
+from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
 from tests.instruments.fixed import made
 
@@ -143,6 +145,8 @@ FAULTS = [
     ({"columns": {"first": "more", "second": "less"}}, "the layout pairs lacks the column of unit"),
     ({"columns": {"first": "a", "second": "a", "unit": "b"}}, "expected another column for each"),
     ({"files": {}}, "files"),
+    ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
+    ({"detects": {"all": 1.2}}, "detects.all"),
     ({"files": {"texts": {"source": "local:x", "sha256": "12"}}}, "found '12'"),
 ]
 
@@ -161,3 +165,24 @@ def test_warnings() -> None:
         "no corpus",
     ]
     assert settings.of_others
+
+
+def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path) -> None:
+    sizes = {
+        size: declare.Settings.model_validate({}, context={"scale": "quick", "size": size})
+        for size in ("trial", "standard", "paper")
+    }
+    source = made.source(tmp_path, "pairs", detects={"all": 0.16})
+    built = rows.build(Declaration("made", "fixed", sizes["trial"], source, sizes=sizes), Catalogue(models={}))
+    assert {size: own["detects"] for size, own in built.plan["sizes"].items()} == {
+        "trial": None,
+        "standard": "all a lean of 0.16",
+        "paper": "all a lean of 0.16",
+    }
+    assert built.plan["sizes"]["trial"]["asks"] == {"most": 10, "prefixed": 0}
+    assert built.plan["prefixed"] == 500
+    assert len(built.plan["prefixes"]) == 3
+    assert len(built.plan["sizes"]["paper"]["asks"]["prefixes"]) == 5
+    assert sizes["paper"].detects(made.source(tmp_path, "pairs")) is None
+    both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
+    assert sizes["paper"].detects(both) == "ambiguous a lean of 0.12, disambiguated a lean of 0.03"

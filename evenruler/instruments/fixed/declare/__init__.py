@@ -58,6 +58,9 @@ SCORES: Final[dict[Score, dict[str, str]]] = {
 }
 """The published figures by score, exactly as their authors define them, in words."""
 
+EVERY: Final = 1_000_000
+"""Items of a unit and condition that no benchmark has."""
+
 _OURS: Final = {
     "answered": "share of the items that were asked which have an answer",
     "shorter_wins": "of items whose two texts differ in length, the share in which the shorter one is the likelier",
@@ -104,7 +107,7 @@ class Settings(instrument.BaseSettings):
 
     asked: Scaled[bool] = True
     """Whether the pipeline asks models; else it builds the rows, and who measures with them asks."""
-    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, 1_000_000, 1_000_000)
+    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
     """At most so many items of a unit in a condition, evenly spread; intervals hang on units, so few often do."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
     """Of so many items at most, evenly spread, texts are asked again after placebo sentences."""
@@ -130,6 +133,11 @@ class Settings(instrument.BaseSettings):
                 pinned(file.source, file.sha256, f"{name}: {key}")
         return {}
 
+    def detects(self, source: Any) -> str | None:
+        """The lean that its source says, where all items are asked."""
+        told = ", ".join(f"{part} a lean of {lean:.2f}" for part, lean in source.detects.items())
+        return told if told and self.most >= EVERY else None
+
     def warnings(self, source: Any) -> list[str]:
         """What a reader of its figures should know."""
         found = [] if source.passed_on else ["its text may not be passed on: its rows stay out of what is published"]
@@ -154,6 +162,8 @@ class Source(instrument.Source):
     """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
     between: str = " "
     """What stands between a text and its prompt."""
+    detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
+    """By part, the lean that 80 of 100 studies of all items find (`tests.performance.fixed_lean --detects`)."""
     framings: Framings | None = None
     """By default `PLACEBOS`, of a benchmark in English."""
 
@@ -179,6 +189,8 @@ class Source(instrument.Source):
             raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
         if self.layout != "pairs" and self.columns:
             raise ValueError("`columns` belongs to the layout pairs")
+        if strange := set(self.detects) - set(LEADING[self.score]):
+            raise ValueError(f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(LEADING[self.score])}")
         if (self.score == "preference") != (self.layout not in ("stereoset", "bbq")):
             raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
         return self
