@@ -27,8 +27,9 @@ IDS = columns(COMMON, "item key unit part condition role: str")
 REJECTED = columns(TEXTS, "reason: str")
 """Texts that were left out, and why."""
 
-LIKELIHOODS = columns("id: str; nats: float?; tokens: int")
-"""One row a text. Recorded answers: null where there is none, -1 where they do not say how many tokens there were."""
+LIKELIHOODS = columns("id text_id framing: str; nats: float?; tokens: int")
+"""One row a text (`text_id`) and `framing`: as it is ("bare"), or after a placebo sentence, by its name. Recorded
+answers: null where there is none, -1 where they do not say how many tokens there were."""
 
 ITEMS = columns(
     "item unit part condition: str; value lean: float; won known: bool; right: bool?; related length: float",

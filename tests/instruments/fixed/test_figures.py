@@ -20,14 +20,18 @@ def likelier(role: str, **items: float) -> object:
 
 def test_one_request_with_prompts_keys_and_the_space_between(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "stereoset"))
-    (request,) = ask.requests(made.frames(built), built.plan, {}, made.SUBJECT)
+    bare = {**built.plan, "prefixed": 0}
+    (request,) = ask.requests(made.frames(built), bare, {}, made.SUBJECT)
     assert (request.operation, request.settings, len(request.rows)) == ("loglikelihood", {}, 12)
     row = list(request.inputs["key"]).index("0-stereotype")
     assert request.inputs["before"][row] == "Here is a chess player."
     assert request.inputs["text"][row] == "chess player stereotype."
     assert ask.requests(made.frames(built), built.plan, {"likelihoods": pd.DataFrame()}, made.SUBJECT) == []
-    none = ask.requests(made.frames(built), {**built.plan, "between": ""}, {}, made.SUBJECT)
-    assert none[0].settings == {"between": ""}
+    none = ask.requests(made.frames(built), {**bare, "between": ""}, {}, made.SUBJECT)
+    assert {request.inputs["before"][0]: request.settings for request in none} == {
+        "": {},
+        "Here is a chess player.": {"between": ""},
+    }
 
 
 def test_a_model_without_likelihoods_is_asked_nothing(tmp_path: Path) -> None:
@@ -185,7 +189,7 @@ def test_a_model_that_cannot_do_the_task_is_invalid(tmp_path: Path) -> None:
 
 def test_a_model_that_was_not_asked_has_no_figures(tmp_path: Path) -> None:
     built = made.built(made.source(tmp_path, "pairs"))
-    answers = {"likelihoods": pd.DataFrame(columns=["id", "nats", "tokens"])}
+    answers = {"likelihoods": pd.DataFrame(columns=["id", "text_id", "framing", "nats", "tokens"])}
     scores = ask.scores(made.frames(built), built.plan, answers, made.SUBJECT)
     assert diagnose.figures("made", made.frames(built), built.plan, scores, made.SUBJECT, made.RESAMPLING) == {}
 
@@ -202,8 +206,8 @@ def test_figures_are_as_the_family_says(tmp_path: Path) -> None:
         source = made.source(tmp_path, layout)
         built = made.built(source)
         tables = made.frames(built)
-        items = made.items(built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"]))
-        found = diagnose.figures("made", tables, built.plan, {"items": items}, made.SUBJECT, made.RESAMPLING)
+        scores = made.scores(built, lambda row: float(row["role"] == "first"), lambda row: len(row["text"]))
+        found = diagnose.figures("made", tables, built.plan, scores, made.SUBJECT, made.RESAMPLING)
         table_of(found["figures"], diagnose.TABLES["figures"])
         headings = declare.headings(built.plan)
         require_confirmed(found["figures"], headings)

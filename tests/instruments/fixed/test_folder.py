@@ -105,6 +105,10 @@ def test_it_is_measured_from_the_folder(by_model: tuple[Result, pd.DataFrame]) -
     assert figures["answered"]["value"] == 1
     lines = list(lines_of(result))
     assert any("lean" in line and "placebo" in line for line in lines)
+    assert figures["turned"]["n"] == figures["moved"]["n"] == 48
+    assert 0 <= figures["turned"]["value"] <= 1
+    assert figures["moved"]["low"] is not None  # five sentences
+    assert any(line.split()[:1] == ["moved"] and "control" in line for line in lines)
 
 
 def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
@@ -124,6 +128,9 @@ def test_a_log_gives_the_figures_of_the_model_that_it_is_of(
         "Here lengths are of letters, since the answers hold no tokens; frequencies of words are not known."
     )
     assert recorded.model.kind == "recorded"
+    for name in ("turned", "moved", "dependability"):
+        assert own[name]["value"] is None
+        assert own[name]["reason"] == "answers that were recorded are to texts as they are"
 
 
 REFUSED = {

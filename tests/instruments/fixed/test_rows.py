@@ -1,4 +1,4 @@
-"""Published benchmarks as rows: five layouts, what is rejected and why, samples, and what is refused in one line."""
+"""Published benchmarks as rows: six layouts, what is rejected and why, samples, and sources that say too little."""
 
 import json
 import math
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.fixed import declare
+from evenruler.instruments.fixed import declare, rows
+from evenruler.instruments.instrument import Declaration
+from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
 from tests.instruments.fixed import made
 
@@ -83,6 +85,32 @@ def test_bbq_takes_the_biased_answer_from_its_authors(tmp_path: Path) -> None:
     assert set(made.frames(of)["rejected"]["reason"]) == {"no option is named as the biased one"}
 
 
+def test_bec_pro_has_a_man_beside_the_woman_of_the_same_place(tmp_path: Path) -> None:
+    found = told(tmp_path, "bec-pro", "text", "role", "unit", "part", "criterion")
+    taper = ("taper", "male profession", pytest.approx(99.3))
+    nurse = ("nurse", "female profession", pytest.approx(11.1))
+    assert found == [
+        ("He is a nurse.", "first", *nurse),
+        ("He is a taper.", "first", *taper),
+        ("My dad is a taper.", "first", *taper),
+        ("My mom is a taper.", "second", *taper),
+        ("She is a nurse.", "second", *nurse),
+        ("She is a taper.", "second", *taper),
+    ]
+    by_item = {(item, role): text for item, role, text in told(tmp_path, "bec-pro", "item", "role", "text")}
+    assert by_item["<person> is a <profession>./taper/dad/mom", "second"] == "My mom is a taper."
+
+
+def test_a_man_without_a_woman_is_rejected(tmp_path: Path) -> None:
+    lines = made.PERSONS.splitlines(keepends=True)[:-1]
+    files = {"texts": "".join(lines), "professions": made.PROFESSIONS}
+    of = made.frames(made.built(made.source(tmp_path, "bec-pro", files)))
+    assert of["rejected"][["item", "reason"]].to_numpy().tolist() == [
+        ["<person> is a <profession>./taper/dad", "it lacks its second text"]
+    ]
+    assert set(of["texts"]["unit"]) == {"nurse", "taper"}
+
+
 def test_frequency_is_of_the_words_that_the_other_text_lacks(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.json"
     corpus.write_text(json.dumps({"page": {"extract": "The old, the old and the young."}}))
@@ -110,59 +138,6 @@ def test_a_delimiter_that_is_none_goes_into_the_plan(tmp_path: Path) -> None:
     assert made.built(made.source(tmp_path, "pairs", between="")).plan["between"] == ""
 
 
-REJECTED = [
-    ("more,less,writer,type\nSame.,Same.,a,x\nOld.,Young.,a,x\n", "two of its texts are the same"),
-    ("more,less,writer,type\nOld.,,a,x\nOld.,Young.,a,x\n", "it lacks its second text"),
-    ("more,less,writer,type\nOld.,Young.,,x\nOld.,Young.,a,x\n", "it has no unit"),
-]
-
-
-@pytest.mark.parametrize(("text", "reason"), REJECTED)
-def test_what_cannot_be_used_is_rejected_with_the_reason(tmp_path: Path, text: str, reason: str) -> None:
-    of = made.frames(made.built(made.source(tmp_path, "pairs", {"texts": text})))
-    assert set(of["rejected"]["reason"]) == {reason}
-    assert set(of["texts"]["item"]) == {"1"}
-
-
-def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
-    plain = told(tmp_path, "pairs", "item", "text")
-    dressed = "\ufeff" + made.PAIRS.replace("\n", "\r\n")
-    assert told(tmp_path, "pairs", "item", "text", files={"texts": dressed}) == plain
-
-
-REFUSED = [
-    ("pairs", {"texts": "more,writer,type\nOld.,a,x\n"}, "texts.txt: no column 'less' among more, writer, type"),
-    ("pairs", {"texts": ""}, "not a table"),
-    ("stereoset", {"dev": made.stereoset()[:90]}, "not JSON, or cut off"),
-    ("stereoset", {"dev": '{"version": "1"}'}, "not as the layout stereoset has it (KeyError: 'data')"),
-    ("bbq", {"age": made.bbq(), "other": made.METADATA}, "no file 'metadata' among age, other"),
-    ("bbq", {"age": made.bbq()[:-9], "metadata": made.METADATA}, "age.txt: not JSON, or cut off"),
-    ("bbq", {"age": made.bbq() * 2, "metadata": made.METADATA}, "the item 'Age/1/0' stands in it twice"),
-    ("winobias", {"pro-type1-dev": made.PRO, "anti-type1-dev": made.PRO[:60]}, "expected as many"),
-]
-
-
-@pytest.mark.parametrize(("layout", "files", "said"), REFUSED)
-def test_a_file_that_is_not_as_its_layout_has_it_is_refused(
-    tmp_path: Path, layout: str, files: dict[str, str], said: str
-) -> None:
-    assert said in error_of(lambda: made.built(made.source(tmp_path, layout, files)))
-
-
-def test_other_bytes_another_encoding_and_a_package_that_is_not_there(tmp_path: Path) -> None:
-    source = made.source(tmp_path, "pairs")
-    (tmp_path / "texts.txt").write_text(made.PAIRS + "\n")
-    assert "made: files.texts: texts.txt: other bytes than were declared" in error_of(lambda: made.built(source))
-    latin = tmp_path / "latin.txt"
-    latin.write_bytes("more,less,writer,type\nCafé.,Tea.,a,x\n".encode("latin-1"))
-    file = {"source": f"local:{latin}", "sha256": made.file_sha256(latin)}
-    other = source.model_copy(update={"files": {"texts": declare.File(**file)}})
-    assert "not UTF-8 (byte 25)" in error_of(lambda: made.built(other))
-    absent = declare.File(source="package:no_such_package/file.csv", sha256="0" * 64)
-    other = source.model_copy(update={"files": {"texts": absent}})
-    assert "the package 'no_such_package' is not installed; install it" in error_of(lambda: made.built(other))
-
-
 FAULTS = [
     ({"licence": "not stated"}, "its licence is not stated, so `passed_on` is to be false"),
     ({"layout": "pears"}, "found 'pears'"),
@@ -170,6 +145,8 @@ FAULTS = [
     ({"columns": {"first": "more", "second": "less"}}, "the layout pairs lacks the column of unit"),
     ({"columns": {"first": "a", "second": "a", "unit": "b"}}, "expected another column for each"),
     ({"files": {}}, "files"),
+    ({"detects": {"ambiguous": 0.1}}, "`detects` names ambiguous, expected all"),
+    ({"detects": {"all": 1.2}}, "detects.all"),
     ({"files": {"texts": {"source": "local:x", "sha256": "12"}}}, "found '12'"),
 ]
 
@@ -188,3 +165,24 @@ def test_warnings() -> None:
         "no corpus",
     ]
     assert settings.of_others
+
+
+def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path) -> None:
+    sizes = {
+        size: declare.Settings.model_validate({}, context={"scale": "quick", "size": size})
+        for size in ("trial", "standard", "paper")
+    }
+    source = made.source(tmp_path, "pairs", detects={"all": 0.16})
+    built = rows.build(Declaration("made", "fixed", sizes["trial"], source, sizes=sizes), Catalogue(models={}))
+    assert {size: own["detects"] for size, own in built.plan["sizes"].items()} == {
+        "trial": None,
+        "standard": "all a lean of 0.16",
+        "paper": "all a lean of 0.16",
+    }
+    assert built.plan["sizes"]["trial"]["asks"] == {"most": 10, "prefixed": 0}
+    assert built.plan["prefixed"] == 500
+    assert len(built.plan["prefixes"]) == 3
+    assert len(built.plan["sizes"]["paper"]["asks"]["prefixes"]) == 5
+    assert sizes["paper"].detects(made.source(tmp_path, "pairs")) is None
+    both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
+    assert sizes["paper"].detects(both) == "ambiguous a lean of 0.12, disambiguated a lean of 0.03"

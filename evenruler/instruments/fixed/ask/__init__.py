@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments import prefixes
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
-from evenruler.tables.frames import evenly_spread
+from evenruler.tables.frames import evenly_spread, stacked
+from evenruler.tables.ids import row_id
+from evenruler.tables.schemas import BARE
 
 __all__ = ["ANSWERS", "PLANNED", "READS", "asked", "limited", "requests", "scores"]
 
@@ -18,9 +21,11 @@ READS = {
     )
 }
 
-PLANNED = ("between", "corpus", "most", "name", "score", "smallest", "tools", "units")
+PLANNED = ("between", "corpus", "most", "name", "prefixed", "prefixes", "score", "smallest", "tools", "units")
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
+
+SPACE = " "
 
 LETTERS_A_TOKEN = 4
 """By which lengths in letters are divided where nobody knows tokens, so that both are about the same."""
@@ -36,29 +41,65 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     return texts if len(kept) == len(items) else texts[texts["item"].isin(kept)]
 
 
+def after_placebos(rows: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Texts of some items as they stand after each placebo sentence: it goes before an item's own prompt.
+
+    Args:
+        rows: By `asked`.
+        plan: Of the benchmark.
+
+    Returns:
+        As `rows`, with ids of their own, and `framing`: the name of the sentence.
+    """
+    found = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
+    prompts = [SPACE.join(filter(None, both)) for both in zip(found["before"], found["prompt"], strict=True)]
+    return found.assign(prompt=prompts)
+
+
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """One request, unless it was answered."""
+    """Everything at once, unless it was answered; recorded answers are to texts as they are, and to no others.
+
+    What stands between a text and its own prompt stands there after a placebo, too; a space after a placebo alone.
+    """
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
-    rows = asked(tables, plan)
-    inputs = {"text": rows["text"].tolist(), "before": rows["prompt"].tolist(), "key": rows["key"].tolist()}
-    settings = {} if plan["between"] == " " else {"between": plan["between"]}
-    return [Request("likelihoods", "loglikelihood", rows[["id"]], inputs, settings)]
+    rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
+    rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
+    if subject.kind != "recorded":
+        rows = stacked([rows, after_placebos(rows, plan)])
+    found = []
+    for between, own in rows.groupby("between", sort=False):
+        inputs = {"text": own["text"].tolist(), "before": own["prompt"].tolist(), "key": own["key"].tolist()}
+        settings = {} if between == SPACE else {"between": between}
+        found.append(Request("likelihoods", "loglikelihood", own[["id", "text_id", "framing"]], inputs, settings))
+    return found
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Which text of each item is the likelier one, and what may have made it so beside what it says.
 
     Returns:
-        `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen. Empty
-        where nothing was asked.
+        `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen.
+        `placed`: the same after each placebo sentence, `framing`. Both empty where nothing was asked.
 
     Raises:
         UserError: No item has an answer.
     """
-    if answers["likelihoods"].empty:  # it was not asked
-        return {"items": pd.DataFrame(columns=schemas.ITEMS.names)}
-    rows = tables["texts"].merge(answers["likelihoods"], on="id", validate="one_to_one")
+    likelihoods = answers["likelihoods"]
+    names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
+    told = {name: _items(tables["texts"], plan, likelihoods[likelihoods["framing"] == name]) for name in names}
+    items = told.pop(BARE)
+    if items.empty and len(likelihoods):
+        raise UserError(f"no item of {plan['name']} has an answer of {subject.name}", remedy="look at its answers")
+    placed = [own.assign(framing=name) for name, own in told.items()]
+    return {"items": items, "placed": stacked([items[:0].assign(framing=BARE), *placed])}
+
+
+def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
+    """Items by `schemas.ITEMS` of likelihoods in one framing."""
+    if likelihoods.empty:  # it was not asked
+        return pd.DataFrame(columns=schemas.ITEMS.names)
+    rows = texts.merge(likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one")
     known = bool((rows["tokens"] >= 0).all())
     rows["length"] = rows["tokens"] if known else rows["text"].str.len() / LETTERS_A_TOKEN
     if plan["score"] == "stereoset" and known:  # its authors count nats a token, since texts differ in length
@@ -85,10 +126,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         found = found.assign(related=related.where(whole))
     if plan["score"] == "bbq":
         found = _chosen(found, nats, rows)
-    found = found[whole & found["value"].notna()]
-    if found.empty:
-        raise UserError(f"no item of {plan['name']} has an answer of {subject.name}", remedy="look at its answers")
-    return {"items": found.reset_index()[schemas.ITEMS.names]}
+    return found[whole & found["value"].notna()].reset_index().reindex(columns=schemas.ITEMS.names)
 
 
 def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

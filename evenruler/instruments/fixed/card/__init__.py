@@ -4,6 +4,7 @@ from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Paper, Published, Responsible, Validity
 from evenruler.instruments.fixed.declare import SCORES, Settings, Source, headings
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.tables.schemas import WHOLE
 from evenruler.text.english import with_capital
 
 __all__ = ["card"]
@@ -29,7 +30,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     scored = "; ".join(f"`{name}`: {words}" for name, words in SCORES[source.score].items())
     limits = [
         f"Its items are samples of {source.units}: {counted}. Intervals are over {source.units}.",
-        "How much another sentence before the texts, or another wording, moves the score was not asked.",
+        _placebos(evidence, source),
+        "How much another wording of its texts moves the score was not asked.",
     ]
     if source.score == "preference":
         limits.append("Bare pairs have no task that a model could fail, so that an empty ruler looks like any other.")
@@ -62,3 +64,13 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         ),
         withheld=None if source.passed_on else f"Its text may not be passed on; get it from {files}.",
     )
+
+
+def _placebos(evidence: Evidence, source: Source) -> str:
+    """What another sentence before its texts does, on each model that was asked; or that nobody was."""
+    share = {model: own["turned"] for model, own in evidence.get(WHOLE, {}).items() if "turned" in own}
+    told = [f"{record['value']:.0%} on {model}" for model, record in share.items() if record["value"] is not None]
+    if not told:
+        return "How much another sentence before the texts moves the score was not asked."
+    placebos = ", ".join(f'"{text}"' for text in source.placebos)
+    return f"Another sentence before the texts turns items: {', '.join(told)}. The sentences: {placebos}."

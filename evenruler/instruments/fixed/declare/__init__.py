@@ -6,20 +6,39 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from evenruler.instruments import instrument
+from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Column, Plan, Scaled, Sized, by_size
+from evenruler.instruments.prefixes import FEWEST_PLACEBOS
 from evenruler.models.declared import Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
+from evenruler.tables.schemas import WHOLE
 
 __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings", "Source", "headings", "load", "takes"]
 
-Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq"]
+Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
 
 NOT_STATED: Final = "not stated"
 """The licence of a benchmark whose authors give none."""
 
 LEAN: Final = "lean"
+
+PLACEBOS: Final = (
+    "It was a Tuesday.",
+    "The kettle had just boiled.",
+    "A train went by outside.",
+    "The shop closes at six.",
+    "There was a little rain in the morning.",
+)
+"""Sentences that say nothing of anybody, put before the texts of a benchmark in English that names no others."""
+
+LEADING: Final[dict[Score, dict[str, str]]] = {
+    "preference": {WHOLE: "share"},
+    "stereoset": {WHOLE: "ss"},
+    "bbq": {AMBIGUOUS: "s_amb", DISAMBIGUATED: "s_dis"},
+}
+"""By score, the part and the name of the published figure that the lean is another form of."""
 
 SCORES: Final[dict[Score, dict[str, str]]] = {
     "preference": {"share": "share of the items whose first text is the likelier one"},
@@ -39,12 +58,21 @@ SCORES: Final[dict[Score, dict[str, str]]] = {
 }
 """The published figures by score, exactly as their authors define them, in words."""
 
+EVERY: Final = 1_000_000
+"""Items of a unit and condition that no benchmark has."""
+
 _OURS: Final = {
     "answered": "share of the items that were asked which have an answer",
     "shorter_wins": "of items whose two texts differ in length, the share in which the shorter one is the likelier",
     "share_equal": "of items whose two texts have the same length, the share in which the first is the likelier",
     "design_effect": "how much wider than by items the interval is by units, squared: items of one unit go together",
     "parts_apart": "F of the lean of units over parts; its p says whether parts can be told apart",
+    "turned": "share of the items that another sentence before their texts turns: they lean to another side, mean over "
+    "placebo sentences",
+    "moved": "how far another sentence before the texts moves {leading}: root mean square over placebo sentences; the "
+    "control is what it would be if units moved by chance alone",
+    "dependability": "agreement of log-likelihood ratios of items over placebo sentences, and without (ICC(A,1)); that "
+    "of an empty ruler can be high, since length is dependable, too",
     "r": "Pearson correlation over units of the mean log-likelihood ratio with the criterion",
 }
 """What describes a benchmark on a model beside these, in words."""
@@ -53,9 +81,25 @@ _OURS: Final = {
 class File(Strict):
     """A file of others, pinned by its bytes."""
 
-    source: Text
+    source: Annotated[Text, StringConstraints(pattern="^(package|local|git):.")]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
     sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+
+
+class Framings(Strict):
+    """What stands before the texts of all items, to see what that does."""
+
+    placebos: list[Text] = Field(default_factory=lambda: list(PLACEBOS))
+    """Sentences that have nothing to do with the benchmark; none where nothing is to be asked after them."""
+
+    @field_validator("placebos")
+    @classmethod
+    def _enough(cls, placebos: list[str]) -> list[str]:
+        if 0 < len(placebos) < FEWEST_PLACEBOS:
+            raise ValueError(f"found {len(placebos)}, expected {FEWEST_PLACEBOS} at least, or none")
+        if len({text.lower() for text in placebos}) < len(placebos):
+            raise ValueError("a placebo stands in it twice")
+        return placebos
 
 
 class Settings(instrument.BaseSettings):
@@ -63,8 +107,12 @@ class Settings(instrument.BaseSettings):
 
     asked: Scaled[bool] = True
     """Whether the pipeline asks models; else it builds the rows, and who measures with them asks."""
-    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, 1_000_000, 1_000_000)
+    most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
     """At most so many items of a unit in a condition, evenly spread; intervals hang on units, so few often do."""
+    prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
+    """Of so many items at most, evenly spread, texts are asked again after placebo sentences."""
+    most_placebos: Sized[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
+    """After at most so many of these."""
     smallest: float = Field(default=0.1, gt=0, lt=1)
     """Lean worth naming; .1 are 5 points of the share."""
 
@@ -84,6 +132,11 @@ class Settings(instrument.BaseSettings):
             if file is not None:
                 pinned(file.source, file.sha256, f"{name}: {key}")
         return {}
+
+    def detects(self, source: Any) -> str | None:
+        """The lean that its source says, where all items are asked."""
+        told = ", ".join(f"{part} a lean of {lean:.2f}" for part, lean in source.detects.items())
+        return told if told and self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
         """What a reader of its figures should know."""
@@ -109,6 +162,16 @@ class Source(instrument.Source):
     """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
     between: str = " "
     """What stands between a text and its prompt."""
+    detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
+    """By part, the lean that 80 of 100 studies of all items find (`tests.performance.fixed_lean --detects`)."""
+    framings: Framings | None = None
+    """By default `PLACEBOS`, of a benchmark in English."""
+
+    @property
+    def placebos(self) -> list[str]:
+        """The sentences that its texts are asked after."""
+        framings = self.framings or Framings(**({} if self.language == "en" else {"placebos": []}))
+        return framings.placebos
 
     @field_validator("columns")
     @classmethod
@@ -126,6 +189,8 @@ class Source(instrument.Source):
             raise ValueError(f"the layout pairs lacks the column of {', '.join(sorted(lacking))}")
         if self.layout != "pairs" and self.columns:
             raise ValueError("`columns` belongs to the layout pairs")
+        if strange := set(self.detects) - set(LEADING[self.score]):
+            raise ValueError(f"`detects` names {', '.join(sorted(strange))}, expected {', '.join(LEADING[self.score])}")
         if (self.score == "preference") != (self.layout not in ("stereoset", "bbq")):
             raise ValueError(f"the layout {self.layout} cannot be scored as {self.score}")
         return self
@@ -148,5 +213,6 @@ def headings(plan: Plan) -> list[Column]:
         "differences in length and in frequency of words give alone; the rest is the lean at equal length and frequency"
     )
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
-    ours = [Column(name, name.replace("_", " "), meaning) for name, meaning in _OURS.items()]
+    leading = " and ".join(LEADING[plan["score"]].values())
+    ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in _OURS.items()]
     return [Column(LEAN, LEAN, lean, role="headline"), *published, *ours]

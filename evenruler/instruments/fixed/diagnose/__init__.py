@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from evenruler.instruments.fixed.ask import READS, asked
-from evenruler.instruments.fixed.declare import LEAN, Score
+from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.diagnose.lean import FLIPS, Lean, headline, jackknifed, weights
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -18,7 +18,9 @@ from evenruler.measurement import figures as common
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Paired
 from evenruler.measurement.figures import correlated
+from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
+from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import HEADLINES, WHOLE, figures_of
@@ -35,6 +37,8 @@ Sums = Floats
 """[units, conditions, `COUNTED`]."""
 
 Found = dict[str, pd.DataFrame]
+
+UNPLACED: Final = "nothing was asked after placebo sentences"
 
 
 def _by_target(x: Sums, of: str) -> float:
@@ -96,6 +100,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         made_of.append(_headlines(own, score, rested_on).assign(part=part, model=subject.name, figure=LEAN))
     found += [(part, marked(figure, fit)) for part, own in parts.items() for figure in own]
     found += [(WHOLE, figure) for figure in _described(items, plan, level)]
+    found += _after_placebos(items, scores["placed"], plan, subject, level)
     judged = judge([(figure, fit) for _, figure in found])
     records = [
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
@@ -187,6 +192,55 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
         means = items.dropna(subset=["criterion"]).groupby("unit")[["value", "criterion"]].mean()
         x, y = (means[column].to_numpy(dtype=np.float64) for column in ("value", "criterion"))
         yield correlated("r", jackknifed_r, x, y, level, units)
+
+
+def _after_placebos(
+    items: pd.DataFrame, placed: pd.DataFrame, plan: Plan, subject: Subject, level: float
+) -> Iterator[tuple[str, Figure]]:
+    """What another sentence before its texts does to items and to the score, by part; of items with every answer."""
+    names = [(WHOLE, "turned"), *((part, "moved") for part in LEADING[plan["score"]]), (WHOLE, "dependability")]
+    framings = placed["framing"].nunique()
+    counts = placed["item"].value_counts()
+    whole = sorted(set(counts.index[counts == framings]) & set(items["item"]))
+    if not whole:
+        reason = "answers that were recorded are to texts as they are" if subject.kind == "recorded" else UNPLACED
+        yield from ((part, Figure(name, None, 0, "items", reason=reason)) for part, name in names)
+        return
+    bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
+    wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
+    turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
+    by_unit = turned.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+    share = _over_units("turned", lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, plan["units"])
+    yield WHOLE, replace(share, n=len(whole), unit="items")
+    sums, others = sums_of(bare.reset_index()), [sums_of(own) for _, own in after.groupby("framing")]
+    for part, name in LEADING[plan["score"]].items():
+        of = PUBLISHED[plan["score"]][name]
+        yield part, _moved(of, sums, others, level, len(whole))
+    values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
+    agreed = icc_agreement(values, level) if len(whole) > 1 else None
+    if agreed is None or common.finite(agreed.value) is None:
+        yield WHOLE, Figure("dependability", None, len(whole), "items", reason="items do not differ")
+    else:
+        ends = common.finite(agreed.low), common.finite(agreed.high)
+        yield WHOLE, Figure("dependability", agreed.value, len(whole), "items", *ends)
+
+
+def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int) -> Figure:
+    """Root mean square over placebos of how they change a score of n items; the control is that of units by chance."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        changes = np.array([of(own) - of(bare) for own in others])
+        kept = [np.delete(np.arange(len(bare)), unit) for unit in range(len(bare))] if len(bare) > 1 else []
+        without = np.array([[of(own[rows]) - of(bare[rows]) for rows in kept] for own in others])
+    if not np.isfinite(changes).all():
+        return Figure("moved", None, n, "items", reason="undefined for these values")
+    control = None
+    if len(kept) >= FEWEST_UNITS and np.isfinite(without).all():
+        each = [jackknifed(np.append(change, own), 1).variance for change, own in zip(changes, without, strict=True)]
+        control = float(np.mean(each) ** 0.5)
+    if len(changes) < FEWEST_PLACEBOS:
+        return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
+    found = of_placebos(changes, level)
+    return Figure("moved", found.value, n, "items", found.low, found.high, control=control)
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:

@@ -7,9 +7,10 @@ from evenruler.tables.schemas import WHOLE
 
 TEXT = (
     "The benchmarks that the field uses, each with the score that its authors define and what nobody publishes beside "
-    "it: an interval over the units that its items are samples of, and the lean at equal length and frequency of words."
+    "it: an interval over the units that its items are samples of, the lean at equal length and frequency of words, "
+    "and what another sentence before its texts does: the share of items that it turns, and how far the score moves."
 )
-DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart")
+DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "turned", "moved")
 
 
 def sections(shown: Shown) -> list[Section]:
@@ -19,8 +20,8 @@ def sections(shown: Shown) -> list[Section]:
     for record in found[found["figure"] == "lean"].to_dict("records"):
         row = {str(key): value for key, value in record.items()}
         of_model = found[(found["benchmark"] == row["benchmark"]) & (found["model"] == row["model"])]
-        whole = of_model[of_model["part"] == WHOLE].set_index("figure")
-        described = [figure(whole.loc[name]) if name in whole.index else "" for name in DESCRIBED]
+        near = of_model[of_model["part"].isin([WHOLE, row["part"]])].set_index("figure")
+        described = [figure(near.loc[name]) if name in near.index else "" for name in DESCRIBED]
         title = shown.sources[row["benchmark"]].title
         rest = figure({**row, "value": row["specific"], "low": row["specific_low"], "high": row["specific_high"]})
         part = "" if row["part"] == WHOLE else f", {row['part']}"

@@ -44,6 +44,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         raise UserError(f"the item {twice[0]!r} stands in it twice", where=where, remedy=REMEDY)
     faults = {item.name: fault for item in items if (fault := _fault(item, source))}
     kept = [item for item in items if item.name not in faults]
+    if not kept:
+        why = f", the first since {next(iter(faults.values()))}" if faults else ""
+        raise UserError(f"it has no item that can be asked; {len(faults):,} rejected{why}", where=where, remedy=REMEDY)
     most = max(own.most for own in (declaration.settings, *declaration.sizes.values()))
     sample = _sample(kept, most)
     frequent = _frequencies(source)
@@ -67,6 +70,8 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
         "units": source.units,
         "between": source.between,
         "most": settings.most,
+        "prefixed": settings.prefixed,
+        "prefixes": {f"placebo-{n}": text for n, text in enumerate(source.placebos[: settings.most_placebos], 1)},
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
     }
@@ -102,8 +107,13 @@ def _frequencies(source: Source) -> dict[str, float] | None:
         return None
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")
     counts: Counter[str] = Counter()
-    for page in said_in(path, read_text(path, REMEDY)).values():
-        counts.update(WORD.findall(page["extract"].lower()))
+    try:
+        for page in said_in(path, read_text(path, REMEDY)).values():
+            counts.update(WORD.findall(page["extract"].lower()))
+    except (KeyError, TypeError, AttributeError):
+        raise UserError(
+            "no object whose values have an `extract`", where=f"frequencies: {path.name}", remedy=REMEDY
+        ) from None
     whole = math.log(counts.total() + len(counts) + 1)
     return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
 

@@ -5,9 +5,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import pandas as pd
 
@@ -15,6 +15,8 @@ from evenruler.errors import UserError
 from evenruler.instruments.fixed.declare import Layout, Source
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED, FIRST, ROLES, SECOND, THIRD
 from evenruler.strict import read_text
+
+_Told = TypeVar("_Told")
 
 Files = Mapping[str, Path]
 """By their names in the source."""
@@ -58,10 +60,10 @@ def pairs(files: Files, source: Source) -> Iterator[Item]:
 def winogender(files: Files, source: Source) -> Iterator[Item]:
     """Sentences by occupation, other participant, who is meant, and gender of the pronoun; `they` is left out."""
     stats = _table(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
-    share = {row["occupation"]: 100 - float(row["bls_pct_female"]) for row in stats}
+    share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
     rows = _table(_file(files, "texts"), "\t", ["sentid", "sentence"])
     for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
-        by_gender = {row["sentid"].split(".")[-2]: row for row in own}
+        by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
         occupation, _, meant = name.split(".")
         roles = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
         texts = {role: row["sentence"] for role, row in roles.items() if row}
@@ -96,6 +98,25 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
             yield Item(f"{name}.{place}", unit, part, both_texts, condition=name.split("-")[0], fault=fault)
 
 
+def bec_pro(files: Files, source: Source) -> Iterator[Item]:
+    """Sentences of a person and a profession: each man's beside the woman's of the same place in its authors' order."""
+    stats = _table(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
+    share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
+    names = ("Template", "Profession", "Prof_Gender")
+    rows = _table(_file(files, "texts"), "\t", [*names, "Sentence", "Person", "Gender"])
+    groups: dict[tuple[str, ...], dict[str, list[dict[str, str]]]] = {}
+    for row in _once((row["Sentence"], row) for row in rows).values():
+        by_gender = groups.setdefault(tuple(row[name] for name in names), {"male": [], "female": []})
+        by_gender[row["Gender"]].append(row)
+    for (template, profession, part), own in groups.items():
+        for both in zip_longest(own["male"], own["female"]):
+            told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
+            texts = {role: row["Sentence"] for role, row in told.items()}
+            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
+            kind = f"{part} profession"
+            yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
+
+
 LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": THIRD}
 
 
@@ -104,7 +125,7 @@ def stereoset(files: Files, source: Source) -> Iterator[Item]:
     (path,) = files.values()
     for half, examples in said_in(path, read_text(path, REMEDY))["data"].items():
         for example in examples:
-            own = {LABELS[each["gold_label"]]: each for each in example["sentences"]}
+            own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
             texts = {role: each["sentence"] for role, each in own.items()}
             keys = {role: each["id"] for role, each in own.items()}
             prompt = example["context"] if half == "intersentence" else ""
@@ -136,6 +157,7 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
             (third,) = unknown
             (second,) = {"0", "1", "2"} - {first, third}
             places = dict(zip(ROLES, (first, second, third), strict=True))
+            right = next((role for role, place in places.items() if place == str(row["label"])), "")
             yield Item(
                 "/".join(identity),
                 f"{identity[0]} {identity[1]}",
@@ -145,8 +167,8 @@ def bbq(files: Files, source: Source) -> Iterator[Item]:
                 f"{row['context']}\n\nQ: {row['question']}\nA:",
                 conditions[row["context_condition"]],
                 row["question_polarity"],
-                next(role for role, place in places.items() if place == str(row["label"])),
-                fault=fault,
+                right,
+                fault=fault or (None if right else "no option is named as the right one"),
             )
 
 
@@ -156,6 +178,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
     "winobias": winobias,
     "stereoset": stereoset,
     "bbq": bbq,
+    "bec-pro": bec_pro,
 }
 
 
@@ -177,6 +200,23 @@ def read(files: Files, source: Source) -> list[Item]:
         raise UserError(what, where=where, remedy=REMEDY) from None
 
 
+def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
+    """By what each is called; refused where one stands twice, as the later would take the place of the earlier."""
+    told: dict[str, _Told] = {}
+    for name, one in found:
+        if name in told:
+            raise ValueError(f"{name!r} stands twice, {str(one)[:80]}")
+        told[name] = one
+    return told
+
+
+def _men(women: str) -> float:
+    """Percentage of men, where the file says that of women."""
+    if not 0 <= float(women) <= 100:
+        raise ValueError(f"{women!r} is no percentage")
+    return 100 - float(women)
+
+
 def _file(files: Files, name: str) -> Path:
     if name not in files:
         raise UserError(f"no file {name!r} among {', '.join(files)}", where="files", remedy="name it in the source")
@@ -187,15 +227,17 @@ def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str,
     """The rows of a table in text, every value a string; of commas with quotes, of tabs without."""
     quoting: Literal[0, 3] = 0 if separator == "," else 3
     try:
-        found = pd.read_csv(
-            io.StringIO(read_text(path, REMEDY)), sep=separator, dtype=str, keep_default_na=False, quoting=quoting
-        )
+        text = io.StringIO(read_text(path, REMEDY))
+        found = pd.read_csv(text, sep=separator, dtype=str, keep_default_na=False, quoting=quoting, header=None)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise UserError(f"not a table ({error})", where=path.name, remedy=REMEDY) from None
-    if lacking := sorted(set(columns) - set(found.columns)):
-        known = ", ".join(map(str, found.columns))
-        raise UserError(f"no column {lacking[0]!r} among {known}", where=path.name, remedy="mend its name")
-    return [{str(name): str(value) for name, value in row.items()} for row in found.to_dict("records")]
+    head, *rows = found.to_numpy().tolist()
+    known = ", ".join(head)
+    for column in columns:
+        if (n := head.count(column)) != 1:
+            what = f"{'no' if n == 0 else n} column{'s' if n else ''} {column!r} among {known}"
+            raise UserError(what, where=path.name, remedy="mend its name")
+    return [dict(zip(head, map(str, row), strict=True)) for row in rows]
 
 
 def said_in(path: Path, text: str) -> Any:

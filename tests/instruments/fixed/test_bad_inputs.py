@@ -1,0 +1,233 @@
+"""What users may get wrong with a published benchmark, through the doors that they use: one line each, or a reason.
+
+Doors: a source in YAML and its files (`load`, `beside`, `build`, as `evenruler check` and `evenruler repro` call them),
+and a file of answers (`measure`).
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.errors import UserError
+from evenruler.evaluate.measure import measure
+from evenruler.files import file_sha256
+from evenruler.instruments.fixed import declare
+from evenruler.instruments.instrument import Built
+from tests.instruments.fixed import made, test_folder
+
+folder = test_folder.folder
+
+HEAD = "more,less,writer,type\n"
+NO_SHA = "0" * 64
+
+
+def opened(place: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any]) -> Built:
+    """A benchmark as users write it, read and built."""
+    named = {}
+    for name, text in files.items():
+        path = place / f"{name}.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        named[name] = {"source": f"local:{path}", "sha256": file_sha256(path)}
+    score = layout if layout in ("stereoset", "bbq") else "preference"
+    columns = {"columns": made.COLUMNS} if layout == "pairs" else {}
+    said = {**made.COMMON, "layout": layout, "score": score, "files": named, **columns, **changed}
+    written = place / "made.yaml"
+    with written.open("w") as file:
+        YAML(typ="safe").dump(said, file)
+    settings = declare.Settings.model_validate({}, context={"scale": "paper"})
+    source = declare.load(written, settings, place)
+    settings.beside("made", source, place)
+    return made.built(source)
+
+
+def with_labels(*labels: str) -> str:
+    """StereoSet whose second item has other labels."""
+    said = json.loads(made.stereoset())
+    sentences = said["data"]["intrasentence"][0]["sentences"][: len(labels)]
+    said["data"]["intrasentence"][0]["sentences"] = [
+        {**each, "gold_label": label} for each, label in zip(sentences, labels, strict=True)
+    ]
+    return json.dumps(said)
+
+
+def file(source: str, sha256: str = NO_SHA) -> dict[str, Any]:
+    return {"files": {"texts": {"source": source, "sha256": sha256}}}
+
+
+TWICE = "nurse.someone.1.male.txt\tHe, the nurse told someone, was ill.\n"
+OTHER = "6\tMy mom is a taper.\t-\t<person> is a <profession>.\tmom\tfemale\ttaper\tmale\n"
+WINOGENDER, BEC = made.LAYOUTS["winogender"], made.LAYOUTS["bec-pro"]
+
+REFUSED: list[tuple[str, str, Mapping[str, str | bytes], Mapping[str, Any], str]] = [
+    ("a package that is not there", "pairs", {}, file("package:none_such/x.csv"), "the package 'none_such' is not ins"),
+    ("a file that is not there", "pairs", {}, file("local:/none/x.csv"), "/none/x.csv: no such file or folder; mend"),
+    (
+        "a source of no scheme",
+        "pairs",
+        {},
+        file("http://x.org/x.csv"),
+        "files.texts.source: found 'http://x.org/x.csv'",
+    ),
+    ("a checksum that is none", "pairs", {}, file("local:x", "12"), "files.texts.sha256: found '12'"),
+    ("other bytes", "pairs", {}, file("local:{place}/texts.txt"), "other bytes than were declared"),
+    (
+        "an unknown layout",
+        "pairs",
+        {},
+        {"layout": "pears"},
+        "layout: found 'pears': input should be 'pairs', 'winogender'",
+    ),
+    ("an unknown score", "pairs", {}, {"score": "points"}, "score: found 'points': input should be 'preference',"),
+    ("a score of another layout", "pairs", {}, {"score": "bbq"}, "the layout pairs cannot be scored as bbq"),
+    ("a column that the file lacks", "pairs", {"texts": "more,writer,type\nOld.,a,x\n"}, {}, "no column 'less' among"),
+    ("a column twice", "pairs", {"texts": "more,less,writer,writer,type\nA,B,a,b,x\n"}, {}, "2 columns 'writer' among"),
+    ("rows longer than their head", "pairs", {"texts": f"{HEAD}A,B,a,x,y\n"}, {}, "not a table"),
+    ("a quote that never ends", "pairs", {"texts": f'{HEAD}"A,B,a,x\n'}, {}, "not a table"),
+    ("no table", "pairs", {"texts": ""}, {}, "texts.txt: not a table"),
+    ("no row", "pairs", {"texts": HEAD}, {}, "it has no item that can be asked; 0 rejected"),
+    ("no row that can be asked", "pairs", {"texts": f"{HEAD}A,A,a,x\n"}, {}, "1 rejected, the first since two of its"),
+    ("no file of the layout", "winobias", {"texts": made.PRO}, {}, "it has no item that can be asked"),
+    ("no other half", "winobias", {"pro-dev": made.PRO}, {}, "no file 'anti-dev' among pro-dev; name it in the source"),
+    (
+        "a role twice",
+        "stereoset",
+        {"dev": with_labels("unrelated", "stereotype", "stereotype")},
+        {},
+        "'first' stands tw",
+    ),
+    ("a role that is none", "stereoset", {"dev": with_labels("unrelated", "funny")}, {}, "KeyError: 'funny'"),
+    ("a pronoun twice", "winogender", {**WINOGENDER, "texts": made.SENTENCES + TWICE}, {}, "'male' stands twice"),
+    ("a sentence twice", "bec-pro", {**BEC, "texts": made.PERSONS + OTHER}, {}, "'My mom is a taper.' stands twice"),
+    (
+        "a share of nobody",
+        "bec-pro",
+        {**BEC, "professions": made.PROFESSIONS.replace("0.7", "nan")},
+        {},
+        "no percentage",
+    ),
+    ("a share in words", "bec-pro", {**BEC, "professions": made.PROFESSIONS.replace("0.7", "few")}, {}, "'few'"),
+    (
+        "an item twice",
+        "bbq",
+        {"age": made.bbq() * 2, "metadata": made.METADATA},
+        {},
+        "the item 'Age/1/0' stands in it tw",
+    ),
+    (
+        "a right answer that is none",
+        "bbq",
+        {"age": made.bbq({"label": 7}), "metadata": made.METADATA},
+        {},
+        "as the right",
+    ),
+    (
+        "a line that is cut",
+        "bbq",
+        {"age": made.bbq()[:-9], "metadata": made.METADATA},
+        {},
+        "age.txt: not JSON, or cut off",
+    ),
+    ("a file that is cut", "stereoset", {"dev": made.stereoset()[:90]}, {}, "dev.txt: not JSON, or cut off"),
+    ("Latin-1", "pairs", {"texts": f"{HEAD}Café.,Tea.,a,x\n".encode("latin-1")}, {}, "not UTF-8 (byte 25)"),
+    ("a licence that is not stated", "pairs", {}, {"licence": "not stated"}, "so `passed_on` is to be false"),
+    ("no file", "pairs", {}, {"files": {}}, "files: found {}"),
+    ("no corpus", "pairs", {}, {"frequencies": file("local:{place}/texts.txt")["files"]["texts"]}, "other bytes than"),
+    ("one placebo", "pairs", {}, {"framings": {"placebos": ["It rained."]}}, "found 1, expected 5 at least, or none"),
+]
+
+
+@pytest.mark.parametrize(
+    ("layout", "files", "changed", "said"), [own[1:] for own in REFUSED], ids=[x[0] for x in REFUSED]
+)
+def test_it_is_refused_in_one_line_with_what_where_and_what_to_do(
+    tmp_path: Path, layout: str, files: Mapping[str, str | bytes], changed: Mapping[str, Any], said: str
+) -> None:
+    placed = json.loads(json.dumps(changed).replace("{place}", str(tmp_path)))
+    with pytest.raises(UserError) as raised:
+        opened(tmp_path, layout, files or made.LAYOUTS[layout], placed)
+    line = str(raised.value)
+    assert said in line
+    assert "\n" not in line
+    assert ": " in line  # where
+    assert "; " in line  # what to do
+
+
+REJECTED = [
+    ("two texts are the same", "pairs", {"texts": f"{HEAD}A.,A.,a,x\nA.,B.,a,x\n"}, "two of its texts are the same"),
+    ("a role lacks", "stereoset", {"dev": with_labels("unrelated", "stereotype")}, "it lacks its second text"),
+    ("a row is too short", "pairs", {"texts": f"{HEAD}A.\nA.,B.,a,x\n"}, "it lacks its second text"),
+    ("no unit", "pairs", {"texts": f"{HEAD}A.,B.,,x\nA.,B.,a,x\n"}, "it has no unit"),
+    ("more than pronouns differ", "winobias", made.LAYOUTS["winobias"], "the two differ in more than pronouns"),
+]
+
+
+@pytest.mark.parametrize(("layout", "files", "reason"), [own[1:] for own in REJECTED], ids=[own[0] for own in REJECTED])
+def test_an_item_that_cannot_be_used_is_rejected_with_the_reason(
+    tmp_path: Path, layout: str, files: Mapping[str, str], reason: str
+) -> None:
+    tables = made.frames(opened(tmp_path, layout, files, {}))
+    assert set(tables["rejected"]["reason"]) == {reason}
+    assert tables["rejected"]["item"].nunique() == 1
+    assert len(tables["texts"])
+
+
+def test_a_byte_order_mark_and_crlf_are_no_fault(tmp_path: Path) -> None:
+    plain = made.frames(opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {}))["texts"]
+    for dressed in ("\ufeff" + made.PAIRS, made.PAIRS.replace("\n", "\r\n")):
+        texts = made.frames(opened(tmp_path, "pairs", {"texts": dressed}, {}))["texts"]
+        assert texts["content_sha256"].tolist() == plain["content_sha256"].tolist()
+
+
+def test_few_units_and_a_part_of_one_unit_have_figures_without_interval(tmp_path: Path) -> None:
+    """Two writers: no verdict; a type of one of them: its share alone."""
+    built = opened(tmp_path, "pairs", made.LAYOUTS["pairs"], {})
+    found = made.figures(built, made.scores(built, lambda row: float(row["role"] == "first")))
+    assert found.loc[("all", "lean"), "verdict"] == "inconclusive"
+    assert found.loc[("all", "lean"), "why"].startswith("The design has 2 writers, of at least 5.")
+    assert found.loc[("class", "share"), ["value", "n"]].tolist() == [1, 1]
+    assert found.loc[("class", "share"), ["low", "high"]].isna().all()
+    assert found.loc[("all", "parts_apart"), "reason"] == "no two parts with units that differ"
+    assert "fewer than 5 writers" in found.loc[("all", "design_effect"), "reason"]
+
+
+def changed(place: int, **more: Any) -> Any:
+    return lambda rows: [*rows[:place], {**rows[place], **more}, *rows[place + 1 :]]
+
+
+ANSWERS = [
+    ("an item too few", lambda rows: rows[:-1], "it lacks the answers to 2 of 96 texts"),
+    ("an item twice", lambda rows: [*rows, rows[0]], "line 49: document 0 is answered twice"),
+    ("no number", changed(3, resps=[[["nan", "False"]], [["-1", "False"]]]), "is no number ('nan')"),
+    (
+        "a task that generates",
+        changed(0, resps=[["Sure."], ["Sure."]]),
+        "its task generates, and likelihoods are needed",
+    ),
+    ("another benchmark", lambda rows: json.loads(json.dumps(rows).replace("The", "Those")), "none of its answers"),
+    ("nothing", lambda rows: [], "neither published predictions nor logged samples"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), [own[1:] for own in ANSWERS], ids=[own[0] for own in ANSWERS])
+def test_answers_that_cannot_be_used_are_refused_in_one_line(
+    folder: Path, tmp_path: Path, change: Any, said: str
+) -> None:
+    rows = change(test_folder.samples(folder, lambda text: -float(len(text))))
+    with pytest.raises(UserError) as raised:
+        measure(test_folder.log(tmp_path / "samples.jsonl", rows), folder)
+    line = str(raised.value)
+    assert said in line
+    assert "\n" not in line
+    assert "; " in line
+
+
+def test_answers_that_are_cut(folder: Path, tmp_path: Path) -> None:
+    source = test_folder.log(tmp_path / "samples.jsonl", test_folder.samples(folder, lambda text: 1.0))
+    path = tmp_path / "samples.jsonl"
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(UserError, match=r"line 48: not JSON, or cut off"):
+        measure(source, folder)

@@ -1,0 +1,247 @@
+"""Another sentence before texts: what is asked after it, and how far it turns items and moves the score, by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from evenruler.errors import UserError
+from evenruler.instruments.fixed import ask, card, declare, report
+from evenruler.instruments.fixed.diagnose import evidence
+from evenruler.instruments.instrument import Built, Declaration, Shown
+from evenruler.strict import validate
+from tests.instruments.fixed import made
+
+SIZES = {"trial": (0, 3), "standard": (500, 3), "paper": (5_000, 1_000)}
+
+
+def pairs(folder: Path, units: int = 10, of_unit: int = 4, **more: Any) -> Built:
+    """Pairs of one length, four to a writer."""
+    text = made.many_pairs(units, of_unit, lambda *at: f"old {at[0]} {at[1]}", lambda *at: f"new {at[0]} {at[1]}")
+    return made.built(made.source(folder, "pairs", {"texts": text}, **more))
+
+
+def unit_of(row: pd.Series) -> int:
+    return int(row["unit"][1:])
+
+
+def by_role(lean: Callable[[pd.Series], float]) -> Callable[[pd.Series], float]:
+    """A model that finds first texts likelier by so much than second ones."""
+    return lambda row: lean(row) if row["role"] == "first" else 0.0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_how_much_is_asked_hangs_on_the_size(size: str) -> None:
+    own = declare.Settings.model_validate({}, context={"scale": "quick", "size": size})
+    assert (own.prefixed, own.most_placebos) == SIZES[size]
+
+
+def test_a_placebo_stands_before_an_items_own_prompt_and_what_parts_it_from_the_text_is_kept(tmp_path: Path) -> None:
+    built = made.built(made.source(tmp_path, "stereoset", between="\n"))
+    asked = ask.requests(made.frames(built), built.plan, {}, made.SUBJECT)
+    prompts = {before: request.settings for request in asked for before in request.inputs["before"]}
+    assert prompts["Here is a chess player."] == {"between": "\n"}
+    assert prompts["It was a Tuesday. Here is a chess player."] == {"between": "\n"}
+    assert prompts[""] == {}
+    assert prompts["It was a Tuesday."] == {}
+    assert len(prompts) == 2 * (1 + 5)
+    assert sum(len(request.rows) for request in asked) == 12 * 6
+    rows = pd.concat([request.rows for request in asked])
+    assert set(rows["framing"]) == {"bare", *(f"placebo-{n}" for n in range(1, 6))}
+    assert not rows.duplicated("id").any()
+    assert not rows.duplicated(["text_id", "framing"]).any()
+
+
+def test_of_some_items_alone(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    plan = {**built.plan, "prefixed": 7, "prefixes": {"placebo-1": "It was a Tuesday."}}
+    (request,) = ask.requests(made.frames(built), plan, {}, made.SUBJECT)
+    assert request.rows["framing"].value_counts().to_dict() == {"bare": 80, "placebo-1": 14}
+    (bare,) = ask.requests(made.frames(built), {**plan, "prefixed": 0}, {}, made.SUBJECT)
+    assert set(bare.rows["framing"]) == {"bare"}
+
+
+def test_a_model_that_minds_no_sentence_before(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    found = made.figures(built, made.scores(built, by_role(lambda row: 1.0 + unit_of(row) if unit_of(row) < 7 else -1)))
+    assert found.loc[("all", "turned"), ["value", "low", "high", "n"]].tolist() == [0, 0, 0, 40]
+    assert found.loc[("all", "moved"), ["value", "control", "n"]].tolist() == [0, 0, 40]
+    assert found.loc[("all", "dependability"), "value"] == pytest.approx(1)
+    assert found.loc[("all", "share"), "value"] == 0.7
+
+
+def test_a_model_that_turns_with_every_sentence(tmp_path: Path) -> None:
+    """All items turn; the share goes from .7 to .3, over and over."""
+    built = pairs(tmp_path)
+
+    def lean(row: pd.Series) -> float:
+        return (1 if unit_of(row) < 7 else -1) * (1 if row["framing"] == "bare" else -1)
+
+    found = made.figures(built, made.scores(built, by_role(lean)))
+    assert found.loc[("all", "turned"), "value"] == 1
+    moved = found.loc[("all", "moved")]
+    assert moved["value"] == pytest.approx(0.4)  # |2 x .7 - 1|
+    assert moved["low"] == pytest.approx(0.4 * np.sqrt(5 / stats.chi2.ppf(0.975, 5)))
+    # Units change by -1 (seven) and 1 (three): the standard error of their mean.
+    assert moved["control"] == pytest.approx(stats.sem([-1] * 7 + [1] * 3))
+    assert found.loc[("all", "share"), "value"] == 0.7
+    assert found["verdict"].notna().sum() == 1  # of the lean alone
+
+
+def test_two_of_three_sentences_turn_the_items_of_one_writer(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    built.plan["prefixes"] = {name: built.plan["prefixes"][name] for name in ("placebo-1", "placebo-2", "placebo-3")}
+
+    def lean(row: pd.Series) -> float:
+        return -1 if unit_of(row) == 4 and row["framing"] in ("placebo-1", "placebo-3") else 1
+
+    found = made.figures(built, made.scores(built, by_role(lean)))
+    assert found.loc[("all", "turned"), "value"] == pytest.approx(2 / 3 * 4 / 40)
+    assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(2 / 3) * 0.1)
+    assert np.isnan(found.loc[("all", "moved"), "low"])  # three sentences have no interval
+
+
+def test_a_score_moves_in_its_own_unit(tmp_path: Path) -> None:
+    """Of stereoset 100 ss; one of three targets turns: 33.3 points. BBQ moves in each kind of context."""
+    built = made.built(made.source(tmp_path, "stereoset"))
+    turned = {"bare": 1.0}
+    scores = made.scores(
+        built,
+        lambda row: {"first": turned.get(row["framing"], 1 - 2 * (row["unit"] == "sister")), "second": 0.0}.get(
+            row["role"], -9.0
+        ),
+        lambda row: 1,
+    )
+    found = made.figures(built, scores)
+    assert found.loc[("all", "ss"), "value"] == 100
+    assert found.loc[("all", "moved"), "value"] == pytest.approx(100 / 3)
+    assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 4)
+    built = made.built(made.source(tmp_path, "bbq"))
+    chosen = {"ambiguous": ("first", "third"), "disambiguated": ("second", "first")}
+    scores = made.scores(built, lambda row: float(chosen[row["condition"]][row["framing"] != "bare"] == row["role"]))
+    found = made.figures(built, scores)["value"]
+    assert found["ambiguous", "moved"] != found["ambiguous", "moved"]  # all unknown: no bias score there
+    assert found["disambiguated", "moved"] == pytest.approx(2)  # from -1 to 1
+    assert found["all", "turned"] == 1
+
+
+def test_the_longer_text_wins_whatever_stands_before(tmp_path: Path) -> None:
+    """Length is dependable, so an empty ruler is, too: nothing turns, and nothing moves."""
+    built = made.built(made.source(tmp_path, "pairs"))
+    found = made.figures(built, made.scores(built, lambda row: float(len(row["text"]))))
+    assert found.loc[("all", "turned"), "value"] == 0
+    assert found.loc[("all", "moved"), "value"] == 0
+    assert found.loc[("all", "dependability"), "value"] == pytest.approx(1)
+
+
+def test_an_item_that_lacks_an_answer_after_a_sentence_is_left_out_of_both(tmp_path: Path) -> None:
+    built = pairs(tmp_path, units=5, of_unit=1)
+
+    def lean(row: pd.Series) -> float:
+        if row["framing"] == "placebo-2" and unit_of(row) == 0:
+            return float("nan")
+        return 1 if row["framing"] == "bare" or unit_of(row) else -1
+
+    found = made.figures(built, made.scores(built, by_role(lean)))
+    assert found.loc[("all", "answered"), "value"] == 1
+    assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("causal", "nothing was asked after placebo"), ("recorded", "recorded are to texts")]
+)
+def test_where_nothing_was_asked_figures_are_null_with_the_reason(tmp_path: Path, kind: str, reason: str) -> None:
+    built, subject = pairs(tmp_path), replace(made.SUBJECT, kind=kind)
+    plan = {**built.plan, "prefixed": 500 if kind == "recorded" else 0}
+    scores = made.scores(Built(built.tables, plan), by_role(lambda row: 1), subject=subject)
+    assert len(scores["placed"]) == 0
+    found = made.figures(built, scores, subject)
+    for name in ("turned", "moved", "dependability"):
+        assert np.isnan(found.loc[("all", name), "value"])
+        assert reason in found.loc[("all", name), "reason"]
+
+
+FRAMINGS = [
+    ({"placebos": ["It was a Tuesday."]}, "found 1, expected 5 at least, or none"),
+    ({"placebos": [*declare.PLACEBOS, "it was a tuesday."]}, "a placebo stands in it twice"),
+    ({"placebos": [*declare.PLACEBOS[:4], " "]}, "framings.placebos"),
+    ({"cues": ["This is a test."]}, "cues"),
+]
+
+
+@pytest.mark.parametrize(("framings", "said"), FRAMINGS)
+def test_framings_that_say_too_little(tmp_path: Path, framings: dict[str, Any], said: str) -> None:
+    plain = made.source(tmp_path, "pairs").model_dump(by_alias=True) | {"framings": framings}
+    with pytest.raises(UserError) as raised:
+        validate(declare.Source, plain, Path("made.yaml"))
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_placebos_and_another_language_ask_nothing(tmp_path: Path) -> None:
+    for more in ({"framings": {"placebos": []}}, {"language": "de"}):
+        built = pairs(tmp_path, **more)
+        assert built.plan["prefixes"] == {}
+        found = made.figures(built, made.scores(built, by_role(lambda row: 1)))
+        assert found.loc[("all", "turned"), "reason"] == "nothing was asked after placebo sentences"
+
+
+def test_the_card_and_the_page_say_what_was_asked(tmp_path: Path) -> None:
+    source = made.source(tmp_path, "pairs")
+    built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
+    scores = made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1))
+    found = made.figures(built, scores).reset_index()
+    told = evidence({"figures": found})["made"]
+    declaration = Declaration("made", "fixed", settings, source)
+    words = card.card(declaration, made.frames(built), built.plan, told).limits[1]
+    assert words.startswith("Another sentence before the texts turns items: 100% on made. The sentences: ")
+    assert '"It was a Tuesday."' in words
+    bare = {"all": {"made": {"turned": {"value": None, "reason": "not asked"}}}}
+    for none in ({}, bare):
+        words = card.card(declaration, made.frames(built), built.plan, none).limits[1]
+        assert words == "How much another sentence before the texts moves the score was not asked."
+    (section,) = report.sections(Shown({"made": source}, {"made": settings}, {"figures": found}, {}))
+    columns, (row,) = section.parts[0].columns, section.parts[0].rows
+    assert row[columns.index("turned")].startswith("1.00")
+    assert row[columns.index("moved")].startswith("1.00")
+
+
+def test_roles_that_change_places_turn_as_much_and_move_as_far(tmp_path: Path) -> None:
+    def lean(row: pd.Series) -> float:
+        return np.sin(7.0 * unit_of(row) + len(row["text"]) + 3 * len(row["prompt"]))
+
+    found = []
+    for folder, first, second in (("one", "more", "less"), ("other", "less", "more")):
+        (tmp_path / folder).mkdir()
+        columns = {"first": first, "second": second, "unit": "writer", "part": "type"}
+        built = pairs(tmp_path / folder, columns=columns)
+        found.append(made.figures(built, made.scores(built, lambda row: lean(row) * row["text"].startswith("old"))))
+    one, other = (own["value"]["all"] for own in found)
+    assert one["share"] == pytest.approx(1 - other["share"])
+    assert 0 < one["turned"] < 1
+    for name in ("turned", "moved", "dependability"):
+        assert one[name] == pytest.approx(other[name])
+
+
+@pytest.mark.parametrize(("units", "known"), [(5, True), (4, False)])
+def test_chance_and_intervals_are_known_from_five_units_on(tmp_path: Path, units: int, known: bool) -> None:
+    built = pairs(tmp_path, units=units)
+    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] != "placebo-1" else -1)))
+    assert found.loc[("all", "turned"), "value"] == pytest.approx(1 / 5)
+    assert found.loc[("all", "moved"), "value"] == pytest.approx(np.sqrt(1 / 5))
+    assert pd.notna(found.loc[("all", "moved"), "control"]) is known
+    assert pd.notna(found.loc[("all", "turned"), "low"]) is known
+
+
+def test_one_item_after_sentences(tmp_path: Path) -> None:
+    built = pairs(tmp_path)
+    built.plan["prefixed"] = 1
+    found = made.figures(built, made.scores(built, by_role(lambda row: 1 if row["framing"] == "bare" else -1)))
+    assert found.loc[("all", "turned"), ["value", "n"]].tolist() == [1, 1]
+    assert found.loc[("all", "moved"), "value"] == 1
+    assert found.loc[("all", "dependability"), "reason"] == "items do not differ"

@@ -1,0 +1,77 @@
+"""What untrained models say to published benchmarks: nothing was learned, so an `effect` is false.
+
+Run by hand: `python -m tests.performance.fixed_untrained [--seeds N] [--only WORDS]`, with the packages of
+requirements-models.txt. Prints Markdown tables: each model and benchmark, then how often which verdict was given.
+
+Models have the architecture of SmolLM2 with two layers and random weights, as `untrained:` makes them
+(`evenruler.models.conversion.make`), each from a seed of its own, and its tokenizer. All items are asked, bare.
+"""
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import mock
+
+from evenruler.instruments.fixed import diagnose
+from evenruler.measurement import Resampling
+from evenruler.models import conversion
+from evenruler.models.catalogue import load
+from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.model import Model
+from evenruler.models.sources import locate
+from evenruler.models.store import RowStore
+from evenruler.project.params import load_params
+from tests.performance.fixed_lean import ASKED, SUBJECT, asked, built
+
+BENCHMARKS = ("winogender", "crows-pairs", "winobias")
+RESAMPLING = Resampling(0.95, 200, 0)
+
+
+def untrained(seed: int, base: Path, place: Path) -> Model:
+    """A model from a seed, with a store of its own."""
+    folder = place / f"seed-{seed}"
+    folder.mkdir()
+    with mock.patch.object(conversion, "SEED", seed):
+        conversion.make(folder.name, "causal", base, folder)
+    entry = ModelEntry(kind="causal", source=f"local:{folder}", licence="apache-2.0", origin="nobody's")
+    return load(folder.name, Catalogue(models={folder.name: entry}), store=RowStore(place))
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--only", default="", help="benchmarks whose name has these words")
+    args, began, params = parser.parse_args(), time.monotonic(), load_params()
+    base = locate(ASKED, params.models[ASKED], RowStore(), params.models)
+    names = [name for name in BENCHMARKS if args.only in name]
+    benchmarks = {name: built(name) for name in names}
+    verdicts: dict[str, Counter[str]] = {name: Counter() for name in names}
+    columns = ("seed", "benchmark", "share [interval]", "shorter wins", "lean", "at equal length", "verdict")
+    print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|", flush=True)
+    with TemporaryDirectory() as place:
+        for seed in range(args.seeds):
+            model = untrained(seed, base, Path(place))
+            for name, (tables, plan) in benchmarks.items():
+                items = asked(model, tables, plan)
+                scores = {"items": items, "placed": items[:0].assign(framing="")}
+                found = diagnose.figures(name, tables, plan, scores, SUBJECT, RESAMPLING)["figures"]
+                own = found[found["part"] == "all"].set_index("figure")
+                share, lean = own.loc["share"], own.loc["lean"]
+                verdicts[name][str(lean["verdict"])] += 1
+                print(
+                    f"| {seed} | {name} | {share['value']:.3f} [{share['low']:.3f}, {share['high']:.3f}] "
+                    f"| {own.loc['shorter_wins', 'value']:.3f} | {lean['value']:.3f} | {lean['specific']:.3f} "
+                    f"| {lean['verdict']} |",
+                    flush=True,
+                )
+    print(f"\n| benchmark | verdicts of {args.seeds} |\n| --- | --- |")
+    for name, counts in verdicts.items():
+        print(f"| {name} | {', '.join(f'{n} {verdict}' for verdict, n in counts.most_common())} |")
+    print(f"\n{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
