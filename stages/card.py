@@ -8,7 +8,17 @@ from evenruler.instruments.registry import room
 from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.write import write_benchmark
 from evenruler.versions import load_changelog
-from stages.files import BENCHMARKS, DIAGNOSIS, EVIDENCE, RECORDED, SOURCES, built_tables, declaration, plan_of, read_json
+from stages.files import (
+    BENCHMARKS,
+    DIAGNOSIS,
+    EVIDENCE,
+    RECORDED,
+    SOURCES,
+    built_tables,
+    declaration,
+    plan_of,
+    read_json,
+)
 from stages.held import keep_held
 from stages.running import run
 

@@ -45,8 +45,8 @@ def _lead(params: Declared) -> str:
     recorded = read_json(RECORDED)
     held = sum(file["rows"] for file in recorded["files"].values())
     replayed = (
-        f" {held:,} answers of {', '.join(recorded['models'])} are recorded (release {recorded['release']}): who builds "
-        "this page replays them, and asks a random hundredth again."
+        f" {held:,} answers of {', '.join(recorded['models'])} are recorded (release {recorded['release']}): who "
+        "builds this page replays them, and asks a random hundredth again."
     )
     return (
         f"Instruments of Even Ruler on language models, at the {params.scale} scale: how large a bias or a score is, "
