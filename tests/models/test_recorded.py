@@ -238,7 +238,7 @@ def test_an_entry_of_the_catalogue_is_pinned_to_a_commit_and_its_bytes(
     line = error_of(lambda: load("authors", loose, store=store))
     assert line == "params.yaml: models.authors: sha256 is missing; say the checksum of the file"
     with pytest.raises(ValueError, match="the kind recorded needs a source `recorded:FILE`"):
-        Catalogue.model_validate({"models": {"authors": {**entry, "kind": "causal"}}})
+        Catalogue.model_validate({"models": {"authors": {**entry, "source": "local:folder"}}})
 
 
 def test_a_file_that_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
