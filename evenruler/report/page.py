@@ -83,6 +83,8 @@ class Section:
     """In reading order."""
     instrument: str = ""
     """Its name; "" where the section is about several."""
+    first: bool = False
+    """Whether it stands before everything else; it holds tables alone then."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,9 @@ def render_page(
 
     `shared`: sections about all instruments of a family, by its name.
     """
-    found = families(instruments, models, shared or {})
+    first = [section for own in (shared or {}).values() for section in own if section.first]
+    rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
+    found = families(instruments, models, rest)
     folded = {
         family.name: [
             *(
@@ -142,6 +146,7 @@ def render_page(
         title=title,
         lead=lead,
         counted=counted(instruments),
+        first=first,
         families=found,
         folded=folded,
         widths=sorted({len(family.models) for family in found if family.models}),

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+import pandas as pd
+from pydantic import Field, PrivateAttr, StringConstraints, field_validator, model_validator
 
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
@@ -23,6 +24,9 @@ NOT_STATED: Final = "not stated"
 """The licence of a benchmark whose authors give none."""
 
 LEAN: Final = "lean"
+
+OF_AUTHORS: Final = "published.csv"
+"""In the folder that the family's sources share: figures of answers that authors published (`docs/rulers.py`)."""
 
 PLACEBOS: Final = (
     "It was a Tuesday.",
@@ -173,6 +177,13 @@ class Source(instrument.Source):
         framings = self.framings or Framings(**({} if self.language == "en" else {"placebos": []}))
         return framings.placebos
 
+    _of_authors: pd.DataFrame = PrivateAttr(default_factory=lambda: pd.DataFrame(columns=["benchmark", "model"]))
+
+    @property
+    def of_authors(self) -> pd.DataFrame:
+        """Figures of models whose answers their authors published, by the columns of the family's figures."""
+        return self._of_authors.assign(model=self._of_authors["model"] + " (published answers)")
+
     @field_validator("columns")
     @classmethod
     def _each_once(cls, columns: dict[str, str]) -> dict[str, str]:
@@ -198,7 +209,11 @@ class Source(instrument.Source):
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """What users wrote, checked; the files that it names are read when it is built."""
-    return validate(Source, read_yaml(path), path)
+    source = validate(Source, read_yaml(path), path)
+    if (shared / OF_AUTHORS).exists():
+        rows = pd.read_csv(shared / OF_AUTHORS)
+        source._of_authors = rows[rows["benchmark"] == path.stem]
+    return source
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:

@@ -1,5 +1,7 @@
 """What the page says: how even the rulers are, a row a benchmark and model."""
 
+import pandas as pd
+
 from evenruler.instruments.instrument import Shown
 from evenruler.report.page import Section, Table
 from evenruler.report.words import figure
@@ -14,8 +16,9 @@ DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "tur
 
 
 def sections(shown: Shown) -> list[Section]:
-    """One table of all benchmarks."""
-    found = shown.tables["figures"]
+    """One table of all benchmarks, on models that were asked and on those whose answers their authors published."""
+    own = shown.tables["figures"]
+    found = pd.concat([own, *(source.of_authors.reindex(columns=own.columns) for source in shown.sources.values())])
     rows = []
     for record in found[found["figure"] == "lean"].to_dict("records"):
         row = {str(key): value for key, value in record.items()}
@@ -28,4 +31,4 @@ def sections(shown: Shown) -> list[Section]:
         rows.append([f"{title}{part}", row["model"], figure(row), rest, *described, row["verdict"], row["why"]])
     heads = ("benchmark", "model", "lean", "at equal length and frequency", *DESCRIBED, "verdict", "why")
     columns = [head.replace("_", " ") for head in heads]
-    return [Section("How even are the rulers?", TEXT, [Table(columns, rows)])] if rows else []
+    return [Section("How even are the rulers?", TEXT, [Table(columns, sorted(rows))], first=True)] if rows else []
