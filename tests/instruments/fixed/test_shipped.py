@@ -45,7 +45,8 @@ def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
 @pytest.mark.parametrize("name", [*COUNTS, "bbq"])
 def test_each_says_what_it_finds_and_is_asked_after_placebos(name: str) -> None:
     source = loaded(name)
-    assert set(source.detects) == set(declare.LEADING[source.score])
+    expected = [] if name == "winogender" else declare.LEADING[source.score]  # whose lean is never told
+    assert set(source.detects) == set(expected)
     assert source.placebos == list(declare.PLACEBOS)
 
 
