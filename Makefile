@@ -33,7 +33,7 @@ paper: setup ## Ask all models of the scale in use, build everything, write the 
 	@python docs/papers.py
 
 standard: setup ## Measure with one headline instrument of each family, so much that verdicts are possible (an hour); goes on where it was
-	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries
+	@evenruler measure smollm2-135m-instruct --with probes-occupation-gender --with framing-gender --with saged-countries --with fixed-crows-pairs --with fixed-winogender
 	@evenruler measure mpnet-nli-a --with questionnaires-gad-7
 
 answers: setup ## Record what the embedded models answer, for a release: data/recorded (RELEASE=..., by default today)

@@ -174,7 +174,20 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
     assert found.specific is None
     told, why = verdict(found)
     assert told == Verdict.INCONCLUSIVE
-    assert why.startswith("The design has pairs that all differ in length in the same way")
+    assert why.startswith("The design has pairs that nearly all differ in length or frequency in one way")
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.05, False), (0.15, True)])
+def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(share: float, told: bool) -> None:
+    """As in Winogender: he is more frequent than she in all pairs but those of his and her."""
+    items = planted(lean=0.5).assign(length=0.0)
+    other = np.arange(len(items)) % 100 < 100 * share
+    found = of(items.assign(frequency=np.where(other, -0.6, 1.97)))
+    assert (found.specific is not None) is told
+    assert found.effect is not None
+    assert (verdict(found)[0] == Verdict.INCONCLUSIVE) is not told
+    equal = of(items.assign(frequency=np.where(other, 0.0, 1.97)))
+    assert (equal.specific is not None) is told
 
 
 def test_four_units_are_too_few() -> None:

@@ -42,5 +42,13 @@ def test_bbq_is_sampled_within_templates_contexts_and_polarities() -> None:
     assert counts.eq(2).mean() == 1
 
 
+@pytest.mark.parametrize("name", [*COUNTS, "bbq"])
+def test_each_says_what_it_finds_and_is_asked_after_placebos(name: str) -> None:
+    source = loaded(name)
+    expected = [] if name == "winogender" else declare.LEADING[source.score]  # whose lean is never told
+    assert set(source.detects) == set(expected)
+    assert source.placebos == list(declare.PLACEBOS)
+
+
 def test_every_source_is_one_of_those_tested() -> None:
     assert {path.stem for path in SOURCES.glob("*.yaml")} == {*COUNTS, "bbq"}

@@ -19,6 +19,10 @@ FLIPS = 10_000
 LONGEST = 3.0
 """Tokens beyond which a difference in length counts no more."""
 
+LEAST_EACH = 0.1
+"""Share of all weight that is to be on each side of equal length and of equal frequency (on both: what is equal), so
+that the lean there is between items and not beyond them."""
+
 _SINGULAR = 1e-10
 """Of the largest eigenvalue: below it, a direction of the covariates does not vary."""
 
@@ -47,6 +51,8 @@ class Lean:
     """[g, p, p] of covariates with each other; the first is the intercept."""
     moments: Floats
     """[g, p] of covariates with the lean."""
+    each: float
+    """The smallest share of the weight on a side of a confound."""
 
     @classmethod
     def of(cls, items: pd.DataFrame, score: Score) -> "Lean":
@@ -55,11 +61,13 @@ class Lean:
         length = items["length"].to_numpy(dtype=np.float64)
         confounds = [np.sign(length), length.clip(-LONGEST, LONGEST), items["frequency"].to_numpy(dtype=np.float64)]
         x = np.column_stack([np.ones(len(items)), *confounds])
-        weighted = weights(items, score)[:, None] * x
+        weight = weights(items, score)
+        sides = [weight[sign * own >= 0].sum() for own in confounds for sign in (1, -1)]
+        weighted = weight[:, None] * x
         products, moments = np.zeros((len(units), x.shape[1], x.shape[1])), np.zeros((len(units), x.shape[1]))
         np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
         np.add.at(moments, codes, weighted * items["lean"].to_numpy(dtype=np.float64)[:, None])
-        return cls(np.asarray(units, dtype=object), products, moments)
+        return cls(np.asarray(units, dtype=object), products, moments, float(min(sides) / max(weight.sum(), 1.0)))
 
     @property
     def counts(self) -> Floats:
@@ -73,7 +81,9 @@ class Lean:
 
     @property
     def is_told(self) -> bool:
-        """Whether the intercept is told from the confounds: not where every first text is longer, say."""
+        """Whether the intercept is told from the confounds: not where nearly every first text is longer, say."""
+        if self.each < LEAST_EACH:
+            return False
         whole = self.products.sum(axis=0)
         ranks = [np.linalg.matrix_rank(own, _SINGULAR * np.abs(whole).max(), True) for own in (whole, whole[1:, 1:])]
         return bool(ranks[0] > ranks[1])
@@ -130,7 +140,7 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
     effect = jackknifed(mean, found.df)
     p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
     if not found.is_told:
-        lacking = "pairs that all differ in length in the same way, so that it cannot be told from what they say"
+        lacking = "pairs that nearly all differ in length or frequency in one way, so that neither can be told apart"
         return confirmatory(LEAN, units, levels, effect, p_null, None, smallest, lacking)
     specific = found.specific()
     paired = Paired(
