@@ -26,7 +26,7 @@ NOT_RUN = {
     "docs/start.md": [
         "needs a network; tests/test_wheel.py installs the package",
         ".ci/run makes a fresh clone and runs `make repro` in it",
-        ".ci/run does, as the first thing in a fresh clone; half an hour",
+        ".ci/run does, as the first thing in a fresh clone; minutes",
     ],
     "docs/adding-evolved-templates.md": [
         "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted operator",
