@@ -7,6 +7,8 @@ What can be read:
 | StereoSet's published predictions | one JSON | the ids of sentences |
 | BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` where there are several | keys |
 | lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | prompt and text, letter by letter |
+| the same of tasks that generate, of questions with options | JSON lines, one file | question and options |
+| inspect_ai, multiple choice | `.eval` or `.json` | question and options |
 | `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question |
 """
 
@@ -25,6 +27,7 @@ from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
+from evenruler.models.replies import Replies, of_harness, of_inspect, unzipped, values_of
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -110,6 +113,8 @@ class Log:
     """By how the authors of a benchmark know a text."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
     """By prompt and text, with what stands between them."""
+    replies: Replies | None = None
+    """Of a model that wrote."""
 
     def add(self, key: str, told: Told, where: str) -> None:
         """Keep an answer; refuse one that is no number, or there already."""
@@ -132,13 +137,29 @@ def read(path: Path, column: str = "") -> Log:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
-    if not path.is_dir() and set(said := _object(read_text(path, REMEDY))) & HALVES:
-        return _of_stereoset(said, str(path))
+    try:
+        return _read(path, files, column)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
+        raise UserError(what, where=str(path), remedy=REMEDY) from None
+
+
+def _read(path: Path, files: list[Path], column: str) -> Log:
+    if not path.is_dir():
+        if path.suffix == ".eval":
+            return Log("inspect_ai log", replies=of_inspect(*unzipped(path), str(path)))
+        said = _object(read_text(path, REMEDY))
+        if set(said) & HALVES:
+            return _of_stereoset(said, str(path))
+        if {"status", "eval"} <= set(said):
+            return Log("inspect_ai log", replies=of_inspect(said, said.get("samples") or [], str(path)))
     rows = [row for file in files for row in _lines(file)]
     first = rows[0][1] if rows else {}
     if "example_id" in first and "question_index" in first:
         return _of_bbq(rows, column)
     if "doc_id" in first and "resps" in first:
+        if isinstance(values_of(values_of(first["arguments"])[0])[1], dict):
+            return Log("lm-evaluation-harness replies", replies=of_harness(rows))
         return _of_harness(rows)
     raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
 
@@ -196,8 +217,7 @@ def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
         if row["doc_id"] in seen:
             raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
         seen.add(row["doc_id"])
-        given = row["arguments"].values() if isinstance(row["arguments"], dict) else row["arguments"]
-        asked = [list(one.values()) if isinstance(one, dict) else list(one) for one in given]
+        asked = [values_of(one) for one in values_of(row["arguments"])]
         answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
         if not all(len(one) == 2 and isinstance(one[1], str) for one in asked) or any(
             isinstance(one, str) or len(one) != 2 for one in answers
@@ -292,12 +312,15 @@ class Recorded(Model):
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
-        found = [self._told(*one, between) for one in zip(texts, given, named, strict=True)]
+        found = self.found(texts, given, named, between)
         lacking = [place for place, value in enumerate(found) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        of_file = {key.partition("/")[0] for key in self._log.by_key if "/" in key}
+        known = list(self._log.by_key)
+        if self._log.replies is not None:
+            known = [key for key, value in zip(named, found, strict=True) if value is not None]
+        of_file = {key.partition("/")[0] for key in known if "/" in key}
         half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
         if half:
             text = texts[half[0]]
@@ -305,6 +328,18 @@ class Recorded(Model):
             raise UserError(what, where=str(self._path), remedy="take a whole log of this benchmark, in that version")
         nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
         return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
+
+    def found(
+        self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
+    ) -> list[float | None]:
+        """What the file says of each text, None where it says nothing; arguments as of `loglikelihood`.
+
+        Raises:
+            UserError: It answers other texts.
+        """
+        if self._log.replies is not None:
+            return self._log.replies.told(texts, before, keys, str(self._path))
+        return [self._told(*one, between) for one in zip(texts, before, keys, strict=True)]
 
     def _told(self, text: str, before: str, key: str, between: str) -> float | None:
         if not self._log.by_key:
