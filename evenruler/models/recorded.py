@@ -27,7 +27,7 @@ from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
-from evenruler.models.replies import Replies, of_harness, of_inspect, unzipped, values_of
+from evenruler.models.replies import Replied, Replies, asked, of_harness, of_inspect, unzipped, values_of
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -94,33 +94,16 @@ def _from_json(operation: str, said: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer, and what the file says of the question."""
-
-    value: float
-    """Log-likelihood in nats; or of answers that are none, what grows with them: within an item, order alone counts."""
-    text: str | None = None
-    within: tuple[str, ...] = ()
-    """What the prompt holds."""
-
-
-@dataclass(frozen=True)
 class Log:
     """All answers of a file."""
 
     what: str
-    by_key: dict[str, Told] = field(default_factory=dict)
-    """By how the authors of a benchmark know a text."""
+    by_key: dict[str, float] = field(default_factory=dict)
+    """By how the authors of a benchmark know a text: what grows with likelihood; within an item, order alone counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By prompt and text, with what stands between them."""
+    """By prompt and text, with what stands between them: log-likelihoods in nats."""
     replies: Replies | None = None
     """Of a model that wrote."""
-
-    def add(self, key: str, told: Told, where: str) -> None:
-        """Keep an answer; refuse one that is no number, or there already."""
-        if key in self.by_key:
-            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
-        self.by_key[key] = Told(_finite(told.value, where, key), told.text, told.within)
 
 
 def read(path: Path, column: str = "") -> Log:
@@ -156,7 +139,7 @@ def _read(path: Path, files: list[Path], column: str) -> Log:
     rows = [row for file in files for row in _lines(file)]
     first = rows[0][1] if rows else {}
     if "example_id" in first and "question_index" in first:
-        return _of_bbq(rows, column)
+        return Log("BBQ predictions", replies=_of_bbq(rows, column))
     if "doc_id" in first and "resps" in first:
         if isinstance(values_of(values_of(first["arguments"])[0])[1], dict):
             return Log("lm-evaluation-harness replies", replies=of_harness(rows))
@@ -168,7 +151,9 @@ def _of_stereoset(said: dict[str, Any], where: str) -> Log:
     """Scores of sentences by their ids, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
     found = Log("StereoSet predictions")
     for one in (one for own in said.values() for one in own):
-        found.add(str(one.get("id")), Told(one.get("score")), where)
+        if (key := str(one.get("id"))) in found.by_key:
+            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
+        found.by_key[key] = _finite(one.get("score"), where, key)
     return found
 
 
@@ -181,33 +166,19 @@ def _object(text: str) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Log:
-    """Options that were chosen, as words: 1 of the option that they are, or the beginning of (replies are cut), else 0.
-
-    Words that are none of the three options leave all at 0: the item has no answer.
-    """
+def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
+    """Options that were chosen, as words in a column."""
     columns = sorted(name for name in rows[0][1] if "_pred" in name)
     if column not in columns and (column or len(columns) != 1):
         what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
         remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
         raise UserError(what, where=rows[0][0], remedy=remedy)
-    chosen, found = column or columns[0], Log("BBQ predictions")
+    found = Replies()
     for where, row in rows:
-        key = f"{row['category']}/{row['question_index']}/{row['example_id']}"
-        options = [_plain(str(row[f"ans{place}"])) for place in range(3)]
-        said = _plain(str(row.get(chosen)))
-        fits = [said == option for option in options]
-        if not any(fits):
-            fits = [bool(said) and option.startswith(said) for option in options]
-        for place, fit in enumerate(fits):
-            within = (str(row["context"]), str(row["question"]))
-            told = Told(float(fit and sum(fits) == 1), str(row[f"ans{place}"]), within)
-            found.add(f"{key}/{place}", told, where)
+        options = frozenset(str(row[f"ans{place}"]) for place in range(3))
+        reply = str(row.get(column or columns[0]))
+        found.add(row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
     return found
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9 ]", "", text.lower()).strip()
 
 
 def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
@@ -312,15 +283,14 @@ class Recorded(Model):
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
-        found = self.found(texts, given, named, between)
+        found = self._found(texts, given, named, between)
         lacking = [place for place, value in enumerate(found) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        known = list(self._log.by_key)
-        if self._log.replies is not None:
-            known = [key for key, value in zip(named, found, strict=True) if value is not None]
-        of_file = {key.partition("/")[0] for key in known if "/" in key}
+        of_file = {key.partition("/")[0] for key, value in zip(named, found, strict=True) if value is not None}
+        if self._log.replies is None:
+            of_file.clear()  # it has no parts
         half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
         if half:
             text = texts[half[0]]
@@ -329,25 +299,19 @@ class Recorded(Model):
         nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
         return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
 
-    def found(
+    def answers(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str) -> bool:
+        """Whether it says something of one of these texts, or of another version of one."""
+        try:
+            return any(value is not None for value in self._found(texts, before, keys, between))
+        except UserError:
+            return True
+
+    def _found(
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
     ) -> list[float | None]:
-        """What the file says of each text, None where it says nothing; arguments as of `loglikelihood`.
-
-        Raises:
-            UserError: It answers other texts.
-        """
         if self._log.replies is not None:
             return self._log.replies.told(texts, before, keys, str(self._path))
-        return [self._told(*one, between) for one in zip(texts, before, keys, strict=True)]
-
-    def _told(self, text: str, before: str, key: str, between: str) -> float | None:
-        if not self._log.by_key:
-            return self._log.by_text.get((before, f"{between}{text}" if before else text))
-        told = self._log.by_key.get(key)
-        if told is None:
-            return None
-        if told.text not in (None, text) or not all(part in before for part in told.within):
-            what = f"it answers another text than {key!r} of this benchmark ({str(told.text)[:60]!r})"
-            raise UserError(what, where=str(self._path), remedy="take the version of the benchmark that was answered")
-        return told.value
+        if self._log.by_key:
+            return [self._log.by_key.get(key) for key in keys]
+        after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]
+        return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]

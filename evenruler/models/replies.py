@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evenruler.errors import UserError
 
@@ -19,18 +19,12 @@ ZSTANDARD: Final = 93
 LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
 """What tasks write before the parts of a question."""
 
-IDENTITY: Final = (("category",), ("question_index",), ("example_id", "source_id"))
-"""By which BBQ's authors know a question, as tasks call them."""
 
-
-@dataclass(frozen=True)
-class Replied:
-    """A reply, and to what."""
+class Replied(NamedTuple):
+    """A reply to a question (less labels), and texts among which its options are."""
 
     asked: str
-    """The question, less labels."""
     options: frozenset[str]
-    """Texts among which the options are."""
     reply: str
 
 
@@ -41,9 +35,9 @@ class Replies:
     found: dict[str, Replied] = field(default_factory=dict)
 
     def add(self, about: dict[str, Any], replied: Replied, where: str) -> None:
-        """Keep a reply; `about` may say how the authors know the question."""
-        own = [next((str(about[name]) for name in names if name in about), "") for names in IDENTITY]
-        key = "/".join(own) if all(own) else replied.asked
+        """Keep a reply; `about` may say how BBQ's authors know the question."""
+        own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
+        key = replied.asked if None in own else "/".join(map(str, own))
         if self.found.setdefault(key, replied) is not replied:
             remedy = "take one log of one epoch, with category, question_index and example_id of each question"
             raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
@@ -100,18 +94,14 @@ def _plain(text: str) -> str:
 
 def of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
     """Logged samples of a task of lm-evaluation-harness that generates; its documents hold question and options."""
-    found, seen = Replies(), dict[Any, dict[str, Any]]()
+    found = Replies()
     for where, row in rows:
-        first = seen.setdefault(row["doc_id"], row)
-        if first is not row:
-            if first["resps"] == row["resps"] and first.get("filter") != row.get("filter"):
-                continue  # the same reply through another filter
-            raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy="take one log")
+        if row.get("filter") != rows[0][1].get("filter"):
+            continue  # the same replies through another filter
         ((reply, *more),) = row["resps"]
         if more:
             raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
-        doc = row["doc"]
-        (given,) = values_of(row["arguments"])
+        doc, (given,) = row["doc"], values_of(row["arguments"])
         prompt = str(values_of(given)[0])
         if {"context", "question"} <= set(doc):
             prompt = f"{doc['context']} {doc['question']}"
@@ -144,12 +134,9 @@ def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str
     if epochs > 1:
         what = f"it has {epochs} epochs, so several replies to each question"
         raise UserError(what, where=where, remedy="log one epoch")
-    found, seen = Replies(), set[str]()
+    found = Replies()
     for sample in samples:
         place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
-        if str(sample["id"]) in seen:
-            raise UserError("it is answered twice", where=place, remedy="take one log")
-        seen.add(str(sample["id"]))
         if not sample.get("choices"):
             remedy = "take a log of multiple choice"
             raise UserError("its question has no options, by which a reply is read", where=place, remedy=remedy)
@@ -182,11 +169,7 @@ def _text(content: Any, kept: dict[str, str]) -> str:
 
 
 def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Header and samples of a log of inspect_ai that is a zip file (`.eval`).
-
-    Raises:
-        UserError: It is none, is cut off, or its run never ended.
-    """
+    """Header and samples of a log of inspect_ai that is a zip file (`.eval`); a `UserError` of what is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {own.filename: own for own in archive.infolist()}  # of two of a name, the last one holds
