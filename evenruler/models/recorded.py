@@ -14,7 +14,6 @@ What can be read:
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
