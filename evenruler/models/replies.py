@@ -38,6 +38,8 @@ class Replies:
         """Keep a reply; `about` may say how BBQ's authors know the question."""
         own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
         key = replied.asked if None in own else "/".join(map(str, own))
+        if not isinstance(replied.reply, str):
+            raise UserError(f"the reply is no text ({replied.reply!r})", where=where, remedy="log replies")
         if self.found.setdefault(key, replied) is not replied:
             remedy = "take one log of one epoch, with category, question_index and example_id of each question"
             raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
@@ -128,8 +130,9 @@ def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str
     Raises:
         UserError: It did not end well, has several epochs, or its questions have no options.
     """
-    if header["status"] != "success":
-        raise UserError(f"its run ended as {header['status']!r}", where=where, remedy="take the log of a whole run")
+    if header["status"] != "success" or not samples:
+        what = f"its run ended as {header['status']!r} with {len(samples)} samples"
+        raise UserError(what, where=where, remedy="take the log of a whole run, with samples")
     epochs = max([header["eval"]["config"].get("epochs") or 1, *(own["epoch"] for own in samples)])
     if epochs > 1:
         what = f"it has {epochs} epochs, so several replies to each question"

@@ -1,4 +1,4 @@
-"""`evenruler measure recorded:LOG`: a log that somebody has already, by a benchmark's short name or without its name."""
+"""`evenruler measure recorded:LOG`: a log that somebody has, by a short name of a benchmark or without one."""
 
 import json
 import shutil
