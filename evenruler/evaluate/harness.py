@@ -93,14 +93,16 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
     of_doc: dict[int, list[Any]] = {place: [] for place in docs}
     for own in asked:
         of_doc[own.doc_id].append(own)
-    values: dict[str, list[Any]] = {}
+    aggregation, values = task.aggregation(), dict[tuple[str, str], list[tuple[str, Any]]]()
     for chain in asked[0].filtered_resps:
-        for place, doc in docs.items():
+        for (place, doc), of_unit in zip(docs.items(), units, strict=True):
             told = task.process_results(doc, [own.filtered_resps[chain] for own in of_doc[place]])
-            for metric in told.keys() & task.aggregation().keys():
-                values.setdefault(f"{metric},{chain}", []).append(told[metric])
-    aggregation = task.aggregation()
-    return {name: clustered(aggregation[name.partition(",")[0]], units, values[name]) for name in sorted(values)}
+            for metric in told.keys() & aggregation.keys():
+                values.setdefault((metric, chain), []).append((of_unit, told[metric]))
+    return {
+        f"{metric},{chain}": clustered(aggregation[metric], *map(list, zip(*given, strict=True)))
+        for (metric, chain), given in sorted(values.items())
+    }
 
 
 def clustered(aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]) -> tuple[float, ...]:
