@@ -14,6 +14,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate import harness
 from evenruler.evaluate.harness import clustered
 from evenruler.models.catalogue import load
+from evenruler.models.recorded import read
 from evenruler.models.store import RowStore
 from tests.lm_eval_run import lm_eval
 from tests.tiny import save_tiny, tiny_params
@@ -60,7 +61,7 @@ def task(folder: Path, name: str, more: str, kind: str = "multiple_choice", targ
     told = [
         {
             "writer": f"w{at % 5}",
-            "context": f"They met {at} of them." if at % 2 else "",
+            "context": f"They met {at} of them." if at % 2 or kind == "generate_until" else "",
             "first": f"The old are {WORDS[at % 5]}.",
             "second": f"The new are {WORDS[(at + 1) % 5]}.",
             "label": at % 2,
@@ -211,3 +212,25 @@ def test_very_many_units_are_left_out_in_groups(monkeypatch: pytest.MonkeyPatch)
     assert grouped[0] == whole[0]
     assert 0.8 < (grouped[2] - grouped[1]) / (whole[2] - whole[1]) < 1.25
     assert grouped != whole
+
+
+WRITES = """doc_to_choice: "{{[first, second]}}"
+generation_kwargs: {until: ["\\\\n\\\\n"], max_gen_toks: 4}
+repeats: 1
+metric_list: [{metric: exact_match}]
+"""
+
+
+@pytest.mark.slow
+def test_replies_in_a_log_of_the_harness(tmp_path: Path) -> None:
+    """As it writes them: a reply to each of 20 documents, by the prompt."""
+    task(tmp_path, "writes", WRITES, "generate_until")
+    folder = save_tiny(tmp_path / "tiny")
+    lm_eval(folder, tmp_path, "writes", tmp_path / "run", "--log_samples")
+    (samples,) = (tmp_path / "run").rglob("samples_writes_*.jsonl")
+    replies = read(samples).replies
+    assert replies is not None
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    prompts = {row["doc"]["context"]: row["resps"][0][0] for row in rows}
+    assert {asked: own.reply for asked, own in replies.found.items()} == prompts
+    assert {"The old are idle.", "The new are kind."} <= replies.found["They met 5 of them."].options

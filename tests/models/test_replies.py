@@ -215,7 +215,10 @@ REFUSED = [
     (of_second(choices=None), "sample Age_00001: its question has no options, by which a reply is read"),
     (changed(lambda said: said["samples"].append(said["samples"][0])), "'Age/1/0' is answered twice"),
     (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
-    (changed(lambda said: said.pop("samples")), "its run ended as 'success' with 0 samples; take the log of a whole run, with samples"),
+    (
+        changed(lambda said: said.pop("samples")),
+        "its run ended as 'success' with 0 samples; take the log of a whole run, with samples",
+    ),
     (json.dumps(inspected())[:-500], "not JSON, or cut off"),
     (json.dumps(inspected()) * 2, "line 1: not JSON, or cut off (Extra data"),
 ]
