@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evenruler.errors import UserError, nearest
+from evenruler.errors import UserError
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.resampling import FEWEST_UNITS, of_left_out
 
@@ -42,22 +42,17 @@ def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> 
 
 
 def _tasks(name: str) -> list[Any]:
-    where, path = f"{SCHEME}{name}", Path(name)
+    where, is_file = f"{SCHEME}{name}", name.endswith(".yaml")
     try:
         from lm_eval.tasks import TaskManager  # type: ignore[import-untyped]
-    except ImportError:
-        remedy = "pip install 'evenruler[harness]'"
-        raise UserError("lm-evaluation-harness is not installed", where=where, remedy=remedy) from None
-    is_file = path.suffix == ".yaml"
-    manager = TaskManager(include_defaults=not is_file)
-    if not (path.is_file() if is_file else name in manager.all_tasks):
-        hint = "the path" if is_file else nearest(name, manager.all_tasks)
-        raise UserError("no such task", where=where, remedy=f"mend it ({hint})")
-    try:
-        tasks = list(manager.load(str(path.resolve()) if is_file else name)["tasks"].values())
+
+        manager = TaskManager(include_defaults=not is_file)
+        tasks = list(manager.load(str(Path(name).resolve()) if is_file else name)["tasks"].values())
     except Exception as error:  # of data sets, of the Hub, of YAML and of the task's own code
         told = f"it does not load ({type(error).__name__}: {error})".splitlines()[0]
-        raise UserError(told[:200], where=where, remedy="mend it, or get its data") from None
+        lacking = isinstance(error, ImportError) and "lm_eval" in str(error)
+        remedy = "pip install 'evenruler[harness]'" if lacking else "mend its name or file, or get its data"
+        raise UserError(told[:200], where=where, remedy=remedy) from None
     for task in tasks:
         kind, metrics = task.OUTPUT_TYPE, set(task.aggregation())
         if GREEDY.get(kind) in {None, *metrics}:
@@ -70,14 +65,7 @@ def _tasks(name: str) -> list[Any]:
 def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> dict[str, tuple[float, ...]]:
     """The metrics of a task by `metric,filter`, as `clustered` has them.
 
-    Args:
-        model: Gives log-likelihoods.
-        task: Of lm-evaluation-harness.
-        unit: The column of its documents that says their unit; by default each is its own.
-        limit: So many documents at most, from the first one.
-
-    Raises:
-        UserError: A document lacks the unit.
+    `unit` is the column of its documents that says their unit (by default each is its own), `limit` how many are asked.
     """
     docs = dict(task.doc_iterator(limit=limit))
     units = [str(place if unit is None else doc.get(unit) or "") for place, doc in docs.items()]

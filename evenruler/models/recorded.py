@@ -14,10 +14,12 @@ What can be read:
 
 import json
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -26,7 +28,7 @@ from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
-from evenruler.models.replies import Replied, Replies, asked, of_harness, of_inspect, unzipped, values_of
+from evenruler.models.replies import Replied, Replies, add, asked, of_harness, of_inspect, told, unzipped, values_of
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -42,6 +44,19 @@ HALVES: Final = frozenset(("intrasentence", "intersentence"))
 """Of StereoSet."""
 
 REMEDY = "take the file as it was written"
+
+WRONG: Final = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    RuntimeError,
+    OSError,
+    EOFError,
+    BadZipFile,
+    zlib.error,
+)
+"""What a file is that is written otherwise, to who reads it."""
 
 EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"
@@ -121,7 +136,7 @@ def read(path: Path, column: str = "") -> Log:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
         return _read(path, files, column)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except WRONG as error:
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
 
@@ -172,11 +187,11 @@ def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
         what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
         remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
         raise UserError(what, where=rows[0][0], remedy=remedy)
-    found = Replies()
+    found: Replies = {}
     for where, row in rows:
         options = frozenset(str(row[f"ans{place}"]) for place in range(3))
         reply = str(row.get(column or columns[0]))
-        found.add(row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
+        add(found, row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
     return found
 
 
@@ -309,7 +324,7 @@ class Recorded(Model):
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
     ) -> list[float | None]:
         if self._log.replies is not None:
-            return self._log.replies.told(texts, before, keys, str(self._path))
+            return told(self._log.replies, texts, before, keys, str(self._path))
         if self._log.by_key:
             return [self._log.by_key.get(key) for key in keys]
         after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]

@@ -6,7 +6,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -28,44 +27,40 @@ class Replied(NamedTuple):
     reply: str
 
 
-@dataclass(frozen=True)
-class Replies:
-    """All replies of a file, by how the authors of a benchmark know the question, or by the question itself."""
+Replies = dict[str, Replied]
+"""All replies of a file, by how the authors of a benchmark know the question, or by the question itself."""
 
-    found: dict[str, Replied] = field(default_factory=dict)
 
-    def add(self, about: dict[str, Any], replied: Replied, where: str) -> None:
-        """Keep a reply; `about` may say how BBQ's authors know the question."""
-        own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
-        key = replied.asked if None in own else "/".join(map(str, own))
-        if not isinstance(replied.reply, str):
-            raise UserError(f"the reply is no text ({replied.reply!r})", where=where, remedy="log replies")
-        if self.found.setdefault(key, replied) is not replied:
-            remedy = "take one log of one epoch, with category, question_index and example_id of each question"
-            raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
+def add(found: Replies, about: dict[str, Any], replied: Replied, where: str) -> None:
+    """Keep a reply; `about` may say how BBQ's authors know the question."""
+    own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
+    key = replied.asked if None in own else "/".join(map(str, own))
+    if not isinstance(replied.reply, str):
+        raise UserError(f"the reply is no text ({replied.reply!r})", where=where, remedy="log replies")
+    if found.setdefault(key, replied) is not replied:
+        remedy = "take one log of one epoch, with category, question_index and example_id of each question"
+        raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
 
-    def told(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str) -> list[float | None]:
-        """1 of an option that was chosen, 0 of the others and where the reply names none; None of what is not in it.
 
-        Raises:
-            UserError: It answers another version of a question.
-        """
-        items: dict[tuple[str, str], list[int]] = {}
-        for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
-            items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
-        found: list[float | None] = [None] * len(texts)
-        for (key, prompt), places in items.items():
-            question, options = asked(prompt), {texts[place] for place in places}
-            replied = self.found.get(key, self.found.get(question))
-            if replied is None:
-                continue
-            if replied.asked != question or not options <= replied.options:
-                what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
-                raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")
-            said = chosen(replied.reply, options)
-            for place in places:
-                found[place] = float(texts[place] == said)
-        return found
+def told(
+    replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
+) -> list[float | None]:
+    """1 of an option that was chosen, 0 of the others and where the reply names none; None of what is not in it."""
+    items: dict[tuple[str, str], list[int]] = {}
+    for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
+        items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
+    found: list[float | None] = [None] * len(texts)
+    for (key, prompt), places in items.items():
+        question, options = asked(prompt), {texts[place] for place in places}
+        if (replied := replies.get(key, replies.get(question))) is None:
+            continue
+        if replied.asked != question or not options <= replied.options:
+            what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
+            raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")
+        said = chosen(replied.reply, options)
+        for place in places:
+            found[place] = float(texts[place] == said)
+    return found
 
 
 @lru_cache(maxsize=1 << 18)
@@ -96,7 +91,7 @@ def _plain(text: str) -> str:
 
 def of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
     """Logged samples of a task of lm-evaluation-harness that generates; its documents hold question and options."""
-    found = Replies()
+    found: Replies = {}
     for where, row in rows:
         if row.get("filter") != rows[0][1].get("filter"):
             continue  # the same replies through another filter
@@ -107,7 +102,7 @@ def of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
         prompt = str(values_of(given)[0])
         if {"context", "question"} <= set(doc):
             prompt = f"{doc['context']} {doc['question']}"
-        found.add(doc, Replied(asked(prompt), frozenset(_strings(doc)), reply), where)
+        add(found, doc, Replied(asked(prompt), frozenset(_strings(doc)), reply), where)
     return found
 
 
@@ -125,19 +120,12 @@ def _strings(given: Any) -> Iterator[str]:
 
 
 def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str) -> Replies:
-    """A log of inspect_ai: an `EvalLog` of version 2, and its samples.
-
-    Raises:
-        UserError: It did not end well, has several epochs, or its questions have no options.
-    """
-    if header["status"] != "success" or not samples:
-        what = f"its run ended as {header['status']!r} with {len(samples)} samples"
-        raise UserError(what, where=where, remedy="take the log of a whole run, with samples")
+    """A log of inspect_ai: an `EvalLog` of version 2, and its samples."""
     epochs = max([header["eval"]["config"].get("epochs") or 1, *(own["epoch"] for own in samples)])
-    if epochs > 1:
-        what = f"it has {epochs} epochs, so several replies to each question"
-        raise UserError(what, where=where, remedy="log one epoch")
-    found = Replies()
+    if header["status"] != "success" or not samples or epochs > 1:
+        what = f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} epochs"
+        raise UserError(what, where=where, remedy="take the log of a whole run, with samples, of one epoch")
+    found: Replies = {}
     for sample in samples:
         place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
         if not sample.get("choices"):
@@ -148,7 +136,7 @@ def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str
         if not isinstance(question, str):
             question = [own["content"] for own in question if own["role"] == "user"][-1]
         replied = Replied(asked(_text(question, kept)), frozenset(options), _option_of(sample, options, kept))
-        found.add(sample.get("metadata") or {}, replied, place)
+        add(found, sample.get("metadata") or {}, replied, place)
     return found
 
 
@@ -172,17 +160,13 @@ def _text(content: Any, kept: dict[str, str]) -> str:
 
 
 def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Header and samples of a log of inspect_ai that is a zip file (`.eval`); a `UserError` of what is none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = {own.filename: own for own in archive.infolist()}  # of two of a name, the last one holds
-            if "header.json" not in members:
-                raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
-            names = sorted(name for name in members if name.startswith("samples/"))
-            header, *samples = (json.loads(_member(archive, members[name])) for name in ("header.json", *names))
-    except (zipfile.BadZipFile, OSError, ValueError, struct.error, zlib.error, NotImplementedError) as error:
-        remedy = "take the file as it was written"
-        raise UserError(f"no whole log of inspect_ai ({error})", where=str(path), remedy=remedy) from None
+    """Header and samples of a log of inspect_ai that is a zip file (`.eval`)."""
+    with zipfile.ZipFile(path) as archive:
+        members = {own.filename: own for own in archive.infolist()}  # of two of a name, the last one holds
+        if "header.json" not in members:
+            raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
+        names = sorted(name for name in members if name.startswith("samples/"))
+        header, *samples = (json.loads(_member(archive, members[name])) for name in ("header.json", *names))
     return header, samples
 
 

@@ -137,7 +137,7 @@ def test_the_same_log_packed_otherwise_and_a_damaged_one(told: Told) -> None:
     Path("text.eval").write_text("no zip")
     Path("damaged.eval").write_bytes(whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\x00"))
     for name in ("cut", "text", "damaged"):
-        assert f"{name}.eval: no whole log of inspect_ai (" in refused(told, f"recorded:{name}.eval")
+        assert f"{name}.eval: not as such a file is written (" in refused(told, f"recorded:{name}.eval")
     with zipfile.ZipFile("none.eval", "w") as archive:
         archive.writestr("_journal/start.json", "{}")
     assert "none.eval: its run did not end; take the log of a whole run" in refused(told, "recorded:none.eval")

@@ -208,17 +208,24 @@ def test_what_a_log_of_inspect_ai_says(recorded: Recorded, text: str, expected: 
 
 
 REFUSED = [
-    (changed(lambda said: said.update(status="error")), "its run ended as 'error' with 3 samples; take the log"),
+    (
+        changed(lambda said: said.update(status="error")),
+        "its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole run",
+    ),
     (changed(lambda said: said.update(status="cancelled")), "its run ended as 'cancelled'"),
-    (changed(lambda said: said["eval"]["config"].update(epochs=3)), "it has 3 epochs, so several replies to each"),
-    (of_second(epoch=2), "it has 2 epochs, so several replies to each question; log one epoch"),
+    (
+        changed(lambda said: said["eval"]["config"].update(epochs=3)),
+        "with 3 samples and 3 epochs; take the log of a whole run, with samples, of one epoch",
+    ),
+    (of_second(epoch=2), "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch"),
     (of_second(choices=None), "sample Age_00001: its question has no options, by which a reply is read"),
     (changed(lambda said: said["samples"].append(said["samples"][0])), "'Age/1/0' is answered twice"),
     (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
     (
         changed(lambda said: said.pop("samples")),
-        "its run ended as 'success' with 0 samples; take the log of a whole run, with samples",
+        "its run ended as 'success', with 0 samples and 1 epochs; take the log",
     ),
+    ("[" * 100_000, "not as such a file is written (RecursionError"),
     (json.dumps(inspected())[:-500], "not JSON, or cut off"),
     (json.dumps(inspected()) * 2, "line 1: not JSON, or cut off (Extra data"),
 ]
