@@ -54,11 +54,12 @@ def _tasks(name: str) -> list[Any]:
         remedy = "pip install 'evenruler[harness]'" if lacking else "mend its name or file, or get its data"
         raise UserError(told[:200], where=where, remedy=remedy) from None
     for task in tasks:
-        kind, metrics = task.OUTPUT_TYPE, set(task.aggregation())
+        kind, metrics = task.OUTPUT_TYPE, task.aggregation()
         if GREEDY.get(kind) in {None, *metrics}:
             what = f"{task.config.task} is of type {kind} with the metrics {', '.join(sorted(metrics))}"
-            remedy = "take multiple_choice without exact_match, or loglikelihood without acc"
-            raise UserError(what, where=where, remedy=remedy)
+            raise UserError(
+                what, where=where, remedy="take multiple_choice without exact_match, or loglikelihood without acc"
+            )
     return tasks
 
 
@@ -73,14 +74,12 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
         known = ", ".join(sorted(docs[units.index("")]))
         raise UserError(f"document {units.index('')} has no {unit!r}", where="--unit", remedy=f"say one of {known}")
     task.build_all_requests(limit=limit)
-    asked = sorted(task.instances, key=lambda own: own.idx)
+    asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
     before, texts = zip(*(own.args for own in asked), strict=True)
     for own, nats in zip(asked, model.loglikelihood(texts, before, between="").nats, strict=True):
         own.resps.append((float(nats), False))
+        of_doc.setdefault(own.doc_id, []).append(own)
     task.apply_filters()
-    of_doc: dict[int, list[Any]] = {place: [] for place in docs}
-    for own in asked:
-        of_doc[own.doc_id].append(own)
     aggregation, values = task.aggregation(), dict[tuple[str, str], list[tuple[str, Any]]]()
     for chain in asked[0].filtered_resps:
         for (place, doc), of_unit in zip(docs.items(), units, strict=True):

@@ -14,12 +14,10 @@ What can be read:
 
 import json
 import math
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -44,19 +42,6 @@ HALVES: Final = frozenset(("intrasentence", "intersentence"))
 """Of StereoSet."""
 
 REMEDY = "take the file as it was written"
-
-WRONG: Final = (
-    LookupError,
-    TypeError,
-    AttributeError,
-    ValueError,
-    RuntimeError,
-    OSError,
-    EOFError,
-    BadZipFile,
-    zlib.error,
-)
-"""What a file is that is written otherwise, to who reads it."""
 
 EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"
@@ -136,7 +121,9 @@ def read(path: Path, column: str = "") -> Log:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
         return _read(path, files, column)
-    except WRONG as error:
+    except UserError:
+        raise
+    except Exception as error:  # of JSON, of zip files, and of what is written otherwise
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
 
@@ -302,9 +289,8 @@ class Recorded(Model):
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        of_file = {key.partition("/")[0] for key, value in zip(named, found, strict=True) if value is not None}
-        if self._log.replies is None:
-            of_file.clear()  # it has no parts
+        known = set() if self._log.replies is None else set(range(len(texts))) - {*lacking}
+        of_file = {named[place].partition("/")[0] for place in known}
         half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
         if half:
             text = texts[half[0]]

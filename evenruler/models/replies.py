@@ -5,7 +5,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -93,30 +93,20 @@ def of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
     """Logged samples of a task of lm-evaluation-harness that generates; its documents hold question and options."""
     found: Replies = {}
     for where, row in rows:
-        if row.get("filter") != rows[0][1].get("filter"):
-            continue  # the same replies through another filter
-        ((reply, *more),) = row["resps"]
-        if more:
-            raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
-        doc, (given,) = row["doc"], values_of(row["arguments"])
-        prompt = str(values_of(given)[0])
-        if {"context", "question"} <= set(doc):
-            prompt = f"{doc['context']} {doc['question']}"
-        add(found, doc, Replied(asked(prompt), frozenset(_strings(doc)), reply), where)
+        if row.get("filter") == rows[0][1].get("filter"):  # the others have the same replies
+            ((reply, *more),), doc, (given,) = row["resps"], row["doc"], values_of(row["arguments"])
+            if more:
+                raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
+            parts = [doc[name] for name in ("context", "question") if name in doc]
+            prompt = " ".join(parts) if len(parts) == 2 else str(values_of(given)[0])
+            options = frozenset(map(str, (*doc.values(), *doc.get("choices", ()))))
+            add(found, doc, Replied(asked(prompt), options, reply), where)
     return found
 
 
 def values_of(given: Any) -> list[Any]:
     """Those of a list, or of a dictionary, in which lm-evaluation-harness writes lists."""
     return list(given.values() if isinstance(given, dict) else given)
-
-
-def _strings(given: Any) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, dict | list):
-        for one in values_of(given):
-            yield from _strings(one)
 
 
 def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str) -> Replies:
@@ -129,10 +119,8 @@ def of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str
     for sample in samples:
         place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
         if not sample.get("choices"):
-            remedy = "take a log of multiple choice"
-            raise UserError("its question has no options, by which a reply is read", where=place, remedy=remedy)
-        options = [_text(own, kept) for own in sample["choices"]]
-        question = sample["input"]
+            raise UserError("its question has no options", where=place, remedy="take a log of multiple choice")
+        options, question = [_text(own, kept) for own in sample["choices"]], sample["input"]
         if not isinstance(question, str):
             question = [own["content"] for own in question if own["role"] == "user"][-1]
         replied = Replied(asked(_text(question, kept)), frozenset(options), _option_of(sample, options, kept))
@@ -147,10 +135,8 @@ def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str])
     scored = (sample.get("scores") or {}).get("choice", {}).get("answer")
     letters = re.findall(r"(?im)^\W*ANSWER\W*:\W*([A-Z](?:\W+[A-Z])*)\W*$", reply)
     letter = str(scored or "".join(letters[-1:])).strip().upper()
-    place = ord(letter) - ord("A") if len(letter) == 1 else -1
-    if 0 <= place < len(options):
-        return options[place]
-    return "" if letter else reply
+    by_letter = {chr(ord("A") + place): option for place, option in enumerate(options)}
+    return by_letter.get(letter, "") if letter else reply
 
 
 def _text(content: Any, kept: dict[str, str]) -> str:

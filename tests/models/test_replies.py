@@ -218,7 +218,7 @@ REFUSED = [
         "with 3 samples and 3 epochs; take the log of a whole run, with samples, of one epoch",
     ),
     (of_second(epoch=2), "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch"),
-    (of_second(choices=None), "sample Age_00001: its question has no options, by which a reply is read"),
+    (of_second(choices=None), "sample Age_00001: its question has no options; take a log of multiple choice"),
     (changed(lambda said: said["samples"].append(said["samples"][0])), "'Age/1/0' is answered twice"),
     (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
     (
