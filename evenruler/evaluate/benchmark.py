@@ -109,11 +109,7 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 
 
 def answered_by(model: "Model", where: str) -> str:
-    """The shipped benchmark of the family `fixed` to whose texts these answers are, if they were recorded.
-
-    Raises:
-        UserError: There is none, or there are several.
-    """
+    """The one shipped benchmark of the family `fixed` to whose texts these answers are, if they were recorded."""
     from evenruler.models.recorded import Recorded
 
     remedy, found = "say which benchmark as --with NAME", []

@@ -22,18 +22,23 @@ SCHEME: Final = "lm_eval:"
 GREEDY: Final = {"multiple_choice": "exact_match", "loglikelihood": "acc"}
 """By type of a task: a metric that asks whether the likeliest words are the text, which is not asked here."""
 
+FEWSHOT_SEED: Final = 1234
+"""As lm-evaluation-harness has it by default."""
+
 MOST_VALUES: Final = 5_000_000
 """That are aggregated for an interval; beyond, units are left out in groups."""
 
 
 def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
-    """A task, or each of a group, on a model, as a terminal shows it; arguments as of `measured`.
-
-    Raises:
-        UserError: There is no such task, it generates, or its data are not here.
-    """
+    """A task, or each of a group, on a model, as a terminal shows it; arguments as of `measured`."""
     for task in _tasks(name):
-        found = measured(model, task, unit, limit)
+        try:
+            found = measured(model, task, unit, limit)
+        except UserError:
+            raise
+        except Exception as error:  # of the task's own code
+            told = f"its code fails ({type(error).__name__}: {error})".splitlines()[0]
+            raise UserError(told[:200], where=f"{SCHEME}{name}", remedy="mend the task") from error
         yield f"{SCHEME}{task.config.task} (a unit is {'a document' if unit is None else unit}) on {model.name}"
         for metric, (value, low, high, effect) in found.items():
             interval = "no interval" if math.isnan(low) else f"[{low:z.3f}, {high:z.3f}]"
@@ -57,9 +62,8 @@ def _tasks(name: str) -> list[Any]:
         kind, metrics = task.OUTPUT_TYPE, task.aggregation()
         if GREEDY.get(kind) in {None, *metrics}:
             what = f"{task.config.task} is of type {kind} with the metrics {', '.join(sorted(metrics))}"
-            raise UserError(
-                what, where=where, remedy="take multiple_choice without exact_match, or loglikelihood without acc"
-            )
+            remedy = "take multiple_choice without exact_match, or loglikelihood without acc"
+            raise UserError(what, where=where, remedy=remedy)
     return tasks
 
 
@@ -69,10 +73,11 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
     `unit` is the column of its documents that says their unit (by default each is its own), `limit` how many are asked.
     """
     docs = dict(task.doc_iterator(limit=limit))
-    units = [str(place if unit is None else doc.get(unit) or "") for place, doc in docs.items()]
+    units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
     if "" in units:
         known = ", ".join(sorted(docs[units.index("")]))
         raise UserError(f"document {units.index('')} has no {unit!r}", where="--unit", remedy=f"say one of {known}")
+    task.set_fewshot_seed(seed=FEWSHOT_SEED)
     task.build_all_requests(limit=limit)
     asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
     before, texts = zip(*(own.args for own in asked), strict=True)

@@ -125,9 +125,7 @@ def measure_each(
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(harness.SCHEME)]
     if unit is not None and not tasks:
-        raise UserError(
-            "only a task has it", where="--unit", remedy=f"leave it out, or say --with {harness.SCHEME}TASK"
-        )
+        raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.

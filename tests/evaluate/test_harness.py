@@ -38,7 +38,9 @@ doc_to_target: {target}
 {more}
 """
 
-CHOICE = """doc_to_choice: "{{[first, second]}}"
+CHOICE = """num_fewshot: 2
+fewshot_split: test
+doc_to_choice: "{{[first, second]}}"
 metric_list: [{metric: acc}, {metric: acc_norm}]
 """
 
@@ -129,6 +131,12 @@ REFUSED = {
         "label",
         CHOICE.replace("acc_norm", "exact_match"),
         "with the metrics acc, exact_match",
+    ),
+    "fails": (
+        "multiple_choice",
+        "label",
+        OWN.replace("code.process_results", "code.ratio"),
+        "its code fails (TypeError",
     ),
     "cut": ("multiple_choice", "label", "metric_list: [", "it does not load ("),
 }
