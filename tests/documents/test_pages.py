@@ -38,6 +38,10 @@ NOT_RUN = {
     "docs/adding-a-saged-domain.md": [
         "asks Wikipedia; tests/instruments/saged/scrape run both commands against a MediaWiki on this machine"
     ],
+    "docs/fixed.md": [
+        "needs logs of other programs; tests/evaluate/test_logs.py runs the commands with small ones",
+        "needs data of the Hub; tests/evaluate/test_harness.py runs it with rows of its own",
+    ],
     "docs/scale.md": ["takes a cluster", "takes a cluster"],
     "docs/questionnaires.md": [
         "takes a file that is not ours to ship; tests/instruments/questionnaires have one",
