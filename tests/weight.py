@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 46_400, 255
+LINES, MODULES = 47_500, 265
 ROOT = Path(__file__).parents[1]
 
 

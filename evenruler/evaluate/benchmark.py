@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -22,7 +23,10 @@ from evenruler.publish.manifest import (
     require_identity,
     require_unaltered,
 )
-from evenruler.publish.places import newest, opened
+from evenruler.publish.places import newest, opened, shipped_names
+
+if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.models.model import Model
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,26 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             origin = f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
         title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
         yield Benchmark(folder, manifest, require_identity(folder, manifest), title, origin, tables, plan)
+
+
+def answered_by(model: "Model", where: str) -> str:
+    """The one shipped benchmark of the family `fixed` to whose texts these answers are, if they were recorded."""
+    from evenruler.models.recorded import Recorded
+
+    remedy, found = "say which benchmark as --with NAME", []
+    if not isinstance(model, Recorded):
+        raise UserError("no benchmark is named", where=where, remedy=remedy)
+    fixed = [name for name in shipped_names() if name.startswith("fixed-")]
+    for name in fixed:
+        if "texts" in read_manifest(shipped.benchmarks() / name).rows:
+            with benchmark_at(name) as own:
+                texts, prompts, keys = (own.tables["texts"][column].tolist() for column in ("text", "prompt", "key"))
+                if model.answers(texts, prompts, keys, own.plan["between"]):
+                    found.append(name)
+    if len(found) != 1:
+        what = f"texts of {' and '.join(found)}" if found else f"no text of {', '.join(fixed) or 'a shipped benchmark'}"
+        raise UserError(f"it answers {what}", where=where, remedy=remedy)
+    return found[0]
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:

@@ -22,9 +22,17 @@ def measure(
         ),
     ],
     benchmarks: Annotated[
-        list[str],
-        typer.Option("--with", metavar="BENCHMARK", help="A name of `evenruler list`, a folder, or USER/REPO[@TAG]."),
-    ],
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="BENCHMARK",
+            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], or "
+            "lm_eval:TASK. Without it, recorded answers say which they are to.",
+        ),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="By which documents of lm_eval:TASK are of one unit.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where results go.")] = RESULTS,
     device: Annotated[str | None, typer.Option(metavar="cpu|cuda", help="A GPU where there is one by default.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most, to try.")] = None,
@@ -57,7 +65,7 @@ def measure(
     choose(engine)
     for line in measure_each(
         model,
-        benchmarks,
+        benchmarks or [],
         out,
         device=device,
         limit=limit,
@@ -67,6 +75,7 @@ def measure(
         dtype=dtype,
         start=start,
         max_requests=max_requests,
+        unit=unit,
     ):
         say(line)
 

@@ -10,7 +10,8 @@ from typing import Any, cast, get_args
 
 from evenruler import repository, shipped
 from evenruler.errors import UserError
-from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate import harness
+from evenruler.evaluate.benchmark import answered_by, benchmark_at
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
@@ -95,10 +96,13 @@ def measure_each(
     dtype: str,
     start: str | None,
     max_requests: int | None,
+    unit: str | None = None,
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
     What is wrong with one stops none of the others; UserError, after all, of one that the model cannot answer.
+    `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents are of units by their column `unit`; without a
+    benchmark, the one is taken that recorded answers are to.
     """
     started = time.monotonic()
     store = RowStore()
@@ -111,10 +115,16 @@ def measure_each(
     chats = ", asked in chats, too" if entry.chats and entry.continues else ""
     note(f"{subject.name}: {source}{at} (kind {entry.kind}{chats})")
     session = Session(subject, store, model, device)
+    if not benchmarks:
+        benchmarks = [answered_by(session.model, model)]
+        note(f"{subject.name}: its answers are to {benchmarks[0]}")
+    tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(harness.SCHEME)]
+    if unit is not None and not tasks:
+        raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
     refused: list[str] = []
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
-        found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks)]
+        found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
         planned = []
         for benchmark in found:
             try:
@@ -133,9 +143,14 @@ def measure_each(
                 continue
             yield from lines_of(measured.result)
             yield f"  written to {write(measured.result, measured.headlines, out, measured.tables)}"
+        for place in tasks:
+            try:
+                yield from harness.lines_of(session.model, place.removeprefix(harness.SCHEME), unit, limit)
+            except UserError as error:
+                refused.append(str(error))
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
-        some = "the others were measured" if len(refused) < len(found) else ""
+        some = "the others were measured" if len(refused) < len(found) + len(tasks) else ""
         raise UserError("; ".join(dict.fromkeys(refused)), remedy=some)
 
 

@@ -7,12 +7,13 @@ What can be read:
 | StereoSet's published predictions | one JSON | the ids of sentences |
 | BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` where there are several | keys |
 | lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | prompt and text, letter by letter |
+| the same of tasks that generate, of questions with options | JSON lines, one file | question and options |
+| inspect_ai, multiple choice | `.eval` or `.json` | question and options |
 | `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question |
 """
 
 import json
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
+from evenruler.models.replies import Replied, Replies, add, asked, of_harness, of_inspect, told, unzipped, values_of
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -91,31 +93,16 @@ def _from_json(operation: str, said: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer, and what the file says of the question."""
-
-    value: float
-    """Log-likelihood in nats; or of answers that are none, what grows with them: within an item, order alone counts."""
-    text: str | None = None
-    within: tuple[str, ...] = ()
-    """What the prompt holds."""
-
-
-@dataclass(frozen=True)
 class Log:
     """All answers of a file."""
 
     what: str
-    by_key: dict[str, Told] = field(default_factory=dict)
-    """By how the authors of a benchmark know a text."""
+    by_key: dict[str, float] = field(default_factory=dict)
+    """By how the authors of a benchmark know a text: what grows with likelihood; within an item, order alone counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By prompt and text, with what stands between them."""
-
-    def add(self, key: str, told: Told, where: str) -> None:
-        """Keep an answer; refuse one that is no number, or there already."""
-        if key in self.by_key:
-            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
-        self.by_key[key] = Told(_finite(told.value, where, key), told.text, told.within)
+    """By prompt and text, with what stands between them: log-likelihoods in nats."""
+    replies: Replies | None = None
+    """Of a model that wrote."""
 
 
 def read(path: Path, column: str = "") -> Log:
@@ -132,13 +119,31 @@ def read(path: Path, column: str = "") -> Log:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     if not files:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
-    if not path.is_dir() and set(said := _object(read_text(path, REMEDY))) & HALVES:
-        return _of_stereoset(said, str(path))
+    try:
+        return _read(path, files, column)
+    except UserError:
+        raise
+    except Exception as error:  # of JSON, of zip files, and of what is written otherwise
+        what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
+        raise UserError(what, where=str(path), remedy=REMEDY) from None
+
+
+def _read(path: Path, files: list[Path], column: str) -> Log:
+    if not path.is_dir():
+        if path.suffix == ".eval":
+            return Log("inspect_ai log", replies=of_inspect(*unzipped(path), str(path)))
+        said = _object(read_text(path, REMEDY))
+        if set(said) & HALVES:
+            return _of_stereoset(said, str(path))
+        if {"status", "eval"} <= set(said):
+            return Log("inspect_ai log", replies=of_inspect(said, said.get("samples") or [], str(path)))
     rows = [row for file in files for row in _lines(file)]
     first = rows[0][1] if rows else {}
     if "example_id" in first and "question_index" in first:
-        return _of_bbq(rows, column)
+        return Log("BBQ predictions", replies=_of_bbq(rows, column))
     if "doc_id" in first and "resps" in first:
+        if isinstance(values_of(values_of(first["arguments"])[0])[1], dict):
+            return Log("lm-evaluation-harness replies", replies=of_harness(rows))
         return _of_harness(rows)
     raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
 
@@ -147,7 +152,9 @@ def _of_stereoset(said: dict[str, Any], where: str) -> Log:
     """Scores of sentences by their ids, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
     found = Log("StereoSet predictions")
     for one in (one for own in said.values() for one in own):
-        found.add(str(one.get("id")), Told(one.get("score")), where)
+        if (key := str(one.get("id"))) in found.by_key:
+            raise UserError(f"{key!r} is answered twice", where=where, remedy=REMEDY)
+        found.by_key[key] = _finite(one.get("score"), where, key)
     return found
 
 
@@ -160,33 +167,19 @@ def _object(text: str) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Log:
-    """Options that were chosen, as words: 1 of the option that they are, or the beginning of (replies are cut), else 0.
-
-    Words that are none of the three options leave all at 0: the item has no answer.
-    """
+def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
+    """Options that were chosen, as words in a column."""
     columns = sorted(name for name in rows[0][1] if "_pred" in name)
     if column not in columns and (column or len(columns) != 1):
         what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
         remedy = f"say recorded:FILE#COLUMN with one of {', '.join(columns)}"
         raise UserError(what, where=rows[0][0], remedy=remedy)
-    chosen, found = column or columns[0], Log("BBQ predictions")
+    found: Replies = {}
     for where, row in rows:
-        key = f"{row['category']}/{row['question_index']}/{row['example_id']}"
-        options = [_plain(str(row[f"ans{place}"])) for place in range(3)]
-        said = _plain(str(row.get(chosen)))
-        fits = [said == option for option in options]
-        if not any(fits):
-            fits = [bool(said) and option.startswith(said) for option in options]
-        for place, fit in enumerate(fits):
-            within = (str(row["context"]), str(row["question"]))
-            told = Told(float(fit and sum(fits) == 1), str(row[f"ans{place}"]), within)
-            found.add(f"{key}/{place}", told, where)
+        options = frozenset(str(row[f"ans{place}"]) for place in range(3))
+        reply = str(row.get(column or columns[0]))
+        add(found, row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
     return found
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[^a-z0-9 ]", "", text.lower()).strip()
 
 
 def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
@@ -196,8 +189,7 @@ def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
         if row["doc_id"] in seen:
             raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
         seen.add(row["doc_id"])
-        given = row["arguments"].values() if isinstance(row["arguments"], dict) else row["arguments"]
-        asked = [list(one.values()) if isinstance(one, dict) else list(one) for one in given]
+        asked = [values_of(one) for one in values_of(row["arguments"])]
         answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
         if not all(len(one) == 2 and isinstance(one[1], str) for one in asked) or any(
             isinstance(one, str) or len(one) != 2 for one in answers
@@ -292,12 +284,13 @@ class Recorded(Model):
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
-        found = [self._told(*one, between) for one in zip(texts, given, named, strict=True)]
+        found = self._found(texts, given, named, between)
         lacking = [place for place, value in enumerate(found) if value is None]
         if texts and len(lacking) == len(texts):
             what = f"none of its answers ({self._log.what}) is to one of these {len(texts):,} texts"
             raise UserError(what, where=str(self._path), remedy="name the benchmark that it answers, in that version")
-        of_file = {key.partition("/")[0] for key in self._log.by_key if "/" in key}
+        known = set() if self._log.replies is None else set(range(len(texts))) - {*lacking}
+        of_file = {named[place].partition("/")[0] for place in known}
         half = [place for place in lacking if not of_file or named[place].partition("/")[0] in of_file]
         if half:
             text = texts[half[0]]
@@ -306,13 +299,19 @@ class Recorded(Model):
         nats = np.array([math.nan if value is None else value for value in found], dtype=np.float64)
         return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
 
-    def _told(self, text: str, before: str, key: str, between: str) -> float | None:
-        if not self._log.by_key:
-            return self._log.by_text.get((before, f"{between}{text}" if before else text))
-        told = self._log.by_key.get(key)
-        if told is None:
-            return None
-        if told.text not in (None, text) or not all(part in before for part in told.within):
-            what = f"it answers another text than {key!r} of this benchmark ({str(told.text)[:60]!r})"
-            raise UserError(what, where=str(self._path), remedy="take the version of the benchmark that was answered")
-        return told.value
+    def answers(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str) -> bool:
+        """Whether it says something of one of these texts, or of another version of one."""
+        try:
+            return any(value is not None for value in self._found(texts, before, keys, between))
+        except UserError:
+            return True
+
+    def _found(
+        self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
+    ) -> list[float | None]:
+        if self._log.replies is not None:
+            return told(self._log.replies, texts, before, keys, str(self._path))
+        if self._log.by_key:
+            return [self._log.by_key.get(key) for key in keys]
+        after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]
+        return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]

@@ -39,16 +39,30 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     revision, _, inside = place.rpartition(":")
     if Path(place).is_dir():
         yield Path(place)
-    elif place in (names := [own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}")]):
-        yield shipped.benchmarks() / place
+    elif (found := shipped_name(place)) is not None:
+        yield shipped.benchmarks() / found
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
             yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
     else:
-        hint = "" if "/" in place else f" ({nearest(place, names)})"
+        hint = "" if "/" in place else f" ({nearest(place, shipped_names())})"
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
+
+
+def shipped_names() -> list[str]:
+    """The benchmarks that come with the package."""
+    return sorted(own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}"))
+
+
+def shipped_name(place: str) -> str | None:
+    """The one that is called so, with or without its family; None where there is none."""
+    names = shipped_names()
+    found = [place] if place in names else [name for name in names if name.partition("-")[2] == place]
+    if len(found) > 1:
+        raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(found)}")
+    return found[0] if found else None
 
 
 def from_hub(repo: str, tag: str) -> Path:

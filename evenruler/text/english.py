@@ -145,22 +145,6 @@ def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
     return "noun" if last in _BEFORE_NOUNS else "quality" if last in _BEFORE_QUALITIES else None
 
 
-def compound(texts: Sequence[str]) -> NDArray[np.float64]:
-    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
-
-    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
-    """
-    analyzer = _analyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    return SentimentIntensityAnalyzer()
-
-
 @cache
 def _identifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # a second, and nobody else needs it

@@ -174,7 +174,7 @@ BROKEN = [
     ('{"intrasentence": [{"id": "a", "score": NaN}]}', "some.json", "the answer to 'a' is no number (nan)"),
     ('{"intrasentence": [{"id": "a"}]}', "some.json", "the answer to 'a' is no number (None)"),
     (json.dumps({"intrasentence": [{"id": "a", "score": 1}] * 2}), "some.json", "'a' is answered twice"),
-    (lines([{**BBQ, "p_pred": "x"}] * 2), "log.jsonl", "line 2: 'Age/1/0/0' is answered twice"),
+    (lines([{**BBQ, "p_pred": "x"}] * 2), "log.jsonl", "line 2: 'Age/1/0' is answered twice"),
 ]
 
 
@@ -194,9 +194,9 @@ def test_answers_of_another_benchmark_half_of_them_and_other_texts(recorded: Cal
     words = recorded(lines([{**BBQ, "p_pred": "the grandson"}]))
     ask = [["The grandson", "The uncle"], ["I saw both. Who forgot?"] * 2]
     line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/0/0"]))
-    assert "it answers another text than 'Age/1/0/0' of this benchmark ('The grandfather')" in line
+    assert "it answers another text than 'Age/1/0' of this benchmark" in line
     line = error_of(lambda: words.loglikelihood(["The grandson"], ["I saw one. Who forgot?"], keys=["Age/1/0/1"]))
-    assert "it answers another text than 'Age/1/0/1'" in line
+    assert "it answers another text than 'Age/1/0'" in line
     line = error_of(lambda: words.loglikelihood(*ask, keys=["Age/1/0/1", "Age/1/7/1"]))
     assert "it lacks the answers to 1 of 2 texts" in line
 

@@ -148,7 +148,8 @@ REFUSED = [
         "models.minilm.kind",
         [
             "'embeder'",
-            "'causal', 'seq2seq', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder' or 'embedder'",
+            "'causal', 'seq2seq', 'chat', 'completions', 'masked', 'nli', 'classifier', 'encoder', 'embedder' or "
+            "'recorded'",
         ],
         id="kind",
     ),

@@ -133,8 +133,9 @@ class TestParams:
         chosen = {name: [label for label, weight in own.score.items() if weight == 1] for name, own in of_table.items()}
         assert (chosen["stereotype-race"], chosen["openness"]) == (["stereotype_race"], ["openness"])
 
-    def test_text_of_others_is_that_of_one_domain(self, at_scale):
-        assert list(at_scale["quick"].card_of_others) == ["ideologies"]
+    def test_text_of_others_is_that_of_one_domain_and_of_published_benchmarks(self, at_scale):
+        published = [path.stem for path in (SOURCES / "fixed").glob("*.yaml")]
+        assert set(at_scale["quick"].card_of_others) == {"ideologies", *published}
 
     def test_the_repository_is_in_step(self, at_scale):
         """`evenruler check` has been run: what is in use, and what DVC knows as artifacts."""

@@ -32,13 +32,17 @@ def written(place: Path, **more: Any) -> Path:
         lambda unit, at: f"The {OLD[at % 2]} {unit} are {WORDS[at]}.",
         lambda unit, at: f"The young {unit} are {WORDS[at]}.",
     )
-    source = made.source(place, "pairs", {"texts": text}, **more)
+    return published(place, "fixed-made", made.source(place, "pairs", {"texts": text}, **more))
+
+
+def published(place: Path, name: str, source: declare.Source) -> Path:
+    """The folder of a benchmark, written out."""
     built, settings = made.built(source), declare.Settings.model_validate({}, context={"scale": "paper"})
     words = card.card(Declaration("made", "fixed", settings, source), made.frames(built), built.plan, {})
     configs = [Config(**vars(own), table=built.tables[own.name]) for own in words.configs]
     benchmark = Benchmark(
         **{**vars(words), "configs": configs},
-        name="fixed-made",
+        name=name,
         title=source.title,
         version="0.1.0",
         language="en",
@@ -53,8 +57,8 @@ def written(place: Path, **more: Any) -> Path:
         changelog=Changelog(),
         of_others=True,
     )
-    write_benchmark(benchmark, place / "fixed-made")
-    return place / "fixed-made"
+    write_benchmark(benchmark, place / name)
+    return place / name
 
 
 @pytest.fixture(scope="module")

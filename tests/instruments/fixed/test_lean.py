@@ -179,7 +179,7 @@ def test_first_texts_that_are_all_longer_cannot_be_told_from_what_they_say() -> 
 
 @pytest.mark.parametrize(("share", "told"), [(0.05, False), (0.15, True)])
 def test_a_lean_at_equal_frequency_is_not_said_from_a_handful_of_items(share: float, told: bool) -> None:
-    """As in Winogender: he is more frequent than she in all pairs but those of his and her."""
+    """As in Winogender: he is more frequent than she in all pairs but those of him and her."""
     items = planted(lean=0.5).assign(length=0.0)
     other = np.arange(len(items)) % 100 < 100 * share
     found = of(items.assign(frequency=np.where(other, -0.6, 1.97)))

@@ -1,0 +1,242 @@
+"""Replies in logs of lm-evaluation-harness and inspect_ai: which option they are, and what is refused in one line."""
+
+import copy
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.evaluate.subject import chosen as subject
+from evenruler.models.catalogue import load
+from evenruler.models.model import Model
+from evenruler.models.replies import asked, chosen, unzipped
+from evenruler.models.store import RowStore
+
+OPTIONS = ("The grandfather", "The grandson", "Can't be determined")
+
+EVAL = Path(__file__).with_name("inspect_bbq.eval")
+
+
+@pytest.mark.parametrize(
+    ("reply", "place"),
+    [
+        (" The grandson", 1),
+        ("the grandson.\n\nQ: Who remembered?\nA: The grandfather", 1),
+        ("Grandson", 1),
+        ("**The grandson** was the one.", 1),
+        ("can't be deter", 2),
+        ("I think aloud.\nAnswer: the grandfather", 0),
+        ("The answer is the grandfather.", 0),
+        ("The answer: can't be determined", 2),
+        ("The grandson, or the grandfather", None),
+        ("Not the grandson", None),
+        ("the grand", None),
+        ("nobody", None),
+        ("The", None),
+        ("", None),
+        ("A", None),
+    ],
+)
+def test_the_option_that_a_reply_names(reply: str, place: int | None) -> None:
+    assert chosen(reply, set(OPTIONS)) == (None if place is None else OPTIONS[place])
+
+
+def test_an_option_that_is_part_of_another_one() -> None:
+    assert chosen("The old man said so", {"The old man", "Man"}) == "The old man"
+    assert chosen("Cannot answer", {"Cannot answer", "Bob"}) == "Cannot answer"
+
+
+def test_labels_of_a_question_do_not_count() -> None:
+    assert asked("Context: I saw both.\n\nQuestion: Who forgot?") == asked("I saw both.\n\nQ: Who forgot?\nA:")
+    assert asked("I saw one.\n\nQ: Who forgot?\nA:") != asked("I saw both.\n\nQ: Who forgot?\nA:")
+
+
+def generated(doc_id: int, reply: object, **more: object) -> dict[str, Any]:
+    """A sample of lm_eval's bbq_generate (0.4.13), less what is not read."""
+    doc = {"example_id": doc_id, "question_index": "1", "category": "Age", "context": "I saw both.", "question": "Who?"}
+    options = {f"ans{place}": option for place, option in enumerate(OPTIONS)}
+    return {
+        "doc_id": doc_id,
+        "doc": {**doc, **options, "answer_info": {"ans0": ["grandfather", "old"]}, "choices": list(OPTIONS)},
+        "target": "2",
+        "arguments": {"gen_args_0": {"arg_0": "I saw both.\n\nQ: Who?\nA:", "arg_1": {"until": ["\n\n"]}}},
+        "resps": [[reply]],
+        "filtered_resps": [reply],
+        "filter": "none",
+        **more,
+    }
+
+
+def lines(*rows: object) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+Recorded = Callable[..., Model]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    """A model of a file with this content."""
+
+    def make(content: str | bytes, name: str = "log.jsonl") -> Model:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        source, store = f"recorded:{path}", RowStore(tmp_path / "cache")
+        return load("mine", subject(source, store, name="mine").catalogue, store=store, where=source)
+
+    return make
+
+
+def answers(model: Model, key: str = "Age/1/0", prompt: str = "I saw both.\n\nQ: Who?\nA:") -> list[float]:
+    found = model.loglikelihood(OPTIONS, [prompt] * 3, keys=[f"{key}/{place}" for place in range(3)])
+    return [float(value) for value in found.nats]
+
+
+def error_of(call: Callable[[], object]) -> str:
+    with pytest.raises(UserError) as raised:
+        call()
+    line = str(raised.value)
+    assert "\n" not in line
+    return line
+
+
+def test_replies_of_the_harness(recorded: Recorded) -> None:
+    model = recorded(lines(generated(0, " The grandson"), generated(1, " Nobody knows.")))
+    assert answers(model) == [0, 1, 0]
+    assert answers(model, "Age/1/1") == [0, 0, 0]
+    assert "it answers another text than 'Age/1/0' of this benchmark" in error_of(
+        lambda: answers(model, prompt="I saw one.\n\nQ: Who?\nA:")
+    )
+
+
+def test_a_file_of_windows_and_a_second_filter(recorded: Recorded) -> None:
+    rows = [generated(0, "The grandson"), generated(0, "The grandson", filter="first", filtered_resps=["grandson"])]
+    assert answers(recorded(b"\xef\xbb\xbf" + lines(*rows).replace("\n", "\r\n").encode())) == [0, 1, 0]
+
+
+def test_documents_that_do_not_say_which_they_are(recorded: Recorded) -> None:
+    """By the prompt, and by options that the document holds."""
+    doc = {"text": "irrelevant", "choices": list(OPTIONS)}
+    assert answers(recorded(lines(generated(0, "The grandson", doc=doc)))) == [0, 1, 0]
+    other = recorded(lines(generated(0, "The grandson", doc={"choices": ["The uncle", *OPTIONS[1:]]})))
+    assert "it answers another text" in error_of(lambda: answers(other))
+
+
+def test_a_task_of_free_text_answers_no_question(recorded: Recorded) -> None:
+    row = generated(0, "42", doc={"question": "6 x 7?"}, arguments={"gen_args_0": {"arg_0": "6 x 7?", "arg_1": {}}})
+    line = error_of(lambda: answers(recorded(lines(row))))
+    assert "none of its answers (lm-evaluation-harness replies) is to one of these 3 texts" in line
+
+
+BROKEN = [
+    (lines(generated(0, "a"), generated(0, "b")), "line 2: 'Age/1/0' is answered twice; take one log of one epoch"),
+    (lines(generated(0, "a"), generated(1, "a")) + lines(generated(0, "a")), "line 3: 'Age/1/0' is answered twice"),
+    (lines(generated(0, "a", resps=[["a", "b"]])), "line 1: 2 replies to a document; log it without repeats"),
+    (lines({**generated(0, "a"), "doc": None}), "not as such a file is written"),
+    (lines(generated(0, float("nan"))), "the reply is no text (nan)"),
+    (lines(generated(0, "a"))[:-30], "line 1: not JSON, or cut off"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN)
+def test_samples_that_are_broken(recorded: Recorded, text: str, said: str) -> None:
+    assert said in error_of(lambda: recorded(text))
+
+
+def inspected() -> dict[str, Any]:
+    """The log as inspect_ai writes it in JSON: its header, and all samples."""
+    header, samples = unzipped(EVAL)
+    return {**header, "samples": samples}
+
+
+QUESTION = "I saw both. The grandson forgot.\n\nQ: Who forgot?\nA:"
+
+
+def test_logs_of_inspect_ai_in_three_forms(recorded: Recorded, tmp_path: Path) -> None:
+    said = inspected()
+    with zipfile.ZipFile(tmp_path / "deflated.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({key: said[key] for key in said if key != "samples"}))
+        for place, sample in enumerate(said["samples"]):
+            archive.writestr(f"samples/{place}_epoch_1.json", json.dumps(sample))
+    forms = {"a.eval": EVAL.read_bytes(), "b.eval": (tmp_path / "deflated.eval").read_bytes()}
+    for name, content in {**forms, "c.json": json.dumps(said, indent=2).encode()}.items():
+        assert answers(recorded(content, name), "Age/1/1", QUESTION) == [0, 1, 0]
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> str:
+    """The log with its second sample (or all of it) changed."""
+    said = copy.deepcopy(inspected())
+    change(said)
+    return json.dumps(said)
+
+
+def of_second(**more: object) -> str:
+    return changed(lambda said: said["samples"][1].update(more))
+
+
+def written(text: str) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": [{"type": "reasoning"}, {"type": "text", "text": text}]}}]}
+
+
+CHOSEN = [
+    # Without a score the reply is read: its letter, or its words.
+    (of_second(scores=None, output=written("So it is.\n(Answer: C)")), [0, 0, 1]),
+    (of_second(scores=None, output=written("The grandfather")), [1, 0, 0]),
+    (of_second(scores=None, output=written("ANSWER: A, B")), [0, 0, 0]),
+    (of_second(scores=None, output={"choices": []}, error={"message": "cancelled"}), [0, 0, 0]),
+    (of_second(scores={"choice": {"value": "I", "answer": "Z"}}), [0, 0, 0]),
+    # Of a data set whose options were shuffled, letters are of their new order.
+    (of_second(choices=[OPTIONS[1], OPTIONS[2], OPTIONS[0]]), [0, 0, 1]),
+    (of_second(metadata={}), [0, 1, 0]),
+    (
+        of_second(
+            metadata=None, input=[{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+        ),
+        [0, 1, 0],
+    ),
+    (of_second(input="attachment://1a", attachments={"1a": QUESTION}), [0, 1, 0]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), CHOSEN)
+def test_what_a_log_of_inspect_ai_says(recorded: Recorded, text: str, expected: list[float]) -> None:
+    assert answers(recorded(text, "log.json"), "Age/1/1", QUESTION) == expected
+
+
+REFUSED = [
+    (
+        changed(lambda said: said.update(status="error")),
+        "its run ended as 'error', with 3 samples and 1 epochs; take the log of a whole run",
+    ),
+    (changed(lambda said: said.update(status="cancelled")), "its run ended as 'cancelled'"),
+    (
+        changed(lambda said: said["eval"]["config"].update(epochs=3)),
+        "with 3 samples and 3 epochs; take the log of a whole run, with samples, of one epoch",
+    ),
+    (of_second(epoch=2), "with 3 samples and 2 epochs; take the log of a whole run, with samples, of one epoch"),
+    (of_second(choices=None), "sample Age_00001: its question has no options; take a log of multiple choice"),
+    (changed(lambda said: said["samples"].append(said["samples"][0])), "'Age/1/0' is answered twice"),
+    (changed(lambda said: said["samples"][1].pop("input")), "not as such a file is written (KeyError: 'input')"),
+    (
+        changed(lambda said: said.pop("samples")),
+        "its run ended as 'success', with 0 samples and 1 epochs; take the log",
+    ),
+    ("[" * 100_000, "not as such a file is written (RecursionError"),
+    (json.dumps(inspected())[:-500], "not JSON, or cut off"),
+    (json.dumps(inspected()) * 2, "line 1: not JSON, or cut off (Extra data"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED)
+def test_logs_of_inspect_ai_that_are_refused(recorded: Recorded, text: str, said: str) -> None:
+    assert said in error_of(lambda: recorded(text, "log.json"))
+
+
+def test_another_version_of_a_question(recorded: Recorded) -> None:
+    text = json.dumps(inspected()).replace("The grandson forgot.", "The grandson had forgotten.")
+    line = error_of(lambda: answers(recorded(text, "log.json"), "Age/1/1", QUESTION))
+    assert "it answers another text than 'Age/1/1' of this benchmark; take the version" in line
