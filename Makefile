@@ -41,6 +41,7 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@EVENRULER_JOURNAL=.cache/journal evenruler repro --force
 	@EVENRULER_JOURNAL=.cache/journal $(MAKE) standard
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
+	@dvc commit -f data/recorded.dvc
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt

@@ -8,7 +8,7 @@ pipeline shows, too; elsewhere the file stays as it is.
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,10 @@ SHOWN = {"fixed-stereoset": ("ss", "lms", "icat"), "fixed-bbq": ("s_amb", "s_dis
 
 PARTS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "shorter wins")
-HEAD += ("turned", "design effect", "parts: F", "verdict")
+HEAD += ("turned", "design effect", "parts: F", "r with a criterion", "verdict")
+SHORT = ((0, 1, 2, 4, 5, -1), ("bbq, ambiguous", "crows-pairs", "stereoset", "winogender"))
+"""README's columns and benchmarks; of StereoSet the model below alone."""
+KNOWN = "gpt2-large"
 
 
 def measured(mirror: Path, out: Path) -> pd.DataFrame:
@@ -72,9 +75,21 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def short(lines: list[str]) -> Iterator[str]:
+    """README's part of the table."""
+    places, benchmarks = SHORT
+    for number, line in enumerate(lines):
+        cells = line.strip("| ").split(" | ") if number != 1 else ["---"] * len(HEAD)
+        if number > 1 and (cells[0] not in benchmarks or (cells[0] == "stereoset" and not cells[1].startswith(KNOWN))):
+            continue
+        yield f"| {' | '.join(cells[place].partition(':')[0] if place < 0 else cells[place] for place in places)} |"
+
+
 def told_apart(out: Path) -> Iterator[str]:
     """How many pairs of models each figure of StereoSet tells apart: jackknife over targets, t, Holm (1979)."""
-    items = {name: read_frame(out / f"stereoset-{name}/items.parquet") for name in STEREOSET}
+    yield "| figure | items | pairs told apart |"
+    yield "| --- | --- | --- |"
+    items = {name: read_frame(next((out / f"stereoset-{name}").rglob("items.parquet"))) for name in STEREOSET}
     for half in ("intrasentence", "intersentence", WHOLE):
         own = {name: rows if half == WHOLE else rows[rows["condition"] == half] for name, rows in items.items()}
         sums = {name: diagnose.sums_of(rows) for name, rows in own.items()}
@@ -130,14 +145,15 @@ def lines(benchmark: str, model: str, by_part: Mapping[str, Mapping[str, Any]]) 
             names = tuple(name for name in names if name.endswith(part[:3]))
         score = "; ".join(f"{name} {_words(whole.get(name))}" for name in names)
         specific = {key: lean.get(f"specific{end}") for key, end in (("value", ""), ("low", "_low"), ("high", "_high"))}
-        described = [_words(whole.get(name)) for name in ("shorter_wins", "turned", "design_effect")]
+        described = [_words(whole.get(name)) for name in ("shorter_wins", "turned", "design_effect", "r")]
         apart_by = whole.get("parts_apart") or {}
         parts = f"{apart_by['value']:.1f} (p {apart_by['p']:.3f})" if apart_by.get("value") is not None else ""
         name = benchmark.removeprefix("fixed-") + ("" if part == WHOLE else f", {part}")
         why = lean.get("why") or lean.get("reason") or ""
         verdict = f"`{lean['verdict']}`" + (f": {why}" if why else "")
         rest = _words(specific) if specific["value"] is not None else "not told"
-        yield f"| {' | '.join([name, model, score, _words(lean), rest, *described, parts, verdict])} |"
+        *described, criterion = described
+        yield f"| {' | '.join([name, model, score, _words(lean), rest, *described, parts, criterion, verdict])} |"
 
 
 def _words(record: Mapping[str, Any] | None) -> str:
@@ -157,10 +173,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             measured(Path(mirror), Path(folder)).to_csv(CSV, index=False, float_format="%.6g", lineterminator="\n")
             text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
-    PAGE.write_text(_between(text, BEGIN, END, table()), encoding="utf-8")
+    lines = list(table())
+    PAGE.write_text(_between(text, BEGIN, END, lines), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(_between(readme.read_text(encoding="utf-8"), BEGIN, END, short(lines)), encoding="utf-8")
 
 
-def _between(text: str, begin: str, end: str, lines: Iterator[str]) -> str:
+def _between(text: str, begin: str, end: str, lines: Iterable[str]) -> str:
     before, _, rest = text.partition(begin)
     return before + begin + "\n" + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
 
