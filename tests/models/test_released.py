@@ -181,6 +181,13 @@ class TestCompared:
         with pytest.raises(UserError, match="2 of 3 replies in other words"):
             Scripted(tmp_path / "c").reply({**said, "b": "other", "c": "other"})
 
+    @pytest.mark.parametrize(("n", "stops"), [(99, True), (100, False)])
+    def test_one_number_in_a_hundred_may_differ(self, n, stops) -> None:
+        said = Compared("r")
+        for one in range(n):
+            said.take((-3.0, 0.0), (-3.0, -0.4 if one == 7 else 0.0))
+        assert (said.difference, said.beyond, said.is_beyond) == (0.4, 1, stops)
+
     def test_a_hundredth_is_asked_again(self, tmp_path) -> None:
         keys = [bytes([one % 256, one // 256]) * 16 for one in range(20_000)]
         assert 120 < len(Released(tmp_path).again(keys)) < 290  # 200, 6 standard deviations
