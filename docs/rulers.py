@@ -83,7 +83,7 @@ def picture(lines: Sequence[str]) -> alt.LayerChart:
         for place, what in ((3, "as it is"), (4, HEAD[4])):
             if numbers := re.findall(r"-?\d+\.\d+", cells[place]):
                 value, low, high = map(float, numbers)
-                named = f"{cells[0]}: {cells[1].removesuffix(" (authors' answers)")}"
+                named = f"{cells[0]}: {cells[1].partition(' (')[0]}"
                 rows.append({"ruler": named, "lean": what, "value": value, "low": low, "high": high})
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
