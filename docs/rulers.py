@@ -7,12 +7,14 @@ pipeline shows, too; elsewhere the file stays as it is.
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -51,9 +53,7 @@ SHOWN = {"fixed-stereoset": ("ss", "lms", "icat"), "fixed-bbq": ("s_amb", "s_dis
 PARTS = (WHOLE, "ambiguous", "disambiguated")
 HEAD = ("benchmark", "model", "published score", "lean", "at equal length and frequency", "shorter wins")
 HEAD += ("turned", "design effect", "parts: F", "r with a criterion", "verdict")
-SHORT = ((0, 1, 2, 4, 5, -1), ("bbq, ambiguous", "crows-pairs", "stereoset", "winogender"))
-"""README's columns and benchmarks; of StereoSet the model below alone."""
-KNOWN = "gpt2-large"
+PICTURE = ROOT / "docs/pictures/rulers.svg"
 
 
 def measured(mirror: Path, out: Path) -> pd.DataFrame:
@@ -75,14 +75,25 @@ def measured(mirror: Path, out: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def short(lines: list[str]) -> Iterator[str]:
-    """README's part of the table."""
-    places, benchmarks = SHORT
-    for number, line in enumerate(lines):
-        cells = line.strip("| ").split(" | ") if number != 1 else ["---"] * len(HEAD)
-        if number > 1 and (cells[0] not in benchmarks or (cells[0] == "stereoset" and not cells[1].startswith(KNOWN))):
-            continue
-        yield f"| {' | '.join(cells[place].partition(':')[0] if place < 0 else cells[place] for place in places)} |"
+def picture(lines: Sequence[str]) -> alt.LayerChart:
+    """The lean of each line of the table, as it is and at equal length and frequency."""
+    rows = []
+    for line in lines[2:]:
+        cells = line.strip("| ").split(" | ")
+        for place, what in ((3, "as it is"), (4, HEAD[4])):
+            if numbers := re.findall(r"-?\d+\.\d+", cells[place]):
+                value, low, high = map(float, numbers)
+                named = f"{cells[0]}: {cells[1].partition(' (')[0]}"
+                rows.append({"ruler": named, "lean": what, "value": value, "low": low, "high": high})
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        y=alt.Y("ruler:N", sort=None, title=None, axis=alt.Axis(labelLimit=260)),
+        yOffset=alt.YOffset("lean:N", sort=None),
+        color=alt.Color("lean:N", sort=None, title="lean", scale=alt.Scale(range=["#9aa5ab", "#1b6f78"])),
+    )
+    axis = alt.X("value:Q", title="lean: -1 always the second text, 1 always the first")
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis.title), x2="high:Q")
+    zero = alt.Chart(pd.DataFrame({"value": [0.0]})).mark_rule(color="#777").encode(x="value:Q")
+    return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(width=360)
 
 
 def told_apart(out: Path) -> Iterator[str]:
@@ -175,8 +186,7 @@ def main() -> None:
             text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
     lines = list(table())
     PAGE.write_text(_between(text, BEGIN, END, lines), encoding="utf-8")
-    readme = ROOT / "README.md"
-    readme.write_text(_between(readme.read_text(encoding="utf-8"), BEGIN, END, short(lines)), encoding="utf-8")
+    picture(lines).save(PICTURE)
 
 
 def _between(text: str, begin: str, end: str, lines: Iterable[str]) -> str:

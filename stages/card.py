@@ -12,12 +12,12 @@ from stages.files import (
     BENCHMARKS,
     DIAGNOSIS,
     EVIDENCE,
-    RECORDED,
     SOURCES,
     built_tables,
     declaration,
     plan_of,
     read_json,
+    recorded,
 )
 from stages.held import keep_held
 from stages.running import run
@@ -31,10 +31,10 @@ def main(name: str) -> None:
     declared = replace(declared, version=params.version(name))
     tables, plan = built_tables(family, name), plan_of(family, name)
     evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
-    recorded = read_json(RECORDED)
+    release = recorded()
     origins = {
-        model: f"{origin}; its answers are recorded, release {recorded['release']}"
-        if model in recorded["models"]
+        model: f"{origin}; its answers are recorded, release {release['release']}"
+        if model in release["models"]
         else origin
         for model, origin in evidence["models"].items()
     }

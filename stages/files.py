@@ -20,7 +20,7 @@ BUILT, ANSWERS, DIAGNOSIS = Path("data/built"), Path("data/answers"), Path("data
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
 RECORDED = Path("data/recorded/release.json")
-"""What the release of recorded answers says of itself (`evenruler.models.released`)."""
+"""Of `evenruler.models.released`."""
 
 SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
 TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
@@ -80,6 +80,11 @@ def asked_plan(family: str, name: str) -> Plan:
 def is_asked(plan: Plan) -> bool:
     """Whether the pipeline asks models what a plan says."""
     return bool(plan.get("asked", True))
+
+
+def recorded() -> Any:
+    """What the release of recorded answers says of itself; a repository need not hold one."""
+    return read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
 
 
 def read_json(path: Path) -> Any:

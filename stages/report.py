@@ -11,7 +11,7 @@ from evenruler.instruments.registry import room
 from evenruler.report import Instrument, Section, Told, render_page
 from evenruler.tables import read_frame
 from evenruler.text.english import with_capital
-from stages.files import DIAGNOSIS, EVIDENCE, RECORDED, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json
+from stages.files import DIAGNOSIS, EVIDENCE, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json, recorded
 from stages.running import run
 
 FIGURES, PART = "figures", "part"
@@ -42,10 +42,10 @@ def _lead(params: Declared) -> str:
         if params.scale == "quick"
         else ""
     )
-    recorded = read_json(RECORDED)
-    held = sum(file["rows"] for file in recorded["files"].values())
+    release = recorded()
+    held = sum(file["rows"] for file in release["files"].values())
     replayed = (
-        f" {held:,} answers of {', '.join(recorded['models'])} are recorded (release {recorded['release']}): who "
+        f" {held:,} answers of {', '.join(release['models'])} are recorded (release {release['release']}): who "
         "builds this page replays them, and asks a random hundredth again."
     )
     return (
