@@ -90,8 +90,9 @@ def picture(lines: Sequence[str]) -> alt.LayerChart:
         yOffset=alt.YOffset("lean:N", sort=None),
         color=alt.Color("lean:N", sort=None, title="lean", scale=alt.Scale(range=["#9aa5ab", "#1b6f78"])),
     )
-    axis = alt.X("value:Q", title="lean: -1 always the second text, 1 always the first")
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=axis.title), x2="high:Q")
+    words = "lean: -1 always the second text, 1 always the first"
+    axis = alt.X("value:Q", title=words)
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=words), x2="high:Q")
     zero = alt.Chart(pd.DataFrame({"value": [0.0]})).mark_rule(color="#777").encode(x="value:Q")
     return alt.layer(zero, bars, base.mark_circle(size=36, opacity=1).encode(x=axis)).properties(width=360)
 
