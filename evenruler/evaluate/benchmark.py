@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
@@ -27,6 +27,9 @@ from evenruler.publish.places import newest, opened, shipped_names
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
+
+SCHEME: Final = "lm_eval:"
+"""What a task of lm-evaluation-harness begins with, where benchmarks are named."""
 
 
 @dataclass(frozen=True)

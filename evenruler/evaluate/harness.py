@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from evenruler.errors import UserError
+from evenruler.evaluate.benchmark import SCHEME
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.resampling import FEWEST_UNITS, of_left_out
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
-
-SCHEME: Final = "lm_eval:"
 
 GREEDY: Final = {"multiple_choice": "exact_match", "loglikelihood": "acc"}
 """By type of a task: a metric that asks whether the likeliest words are the text, which is not asked here."""

@@ -10,8 +10,7 @@ from typing import Any, cast, get_args
 
 from evenruler import repository, shipped
 from evenruler.errors import UserError
-from evenruler.evaluate import harness
-from evenruler.evaluate.benchmark import answered_by, benchmark_at
+from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
@@ -118,7 +117,7 @@ def measure_each(
     if not benchmarks:
         benchmarks = [answered_by(session.model, model)]
         note(f"{subject.name}: its answers are to {benchmarks[0]}")
-    tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(harness.SCHEME)]
+    tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
         raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
     refused: list[str] = []
@@ -145,7 +144,9 @@ def measure_each(
             yield f"  written to {write(measured.result, measured.headlines, out, measured.tables)}"
         for place in tasks:
             try:
-                yield from harness.lines_of(session.model, place.removeprefix(harness.SCHEME), unit, limit)
+                from evenruler.evaluate import harness  # which few need
+
+                yield from harness.lines_of(session.model, place.removeprefix(SCHEME), unit, limit)
             except UserError as error:
                 refused.append(str(error))
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
