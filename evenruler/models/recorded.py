@@ -60,10 +60,9 @@ def said_of(folder: Path) -> dict[str, Any] | None:
 
 
 def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
-    """A model whose answers somebody has exported: they go into the store, and nobody is ever asked.
+    """A model whose answers somebody has exported, and that is never asked; UserError where the file is damaged.
 
-    Raises:
-        UserError: The file is damaged, or holds answers of several engines.
+    They have a store of their own: what a stranger wrote must never pass for what the model said here.
     """
     import pyarrow.parquet as pq
 
@@ -72,10 +71,11 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")
     rows = pq.read_table(path).to_pylist()
     engines = sorted({row["engine"] for row in rows}, key=len)
-    store.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
+    own = RowStore(store.root / "exported" / str(entry.sha256))
+    own.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
     # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
     return Model(
-        name, entry, entry.kind, store, lambda: engines[0] if engines else "", lambda: None, None, where
+        name, entry, entry.kind, own, lambda: engines[0] if engines else "", lambda: None, None, where
     ).stored()
 
 
