@@ -21,6 +21,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler import measure
+from evenruler.instruments import convergent
 from evenruler.instruments.fixed import diagnose
 from evenruler.models.sources import MIRROR
 from evenruler.tables import read_frame
@@ -185,9 +186,18 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             measured(Path(mirror), Path(folder)).to_csv(CSV, index=False, float_format="%.6g", lineterminator="\n")
             text = _between(text, "<!-- pairs -->", "<!-- end of pairs -->", told_apart(Path(folder)))
+    text = _between(text, "<!-- agreement -->", "<!-- end of agreement -->", _agreement())
     lines = list(table())
     PAGE.write_text(_between(text, BEGIN, END, lines), encoding="utf-8")
     picture(lines).save(PICTURE)
+
+
+def _agreement() -> Iterator[str]:
+    """The matrix of instruments that measure the same units, as the page of the pipeline shows it."""
+    yield f"| {' | '.join(convergent.HEAD)} |"
+    yield f"|{' --- |' * len(convergent.HEAD)}"
+    for row in convergent.lines(read_frame(ROOT / "data/agreement/agreement.parquet")):
+        yield f"| {' | '.join(row)} |"
 
 
 def _between(text: str, begin: str, end: str, lines: Iterable[str]) -> str:

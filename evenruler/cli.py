@@ -201,16 +201,22 @@ def finetune(
 
 @app.command()
 def publish(
-    name: Annotated[str, typer.Argument(help="A folder under benchmarks/.")],
+    name: Annotated[str, typer.Argument(help="A folder under benchmarks/, or one of `evenruler answers export`.")],
     to: Annotated[str, typer.Option(metavar="USER/REPO", help="The data set on the Hub.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen; change nothing.")] = False,
     private: Annotated[bool, typer.Option("--private", help="Make a new data set private.")] = False,
 ) -> None:
-    """Publish a benchmark on the Hugging Face Hub: one commit, then a tag v{version} that never moves."""
-    from evenruler.publish.publication import publish as publish_folder
+    """Publish a benchmark, or a model's answers, on the Hugging Face Hub: one commit, then a tag that never moves."""
+    from evenruler.models.recorded import ENTRY
+    from evenruler.publish import publication
 
-    repository.enter()
-    for line in publish_folder(_built(name), to, private=private, dry_run=dry_run):
+    answers = Path(name).resolve()
+    if (answers / ENTRY).is_file():
+        lines = publication.publish_answers(answers, to, private=private, dry_run=dry_run)
+    else:
+        repository.enter()
+        lines = publication.publish(_built(name), to, private=private, dry_run=dry_run)
+    for line in lines:
         say(line)
 
 

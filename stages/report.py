@@ -6,12 +6,24 @@ import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.card import Card
+from evenruler.instruments.convergent import sections
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.registry import room
 from evenruler.report import Instrument, Section, Told, render_page
 from evenruler.tables import read_frame
 from evenruler.text.english import with_capital
-from stages.files import DIAGNOSIS, EVIDENCE, REPORT, TABLES, BuiltFrames, declaration, plan_of, read_json, recorded
+from stages.files import (
+    AGREED,
+    DIAGNOSIS,
+    EVIDENCE,
+    REPORT,
+    TABLES,
+    BuiltFrames,
+    declaration,
+    plan_of,
+    read_json,
+    recorded,
+)
 from stages.running import run
 
 FIGURES, PART = "figures", "part"
@@ -25,6 +37,7 @@ def main() -> None:
     for family in params.active.families:
         own, shared[family] = _family(params, family)
         instruments += own
+    shared["agreement"] = sections(read_frame(AGREED))
     REPORT.mkdir(parents=True, exist_ok=True)
     page = render_page(
         "Even Ruler: what the instruments say, and how well they measure",
@@ -59,7 +72,7 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
     declared = {name: declaration(params, name) for name in params.active.entry("families", family).instruments}
     built: Mapping[str, BuiltFrames] = {name: BuiltFrames(family, name) for name in declared}
     tables = {path.stem: read_frame(path) for path in sorted((DIAGNOSIS / family / TABLES).glob("*.parquet"))}
-    sections: list[Section] = room(family, "report").sections(
+    of_family: list[Section] = room(family, "report").sections(
         Shown(
             sources={name: own.source for name, own in declared.items()},
             settings={name: own.settings for name, own in declared.items()},
@@ -69,10 +82,10 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
     )
     figures = tables[FIGURES]
     found = [
-        _instrument(own, built[name], figures[figures["benchmark"] == name], _of(sections, name))
+        _instrument(own, built[name], figures[figures["benchmark"] == name], _of(of_family, name))
         for name, own in declared.items()
     ]
-    return found, _of(sections, "")
+    return found, _of(of_family, "")
 
 
 def _of(sections: Sequence[Section], name: str) -> list[Section]:

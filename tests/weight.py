@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 47_500, 265
+LINES, MODULES = 48_000, 268
 ROOT = Path(__file__).parents[1]
 
 

@@ -11,14 +11,11 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 from evenruler.models import sources
-from evenruler.models.declared import HOSTED, NLI_LABELS, Catalogue, Kind, ModelEntry
+from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, Catalogue, Kind, ModelEntry
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
 FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE"
-
-NOT_STATED: Final = "not stated"
-"""The licence of a model that nobody declared one of."""
 
 KINDS: Final[dict[str, Kind]] = {
     "ForCausalLM": "causal",

@@ -228,6 +228,17 @@ class Source(Strict):
     """BibTeX entries of what it rests on."""
 
 
+class Concept(Strict):
+    """What its units are called elsewhere, so that instruments can be held against each other unit by unit."""
+
+    of: Slug
+    """What units are: `occupation`. Two instruments have one in common where its word is the same."""
+    trait: Text
+    """What high values of a unit say: `men`. Instruments of the same trait should agree, those of others need not."""
+    reversed: list[Text] = Field(default_factory=list)
+    """Parts of the instrument in which high values say the opposite."""
+
+
 @dataclass(frozen=True)
 class Use:
     """A model that an instrument names beside the one that is measured."""

@@ -79,6 +79,8 @@ class Cache:
         form: Form[Answer],
         ask: Ask[Question, Answer],
         as_key: Callable[[Question], object] = lambda question: question,
+        *,
+        again: bool = True,
     ) -> list[Answer]:
         """The answer to each of some questions, which may repeat.
 
@@ -88,6 +90,7 @@ class Cache:
             form: How their answers are stored.
             ask: Asks the model.
             as_key: The whole input of a question, as JSON holds it.
+            again: Whether some of what a release holds is asked again; not where one answer takes those of all others.
 
         Raises:
             UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
@@ -99,7 +102,7 @@ class Cache:
         found = self.store.get(by_index)
         if len(found) < len(by_index):
             lacking = {key: one for key, one in zip(by_index, distinct, strict=True) if key not in found}
-            found.update(self._replayed(operation, lacking, form, ask))
+            found.update(self._replayed(operation, lacking, form, ask, again=again))
         if len(found) < len(by_index):
             if not self.asks:
                 raise LackingError(
@@ -117,7 +120,13 @@ class Cache:
         return [answers[question] for question in questions]
 
     def _replayed(
-        self, operation: str, lacking: Mapping[bytes, Question], form: Form[Answer], ask: Ask[Question, Answer]
+        self,
+        operation: str,
+        lacking: Mapping[bytes, Question],
+        form: Form[Answer],
+        ask: Ask[Question, Answer],
+        *,
+        again: bool,
     ) -> Mapping[bytes, bytes]:
         """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
 
@@ -127,16 +136,16 @@ class Cache:
         held = released().get(operation, lacking)
         if not held or not self.asks:
             return held
-        again = released().again(held)
-        compared = Compared(released().release, len(held) - len(again))
-        if again:
-            everything = frozenset(range(len(again)))
-            asked = [lacking[key] for key in again]
+        drawn = released().again(held) if again or released().share == 1 else []
+        compared = Compared(released().release, len(held) - len(drawn))
+        if drawn:
+            everything = frozenset(range(len(drawn)))
+            asked = [lacking[key] for key in drawn]
             with self._lease():
-                now = self._asked(operation, asked, again, everything, form, ask, keeps=len(again) == len(held))
-            for key in again:
+                now = self._asked(operation, asked, drawn, everything, form, ask, keeps=len(drawn) == len(held))
+            for key in drawn:
                 compared.take(form.unpack(held[key]), form.unpack(now[key]))
-            if len(again) == len(held):
+            if len(drawn) == len(held):
                 held = dict(now)
             elif compared.is_beyond:
                 what = f"{self.name} answers otherwise than the release holds ({compared.said})"

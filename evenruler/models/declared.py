@@ -8,6 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
+NOT_STATED: Final = "not stated"
+"""The licence of a model or a benchmark whose authors give none."""
+
 Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]
 """`loglikelihood`: of texts, and of texts after prompts; `words`: whole words at a decision point; `generate`: replies;
 `entail`: what premises and hypotheses have to do with each other; `classify`: labels of single texts; `embed`: texts as

@@ -374,7 +374,7 @@ class Model:
             own = dict(zip(distinct, values, strict=True))
             yield [(place, own[text]) for place, text in enumerate(asked)]
 
-        stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company])
+        stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company], again=False)
         found = dict(zip(distinct, stored, strict=True))
         return np.array([found[text] for text in texts], dtype=np.float64)
 

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
-from evenruler.evaluate.subject import NOT_STATED
 from evenruler.files import file_sha256, replace, swapped
+from evenruler.models.declared import NOT_STATED
 from evenruler.models.recorded import ENTRY, EXPORTED, answer_as_json
 from evenruler.models.released import HALF, JOURNAL, RELEASE, Answered, file_of, journal
 from evenruler.tables import write_whole

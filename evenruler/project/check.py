@@ -122,7 +122,7 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
             continue
         found += [f"warning: {own.name}: {line}" for line in own.settings.warnings(own.source)]
         if detects := own.sizes[STANDARD].detects(own.source):
-            found.append(f"{own.name}: 80 of 100 studies of its size {STANDARD} would find in {detects}")
+            found.append(f"{own.name}: 80 of 100 studies of its size {STANDARD} would find {detects}")
         for model in active.families[own.family].models:
             tokenizer = tokenizer_of(root, model, params.models[model])
             if tokenizer is not None:

@@ -26,14 +26,15 @@ ROOMS = {
     "rows": ("declare", "rows"),
     "ask": ("declare", "ask"),
     "diagnose": ("declare", "ask", "diagnose"),
+    "agree": (),
     "card": ("declare", "card"),
     "report": ("declare", "card", "report"),
 }
 """The rooms of a family that a stage goes into: it finds them by the family's name, which no import shows."""
 
 OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
-OF_ALL = ("report",)
-"""Stages that go into the rooms of all families at once."""
+OF_ALL = ("agree", "report")
+"""Stages that are of all families at once."""
 
 HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
 """They change what is printed or how a name is found, never what is written."""

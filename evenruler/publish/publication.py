@@ -1,6 +1,7 @@
 """A benchmark onto the Hugging Face Hub: one commit, then one tag that never moves."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.hub import LOG_IN, talking_about
+from evenruler.models.declared import NOT_STATED
+from evenruler.models.recorded import ENTRY, EXPORTED
 from evenruler.publish import manifest
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import NOT_OURS, problems
@@ -50,8 +54,7 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         UserError: `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
             content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
     """
-    if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
-        raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
+    _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
     if found := problems(folder):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -89,6 +92,40 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         yield (card if isinstance(card, bytes) else card.read_bytes()).decode()
         return
     yield from _publish(files, gone, repo, tag, remote, private=private)
+
+
+def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
+    """Publish what `evenruler answers export` wrote: one commit, and a tag that says what the answers are.
+
+    Arguments as of `publish`.
+
+    Yields:
+        Lines that say what is done.
+
+    Raises:
+        UserError: The answers are not those that the folder names, the model's licence is not stated, or the Hub
+            refuses.
+    """
+    _require_name(repo, folder)
+    said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
+    if file_sha256(folder / EXPORTED) != said["sha256"]:
+        raise UserError(f"not as {ENTRY} says (sha256)", where=str(folder / EXPORTED), remedy="export it again")
+    if said["licence"] == NOT_STATED:
+        what = f"nobody says whether what {said['name']} answers may be passed on (licence: {NOT_STATED})"
+        raise UserError(what, where=str(folder), remedy="say `licence:` of the model in params.yaml, and export again")
+    tag, remote = f"answers-{said['sha256'][:12]}", _look(repo)
+    files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}
+    if remote and tag in remote.tags:
+        yield f"{repo} has {tag} already: nothing to do"
+    elif dry_run:
+        yield f"would publish {', '.join(files)} in {repo} and tag it {tag}"
+    else:
+        yield from _publish(files, [], repo, tag, remote, private=private)
+
+
+def _require_name(repo: str, folder: Path) -> None:
+    if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
+        raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
 
 
 def _look(repo: str) -> Remote | None:
@@ -159,7 +196,7 @@ def _publish(
             )
             head = commit.oid
             yield f"committed {len(files)} files"
-        api.create_tag(repo, tag=tag, tag_message=f"Version {tag[1:]}", revision=head, repo_type=KIND)
+        api.create_tag(repo, tag=tag, tag_message=f"Version {tag.removeprefix('v')}", revision=head, repo_type=KIND)
         yield f"published {repo} {tag}"
 
 

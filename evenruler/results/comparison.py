@@ -15,7 +15,7 @@ from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.results.store import Stored, figures_of
+from evenruler.results.store import Stored, agreed, figures_of
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
 """What a verdict holds: "one: more than two", "same within 10", "not alike"."""
@@ -81,8 +81,8 @@ def compare(results: Sequence[Stored]) -> pd.DataFrame:
         stands in it with the reason.
 
     Raises:
-        UserError: No two are of the same benchmark; one does not say its benchmark's identity, or another than the
-            version that lies here has; or two are of one version with other content.
+        UserError: No two are of the same benchmark, or measure the same units; one does not say its benchmark's
+            identity, or another than the version that lies here has; or two are of one version with other content.
 
     Source: docs/controls.md.
     """
@@ -102,9 +102,10 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     for one in results:
         groups.setdefault(one.result.benchmark.name, []).append(one)
     found = [group for group in groups.values() if len(group) > 1]
-    if not found:
+    if not found and agreed(results).empty:
         raise UserError(
-            f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}",
+            f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
+            "measures the same units as another",
             remedy="name two results of the same benchmark, or a folder that holds them",
         )
     for group in found:

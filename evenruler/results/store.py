@@ -1,7 +1,7 @@
 """Results in folders: written whole, found again, read back, and as one long table."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.files import swapped
+from evenruler.instruments.convergent import agreement
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
 from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result
 from evenruler.strict import validate
-from evenruler.tables.frames import without_last_bits
+from evenruler.tables.frames import stacked, without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
-from evenruler.tables.schemas import HEADLINES
+from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
@@ -126,6 +127,16 @@ def read(path: Path) -> Stored:
 def read_all(*places: str | Path) -> list[Stored]:
     """The results of places, as `find` and `read` have them."""
     return [read(path) for path in find(*places)]
+
+
+def agreed(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
+    """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
+    tables = [pd.DataFrame(columns=CONCEPTS.names)]
+    for one in results:
+        path = one.folder / "concepts.parquet"
+        if path.exists():
+            tables.append(_table_of(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
+    return agreement(stacked(tables), level)
 
 
 def read_result(path: Path) -> Result:

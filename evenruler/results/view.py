@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell
@@ -13,7 +14,7 @@ from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, comparable, names
 from evenruler.results.record import Heading
-from evenruler.results.store import Stored, figures_of
+from evenruler.results.store import Stored, agreed, figures_of
 
 ABSENT: Final = "-"
 """Where a result lacks what another has."""
@@ -58,6 +59,8 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
         for group in comparable(results)
         for block in _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
     ]
+    if rows := convergent.lines(agreed(results)):
+        parts += ["# Agreement across benchmarks", convergent.TEXT, _table(convergent.HEAD, rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -175,7 +178,8 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
             )
         )
     models = dict.fromkeys(one.result.model.name for group in comparable(results) for one in group)
-    return render_page("Even Ruler: results side by side", LEAD, instruments, models=list(models))
+    shared = {"agreement": convergent.sections(agreed(results))}
+    return render_page("Even Ruler: results side by side", LEAD, instruments, models=list(models), shared=shared)
 
 
 def _differences(rows: Sequence[dict[str, Any]]) -> Section:

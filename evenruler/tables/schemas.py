@@ -93,6 +93,18 @@ def figures_of(part: str) -> pa.Schema:
 NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
 """Of a figure, by their column."""
 
+CONCEPTS = columns("benchmark kin part model trait concept: str; value error: float; n: int; criterion: float?")
+"""One row a unit that other instruments measure, too (`instrument.Concept`). `concept`: "occupation:nurse"; `value`:
+its mean over n items or templates, `error` the variance of that mean; `criterion`: a published number of it; `kin`: the
+instrument whose words it uses, by default itself."""
+
+AGREEMENT = columns(
+    "of benchmark part trait other other_part other_trait model kind figure: str; value low high p: float?; n: int",
+    "unit: str; reason: str?",
+)
+"""One row a figure of two instruments on one model, over the units `of` (occupations) that both have. `kind`: `itself`,
+`same trait`, `same words` (and trait) or `other trait`."""
+
 HEADLINES = columns("part model figure unit rows: str; at word group: str?; pole: int8; beside: float?; value: float")
 """What headlines are made of, by which those of two models are compared: the value of a unit (an attribute, a stimulus,
 a root item) in each wording, template or role (`at`) and with each word or concept (`word`, of the list `group`).

@@ -133,7 +133,7 @@ def test_a_second_time_nothing_is_asked(elsewhere: Path, tiny_folder: Path) -> N
 def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: Path) -> None:
     session = Session(chosen(f"local:{tiny_folder}", RowStore()), RowStore(), "it")
     with benchmark_at("probes-age-competence") as benchmark:
-        finds = "80 of 100 such studies find seed a factor of "
+        finds = "80 of 100 such studies find a factor of "
         assert finds in session.planned(benchmark).in_words
         assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
         assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, "it asks no placebos"

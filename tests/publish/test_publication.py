@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.publication import publish
 from evenruler.publish.write import write_benchmark
@@ -244,6 +245,28 @@ def test_a_data_set_without_user_is_refused_before_anything_is_asked(benchmark, 
     with pytest.raises(UserError) as caught:
         next(publish(tmp_path / "probes-jobs", repo))
     assert str(caught.value) == f"--to: '{repo}' names no data set; give USER/REPO, as you/probes-jobs"
+
+
+def test_answers_that_were_exported_are_published_once(client, hub) -> None:
+    out = client.folder / "answers"
+    out.mkdir()
+    pq.write_table(pa.table({"operation": ["loglikelihood/1"], "answer": ["[-3.5, 2]"]}), out / "answers.parquet")
+    said = {"name": "bert", "kind": "causal", "licence": "mit", "sha256": file_sha256(out / "answers.parquet")}
+    (out / "model.json").write_text(json.dumps(said))
+    (out / "README.md").write_text("# Answers of bert\n")
+    tag = f"answers-{said['sha256'][:12]}"
+    publish = ("evenruler", "publish", "answers", "--to", REPO)
+    assert client.run(*publish, "--dry-run").startswith("would publish README.md, answers.parquet, model.json")
+    assert REPO not in hub.repos
+    assert client.run(*publish).splitlines() == [f"made {REPO}", "committed 3 files", f"published {REPO} {tag}"]
+    assert client.run(*publish) == f"{REPO} has {tag} already: nothing to do\n"
+    got = ("hf", "download", REPO, "--repo-type", "dataset", "--revision", tag, "--local-dir", "got")
+    client.run(*got, token="")
+    assert (client.folder / "got/answers.parquet").read_bytes() == (out / "answers.parquet").read_bytes()
+    (out / "model.json").write_text(json.dumps({**said, "licence": "not stated"}))
+    assert "may be passed on" in client.run(*publish, status=2)
+    (out / "answers.parquet").write_bytes(b"PAR1")
+    assert "not as model.json says (sha256)" in client.run(*publish, status=2)
 
 
 def test_what_is_not_built_or_not_whole_is_not_published(client, hub) -> None:

@@ -176,8 +176,8 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
     built = rows.build(Declaration("made", "fixed", sizes["trial"], source, sizes=sizes), Catalogue(models={}))
     assert {size: own["detects"] for size, own in built.plan["sizes"].items()} == {
         "trial": None,
-        "standard": "all a lean of 0.16",
-        "paper": "all a lean of 0.16",
+        "standard": "a lean of 0.16 (all)",
+        "paper": "a lean of 0.16 (all)",
     }
     assert built.plan["sizes"]["trial"]["asks"] == {"most": 10, "prefixed": 0}
     assert built.plan["prefixed"] == 500
@@ -185,4 +185,4 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
     assert len(built.plan["sizes"]["paper"]["asks"]["prefixes"]) == 5
     assert sizes["paper"].detects(made.source(tmp_path, "pairs")) is None
     both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
-    assert sizes["paper"].detects(both) == "ambiguous a lean of 0.12, disambiguated a lean of 0.03"
+    assert sizes["paper"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"

@@ -77,7 +77,7 @@ def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
     """By hand, of two: (2.533 + .870) x sqrt(67 (1/3 + 1/12) + (36 + 3750/10)/12) points; paper judges ten replies."""
     texts = [f"It rained on day {day}." for day in range(12)]
     source = with_placebos(texts, WORDINGS, headline="he")
-    assert settings("paper").detects(source) == "salience 27 points"
+    assert settings("paper").detects(source) == "27 points (salience)"
     assert settings("quick").detects(source) is None, "one wording and six placebos"
     assert settings("paper").detects(with_placebos(texts, ["A second cue."], headline="he")) is None
     assert settings("paper").detects(with_placebos(texts[:11], WORDINGS, headline="he")) is None

@@ -8,9 +8,9 @@ from pydantic import Field, PrivateAttr, StringConstraints, field_validator, mod
 
 from evenruler.instruments import instrument
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
-from evenruler.instruments.instrument import Column, Plan, Scaled, Sized, by_size
+from evenruler.instruments.instrument import Column, Concept, Plan, Scaled, Sized, by_size
 from evenruler.instruments.prefixes import FEWEST_PLACEBOS
-from evenruler.models.declared import Catalogue
+from evenruler.models.declared import NOT_STATED, Catalogue
 from evenruler.models.sources import pinned
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
 from evenruler.tables.schemas import WHOLE
@@ -19,9 +19,6 @@ __all__ = ["LEAN", "NOT_STATED", "SCORES", "File", "Layout", "Score", "Settings"
 
 Layout = Literal["pairs", "winogender", "winobias", "stereoset", "bbq", "bec-pro"]
 Score = Literal["preference", "stereoset", "bbq"]
-
-NOT_STATED: Final = "not stated"
-"""The licence of a benchmark whose authors give none."""
 
 LEAN: Final = "lean"
 
@@ -139,7 +136,7 @@ class Settings(instrument.BaseSettings):
 
     def detects(self, source: Any) -> str | None:
         """The lean that its source says, where all items are asked."""
-        told = ", ".join(f"{part} a lean of {lean:.2f}" for part, lean in source.detects.items())
+        told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
         return told if told and self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
@@ -168,6 +165,8 @@ class Source(instrument.Source):
     """What stands between a text and its prompt."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """By part, the lean that 80 of 100 studies of all items find (`tests.performance.fixed_lean --detects`)."""
+    concept: Concept | None = None
+    """What units are, if other instruments measure them, too."""
     framings: Framings | None = None
     """By default `PLACEBOS`, of a benchmark in English."""
 

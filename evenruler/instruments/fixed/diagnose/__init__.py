@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from evenruler.instruments.convergent import concepts
 from evenruler.instruments.fixed.ask import READS, asked
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.diagnose.lean import FLIPS, Lean, headline, jackknifed, weights
@@ -23,11 +24,11 @@ from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
 from evenruler.tables import rows_of, stacked
-from evenruler.tables.schemas import HEADLINES, WHOLE, figures_of
+from evenruler.tables.schemas import CONCEPTS, HEADLINES, WHOLE, figures_of
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
-TABLES = {"figures": figures_of("part")}
+TABLES = {"figures": figures_of("part"), "concepts": CONCEPTS}
 """`part`: `all`, a condition, or a part of the benchmark."""
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
@@ -81,7 +82,7 @@ FITNESS: Final[Mapping[Score, tuple[str, float, str]]] = {
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """What one model says to one benchmark: `figures` by `TABLES`, and `headlines`; none where it was not asked."""
+    """What one model says to one benchmark, by `TABLES`, and `headlines`; none where it was not asked."""
     items, score, level = scores["items"], plan["score"], resampling.level
     if items.empty:
         return {}
@@ -109,7 +110,18 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     return {
         "figures": pd.DataFrame(records).reindex(columns=TABLES["figures"].names),
         "headlines": stacked(made_of)[HEADLINES.names],
+        "concepts": _concepts(items, plan.get("concept"), benchmark=name, kin=name, model=subject.name),
     }
+
+
+def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str) -> pd.DataFrame:
+    """What the benchmark says of each unit, by `CONCEPTS`; none where nothing else measures its units."""
+    if not concept or items.empty:
+        return pd.DataFrame(columns=CONCEPTS.names)
+    signed = items["value"].where(~items["part"].isin(concept["reversed"]), -items["value"])
+    own = concepts(items.assign(value=signed.astype("float64")), concept["of"])
+    criterion = items.groupby("unit")["criterion"].first().astype("float64").reindex(own.index)
+    return own.assign(**of, part=WHOLE, trait=concept["trait"], criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
 def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:

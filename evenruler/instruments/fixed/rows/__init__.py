@@ -74,6 +74,7 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
         "prefixes": {f"placebo-{n}": text for n, text in enumerate(source.placebos[: settings.most_placebos], 1)},
         "smallest": settings.smallest,
         "corpus": source.frequencies is not None,
+        "concept": source.concept.model_dump() if source.concept else None,
     }
 
 

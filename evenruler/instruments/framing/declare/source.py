@@ -84,7 +84,7 @@ class Settings(BaseSettings):
             if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
                 variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
                 of_t = [stdtrit(cues + placebos - 2, at) for at in (1 - 0.025 / len(source.confirmed), 0.8)]
-                found.append(f"{entry} {sum(of_t) * variance**0.5:.0f} points")
+                found.append(f"{sum(of_t) * variance**0.5:.0f} points ({entry})")
         return ", ".join(found) or None
 
     def warnings(self, source: "ContrastSource") -> list[str]:

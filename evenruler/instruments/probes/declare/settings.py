@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         found = []
         for name, templates in lengths.items():
             variance = OF_LISTS + OF_TEMPLATES / templates + OF_WORDS / words
-            found.append(f"{name} a factor of {math.exp(QUANTILES * variance**0.5):.1f}")
+            found.append(f"a factor of {math.exp(QUANTILES * variance**0.5):.1f} ({name})")
         return ", ".join(found)
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:

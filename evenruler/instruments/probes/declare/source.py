@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.instrument import Keying, Source, Words
+from evenruler.instruments.instrument import Concept, Keying, Source, Words
 from evenruler.instruments.prefixes import Framings
 from evenruler.instruments.probes.declare.settings import Evolve, Settings
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
@@ -187,6 +187,8 @@ class ProbeSource(Source):
     """In place of a criterion."""
     placebos: list[list[Text]] = Field(default_factory=list)
     """Lists of nouns for persons without the construct: what any list of words does, they do."""
+    concept: Concept | None = None
+    """What attributes are, if other instruments measure them, too; high values are closer to the first targets."""
     rivals: Keys | None = None
     """Words in the place of attributes that are off the construct and differ as keyed ones do: good and bad, say."""
     framings: Framings | None = None

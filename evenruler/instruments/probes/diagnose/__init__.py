@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments.convergent import concepts, errors_beside_items
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
@@ -30,7 +31,7 @@ from evenruler.measurement import records as as_records
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of
-from evenruler.tables.schemas import HEADLINES
+from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from evenruler.terminal import note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
@@ -39,6 +40,7 @@ TABLES = {
     "associations": schemas.ASSOCIATIONS,
     "biases": schemas.BIASES,
     "comparisons": schemas.COMPARISONS,
+    "concepts": CONCEPTS,
     "correlations": schemas.CORRELATIONS,
     "curve": schemas.CURVE,
     "diversity": schemas.DIVERSITY,
@@ -151,6 +153,8 @@ def diagnose(
             made_of = made_of.assign(part=key["set"], model=key["model"], figure=headline.figure)
             made_of["rows"] = made_of["unit"].map(rested_on.xs(key["set"]))
             tables.setdefault("headlines", []).append(made_of[HEADLINES.names])
+            if plan.get("concept"):
+                tables.setdefault("concepts", []).append(_concepts(cube, known, key, plan))
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
     records = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
@@ -181,6 +185,17 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
     own = replace(cube, scores=scores, poles=words.get_level_values("pole").to_numpy(dtype=np.int8))
     lists = words.get_level_values("group").tolist()
     return gain(own, axis, lists, Beside.of(made_of[made_of["pole"] == 0]), Beside.of(rivals)), made_of
+
+
+def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
+    """What one set says of each attribute on one model, by `CONCEPTS`."""
+    biases = cube.biases().rename(index=known["word"].to_dict())
+    by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
+    own = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
+    criterion = known.set_index("word")["criterion"].reindex(own.index)
+    of = {"benchmark": key["benchmark"], "part": key["set"], "model": key["model"], "trait": plan["concept"]["trait"]}
+    of["kin"] = plan.get("evolved", {}).get("of", key["benchmark"])
+    return own.assign(**of, criterion=criterion).reindex(columns=CONCEPTS.names)
 
 
 def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:

@@ -38,7 +38,7 @@ from evenruler.tables.parquet import table_of
 
 __all__ = ["Evolved", "asked_anew", "evolve"]
 
-UNUSED = {"keys", "placebos", "rivals"}
+UNUSED = {"concept", "keys", "placebos", "rivals"}
 """Of a source, by evolution: what changes in them evolves nothing anew."""
 
 _NOTE = "# Written by `dvc repro`: what evolved, as a source of probes.\n"

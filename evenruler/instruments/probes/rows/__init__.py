@@ -55,6 +55,7 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
         "rivals": source.rivals.keyed if source.rivals else {},
         "targets": source.targets,
+        "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
     }

@@ -1,0 +1,243 @@
+"""Whether instruments that should measure the same agree, unit by unit, on the same model; and those that should not.
+
+Campbell and Fiske (1959): measures of one trait by several methods should go together, also with what is known of the
+trait from elsewhere, and more than measures of different traits. Units are matched by their words: the nurse of probes
+with that of Winogender.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from evenruler.measurement.checks import Floats, correlation
+from evenruler.measurement.figures import Figure, correlated, jackknifed
+from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, PLAIN
+from evenruler.measurement.validity import jackknifed_r
+from evenruler.report.page import Section, Table
+from evenruler.tables.schemas import AGREEMENT
+
+R, TRUE, RELIABILITY = "r", "r_true", "reliability"
+"""The correlation of two instruments; the same without the errors of measurement of both; how reliable one is."""
+
+PUBLISHED, LETTERS = "published number", "letters"
+"""What stands beside instruments without asking a model: the criterion of one of them, which is of its trait; and how
+long the words of units are, which is of no trait and should go with nothing."""
+
+ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT = "itself", "same trait", "same words", "other trait"
+"""What two measures have in common. Of the same words they agree on an untrained model, too."""
+
+LEAST_RELIABLE: Final = 0.2
+"""Below which errors cannot be taken off: what is left is divided by next to nothing."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What one instrument, or no model at all, says of units."""
+
+    benchmark: str
+    kin: str
+    part: str
+    trait: str
+    values: pd.DataFrame
+    """By concept: `value`, `error`."""
+    asked: bool = True
+    """Whether a model was."""
+
+
+def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
+    """Units as concepts, by `tables.schemas.CONCEPTS` less `benchmark`, `part`, `model`, `trait` and `criterion`.
+
+    Args:
+        values: One row an item, `unit` (its word) and `value`.
+        of: What units are.
+        error: By unit, the variance of its mean; by default that of independent items. Units of one item have none.
+
+    Returns:
+        Units with two items at least.
+    """
+    by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
+    by_unit = by_unit[by_unit["size"] > 1]
+    own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
+    words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
+    return pd.DataFrame(
+        {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array},
+        index=by_unit.index,
+    )
+
+
+def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
+    """The variance of each unit's mean where all answer the same items, whose own means are no error.
+
+    Args:
+        x: [units, items]; two of each at least.
+
+    Returns:
+        By unit; their mean is what Cronbach's alpha takes off: alpha = 1 - mean error / variance of the means.
+    """
+    rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
+    units, items = x.shape
+    found: pd.Series[float] = (rest**2).sum(axis=1) * units / ((units - 1) * items * (items - 1))
+    return found
+
+
+def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
+    """How instruments go together, by `tables.schemas.AGREEMENT`; none where no two have units in common.
+
+    Args:
+        found: Of all instruments and models, by `tables.schemas.CONCEPTS`.
+        level: Of intervals.
+
+    Returns:
+        By model and pair: `r` over the units that both have, and `r_true`, r by the root of both reliabilities
+        (Spearman 1904), which may be above 1; by model and instrument its `reliability`. Beside pairs of instruments
+        stand those of one with published numbers, and with the number of letters of a unit's word.
+    """
+    rows = []
+    for (model, of), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
+        asked = [
+            Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))
+            for (benchmark, kin, part, trait), values in own.groupby(["benchmark", "kin", "part", "trait"])
+        ]
+        beside = list(_beside(found[found["concept"].str.startswith(f"{of}:")]))
+        pairs = [pair for pair in combinations([*asked, *beside], 2) if pair[0].asked and _apart(*pair)]
+        pairs = [pair for pair in pairs if len(pair[0].values.index.intersection(pair[1].values.index))]
+        if not any(second.asked for _, second in pairs):
+            continue
+        keys = {"of": str(of), "model": str(model)}
+        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, str(of)))} for one in asked]
+        rows += [
+            {**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, str(of))
+        ]
+    return pd.DataFrame(rows, columns=AGREEMENT.names)
+
+
+def _apart(one: Measure, other: Measure) -> bool:
+    """Whether two are of different instruments: sets and sizes ("@0.1.0+trial") of one have items in common."""
+    return one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
+
+
+def _beside(found: pd.DataFrame) -> Iterator[Measure]:
+    """Published numbers of each instrument that has some, and the letters of all words."""
+    known = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
+    for (benchmark, trait), own in known.groupby(["benchmark", "trait"]):
+        values = own.set_index("concept")[["criterion"]].rename(columns={"criterion": "value"}).assign(error=0.0)
+        yield Measure(f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False)
+    words = sorted(set(found["concept"]))
+    lengths = [float(len(word.partition(":")[2])) for word in words]
+    yield Measure(
+        LETTERS, LETTERS, "", LETTERS, pd.DataFrame({"value": lengths, "error": 0.0}, index=words), asked=False
+    )
+
+
+def _named(one: Measure, other: Measure) -> dict[str, str]:
+    kind = ITSELF if one is other else SAME_WORDS if one.kin == other.kin else SAME_TRAIT
+    kind = kind if one.trait == other.trait else OTHER_TRAIT
+    named = {"benchmark": one.benchmark, "part": one.part, "trait": one.trait, "kind": kind}
+    return {**named, "other": other.benchmark, "other_part": other.part, "other_trait": other.trait}
+
+
+def _reliability(x: Floats) -> float:
+    """Of the values in the first column with the errors in the second: 1 - mean error / variance."""
+    return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
+
+
+def _reliable(one: Measure, level: float, of: str) -> Figure:
+    x = one.values[["value", "error"]].to_numpy(dtype=np.float64)
+    if len(x) < FEWEST_UNITS or not np.ptp(x[:, 0]):
+        return Figure(RELIABILITY, None, len(x), of, reason=f"fewer than {FEWEST_UNITS} units, or all are equal")
+    return jackknifed(RELIABILITY, _reliability, x, BELOW_ONE, level, of)
+
+
+def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Figure]:
+    """Both correlations over the units that both have."""
+    own = [measure.values[["value", "error"]] for measure in (one, other)]
+    x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
+    r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
+    yield r
+    if r.value is None or len(x) < FEWEST_UNITS:
+        yield Figure(TRUE, None, len(x), of, reason=r.reason or f"fewer than {FEWEST_UNITS} units")
+        return
+    if one.kin == other.kin:
+        yield Figure(TRUE, None, len(x), of, reason="they share words, and so errors")
+        return
+    least = min(_reliability(x[:, :2]), _reliability(x[:, 2:]))
+    if least < LEAST_RELIABLE:
+        why = f"one of the two is too unreliable over these units ({least:z.2f}, of {LEAST_RELIABLE} at least)"
+        yield Figure(TRUE, None, len(x), of, reason=why)
+        return
+
+    def without_errors(x: Floats) -> float:
+        reliable = _reliability(x[:, :2]) * _reliability(x[:, 2:])
+        return correlation(x[:, 0], x[:, 2]) / float(np.sqrt(reliable)) if reliable > 0 else np.nan
+
+    yield jackknifed(TRUE, without_errors, x, PLAIN, level, of)
+
+
+def words(found: pd.DataFrame, benchmark: str) -> str:
+    """What a card says of agreement with other instruments, in a sentence or some; that nobody looked where none is."""
+    told = []
+    for row in found[(found["figure"] == R) & (found["kind"] == SAME_TRAIT)].to_dict("records"):
+        if benchmark in (row["benchmark"], row["other"]) and pd.notna(row["value"]):
+            other = row["other"] if row["benchmark"] == benchmark else row["benchmark"]
+            told.append((other, f"{row['model']} {_in_words(row)}"))
+    if not told:
+        return "Agreement with other instruments: none of those in use measures the same units."
+    by_other = [f"{other} ({', '.join(own for name, own in told if name == other)})" for other in _in_order(told)]
+    return f"Correlation over units with what should go with it: {'; '.join(by_other)}."
+
+
+def _in_order(told: Sequence[tuple[str, str]]) -> list[str]:
+    return list(dict.fromkeys(other for other, _ in told))
+
+
+def _in_words(row: Any) -> str:
+    """A figure with its interval, or why there is none."""
+    if pd.isna(row["value"]):
+        return str(row["reason"])
+    interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"
+    return f"{row['value']:z.2f}{interval}"
+
+
+TEXT: Final = (
+    "Instruments that say something of the same units (an occupation, say) are held against each other on the same "
+    "model. What measures the same trait should go together, also with numbers published elsewhere; what measures "
+    "another should not, and neither should the number of letters of a unit's word, nor anything on an untrained "
+    "model but what shares its words. The last column takes the errors of measurement of both off; by chance it may "
+    "be above 1."
+)
+HEAD: Final = (
+    "model",
+    "one",
+    "other",
+    "in common",
+    "units",
+    "r (of itself: reliability)",
+    "without errors of measurement",
+)
+
+
+def lines(found: pd.DataFrame) -> list[list[str]]:
+    """The matrix of traits and methods as rows, by `HEAD`: reliabilities, then what is of one trait, then the rest."""
+    keys = ["model", "benchmark", "part", "other", "other_part"]
+    true = found[found["figure"] == TRUE].set_index(keys)
+    told = []
+    for row in found[found["figure"] != TRUE].to_dict("records"):
+        itself = row["kind"] == ITSELF
+        one, other = (
+            f"{row[name]}{f', {row[part]}' if row[part] not in ('', 'all') else ''}"
+            for name, part in (("benchmark", "part"), ("other", "other_part"))
+        )
+        rest = "" if itself else _in_words(true.loc[tuple(row[key] for key in keys)])
+        told.append([row["model"], one, "" if itself else other, row["kind"], str(row["n"]), _in_words(row), rest])
+    order = (ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT)
+    return sorted(told, key=lambda row: (row[0], order.index(row[3])))
+
+
+def sections(found: pd.DataFrame) -> list[Section]:
+    """The matrix for a page, before all else; none where no two measure the same."""
+    rows = lines(found)
+    return [Section("Do the rulers agree?", TEXT, [Table(HEAD, rows)], first=True)] if rows else []
