@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from evenruler.declared import Declared
+from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
-from evenruler.instruments.convergent import sections
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.registry import room
 from evenruler.report import Instrument, Section, Told, render_page
+from evenruler.report.page import Table
 from evenruler.tables import read_frame
 from evenruler.text.english import with_capital
 from stages.files import (
@@ -37,7 +38,9 @@ def main() -> None:
     for family in params.active.families:
         own, shared[family] = _family(params, family)
         instruments += own
-    shared["agreement"] = sections(read_frame(AGREED))
+    if rows := convergent.lines(read_frame(AGREED)):
+        parts = [Table(convergent.HEAD, rows)]
+        shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, parts, first=True)]
     REPORT.mkdir(parents=True, exist_ok=True)
     page = render_page(
         "Even Ruler: what the instruments say, and how well they measure",

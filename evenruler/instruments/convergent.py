@@ -17,7 +17,6 @@ from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import Figure, correlated, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, PLAIN
 from evenruler.measurement.validity import jackknifed_r
-from evenruler.report.page import Section, Table
 from evenruler.tables.schemas import AGREEMENT
 
 R, TRUE, RELIABILITY = "r", "r_true", "reliability"
@@ -202,6 +201,7 @@ def _in_words(row: Any) -> str:
     return f"{row['value']:z.2f}{interval}"
 
 
+TITLE: Final = "Do the rulers agree?"
 TEXT: Final = (
     "Instruments that say something of the same units (an occupation, say) are held against each other on the same "
     "model. What measures the same trait should go together, also with numbers published elsewhere; what measures "
@@ -235,9 +235,3 @@ def lines(found: pd.DataFrame) -> list[list[str]]:
         told.append([row["model"], one, "" if itself else other, row["kind"], str(row["n"]), _in_words(row), rest])
     order = (ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT)
     return sorted(told, key=lambda row: (row[0], order.index(row[3])))
-
-
-def sections(found: pd.DataFrame) -> list[Section]:
-    """The matrix for a page, before all else; none where no two measure the same."""
-    rows = lines(found)
-    return [Section("Do the rulers agree?", TEXT, [Table(HEAD, rows)], first=True)] if rows else []

@@ -9,7 +9,7 @@ two models share would else hang, in its last bits, on who came first.
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -36,6 +36,9 @@ LONGEST = 5
 
 VALIDATION = "validation"
 """The set whose figure goes before those of others."""
+
+FIRST = "fixed"
+"""The family whose verdicts come first: of benchmarks that people know, and quick to ask."""
 
 MAKES_ROWS = ("scrape", "evolve", "rows")
 """Stages that what is asked hangs on."""
@@ -83,16 +86,36 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
 
 
 def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str]) -> int:
-    """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off."""
-    kinds = {name.partition("@")[0] for name in stages}
-    active = Declared(root / "params.yaml").active if kinds & {*MAKES_ROWS, "ask"} else None
-    if active is None:
+    """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off.
+
+    One family goes before the others, up to its verdicts, so that there is something to read while these are built.
+    """
+    if not {name.partition("@")[0] for name in stages} & {*MAKES_ROWS, "ask"}:
         return 0
-    if kinds & {*MAKES_ROWS} and (
-        status := build(root, [*(f"rows@{name}" for name in active.instruments), *forced], progress)
+    active = Declared(root / "params.yaml").active
+    own = {f"rows@{name}" for name in active.families[FIRST].instruments} if FIRST in active.families else set()
+    first = {FIRST} if stages & own and len(active.families) > 1 else set()
+    if first:
+        if status := _ask(root, active, first, stages, progress, forced) or build(
+            root, [f"diagnose@{FIRST}", *forced], progress
+        ):
+            return status
+        if said := first_result(root.glob(f"data/diagnosis/{FIRST}/evidence/*.json")):
+            say(f"first verdict, after {in_time(time.monotonic() - progress.started)}: {said}")
+    return _ask(root, active, active.families.keys() - first, stages, progress, forced)
+
+
+def _ask(
+    root: Path, active: Active, families: Set[str], stages: set[str], progress: Progress, forced: Sequence[str]
+) -> int:
+    """The same of some families."""
+    names = [name for family in active.families if family in families for name in active.families[family].instruments]
+    if {name.partition("@")[0] for name in stages} & {*MAKES_ROWS} and (
+        status := build(root, [*(f"rows@{name}" for name in names), *forced], progress)
     ):
         return status
-    jobs = jobs_of(active, stages if forced else outdated(root, [f"ask@{name}" for name in active.ask]))
+    asking = [f"ask@{name}" for name, entry in active.ask.items() if entry.family in families]
+    jobs = jobs_of(active, stages.intersection(asking) if forced else outdated(root, asking))
     if chosen()[0] == RAY or len(jobs) < 2:
         return 0
     on = machine()
@@ -137,16 +160,19 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
         yield f"longest: {', '.join(f'{name} {in_time(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
-    if said := first_result(root):
+    if said := first_result(root.glob("benchmarks/*/evidence.json")):
         yield f"first result: {said}"
 
 
-def first_result(root: Path) -> str | None:
-    """A figure that has a verdict, with its control; None where no benchmark has one.
+def first_result(paths: Iterable[Path]) -> str | None:
+    """A figure that has a verdict, with its control; None where there is none.
 
     One that shows an effect comes first, and one of a set that validates.
+
+    Args:
+        paths: Of evidence: in benchmarks, or as it is diagnosed.
     """
-    found = [figure for path in sorted((root / "benchmarks").glob("*/evidence.json")) for figure in _judged(path)]
+    found = [figure for path in sorted(paths) for figure in _judged(path)]
     if not found:
         return None
     name, part, model, figure, one = min(
@@ -164,6 +190,7 @@ def _judged(path: Path) -> Iterator[tuple[str, str, str, str, Mapping[str, Any]]
         evidence = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         return
-    for part, model, name, record in amounts(evidence):
+    is_card = path.name == "evidence.json"
+    for part, model, name, record in amounts(evidence if is_card else evidence["figures"]):
         if all(isinstance(record.get(key), float) for key in ("value", "low", "high", "placebo")):
-            yield path.parent.name, part, model, name, record
+            yield path.parent.name if is_card else path.stem, part, model, name, record

@@ -178,7 +178,9 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
             )
         )
     models = dict.fromkeys(one.result.model.name for group in comparable(results) for one in group)
-    shared = {"agreement": convergent.sections(agreed(results))}
+    rows = convergent.lines(agreed(results))
+    agreement = Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
+    shared = {"agreement": [agreement]} if rows else {}
     return render_page("Even Ruler: results side by side", LEAD, instruments, models=list(models), shared=shared)
 
 

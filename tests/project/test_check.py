@@ -201,6 +201,7 @@ class TestActive:
             *(f"diagnose@{family}" for family in ("framing", "pairs")),
             *(f"card@{name}" for name in ("doctors", "found", "bred", "hair")),
             "card-of-others@nurses",
+            "agree",
             "report",
         }
 

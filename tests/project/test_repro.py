@@ -196,7 +196,7 @@ def test_what_came_from_dvc_s_cache_of_runs_is_a_stage_too(root: Path) -> None:
 
 
 def test_the_first_result(tmp_path: Path) -> None:
-    assert first_result(tmp_path) is None
+    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) is None
     path = tmp_path / "benchmarks/probes-jobs/evidence.json"
     path.parent.mkdir(parents=True)
     figure = {"value": 0.8, "low": 0.7, "high": 0.9, "n": 43, "unit": "attributes"}
@@ -204,13 +204,15 @@ def test_the_first_result(tmp_path: Path) -> None:
     judged = figure | {"verdict": "effect"}
     nothing = {"value": None, "n": 43, "unit": "attributes", "reason": "constant", "verdict": "inconclusive"}
     path.write_text(json.dumps({"seed": {"b": {"r": judged}}, "validation": {"a": {"r": nothing}}}))
-    assert (first_result(tmp_path) or "").startswith("probes-jobs (seed), b: r is 0.800")
+    assert (first_result(tmp_path.glob("benchmarks/*/evidence.json")) or "").startswith(
+        "probes-jobs (seed), b: r is 0.800"
+    )
     of_seed = {"b": {"r": judged | {"value": 0.1}}}
     path.write_text(json.dumps({"seed": of_seed, "validation": {"a": {"r": judged, "spread": figure}}}))
-    assert first_result(tmp_path) == (
+    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) == (
         "probes-jobs (validation), a: r is 0.800 [0.700, 0.900], 43 attributes; placebo 0.400: effect"
     )
     # What nothing may be said of is no result, nor is what stands beside others.
     compared = {"compared": {"seed": {"r": judged}}}
     path.write_text(json.dumps({"validation": {"a": {"r": figure, "alpha": {"value": 0.9}, **compared}}}))
-    assert first_result(tmp_path) is None
+    assert first_result(tmp_path.glob("benchmarks/*/evidence.json")) is None

@@ -304,6 +304,7 @@ def test_a_server_that_heals(family: str, refused: str, filtered: str, faults: l
 def figures_without(hosted: Hosted, family: str, withheld: int) -> None:
     """The stages that follow, where so many replies are not there."""
     hosted.stage(f"diagnose@{family}")
+    hosted.stage("agree")
     if family == "framing":
         choices = hosted.table("diagnosis/framing/tables/choices")
         lacking = choices[choices["rule"] == WITHHELD]

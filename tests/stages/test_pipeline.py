@@ -95,6 +95,7 @@ def test_a_third_model_is_one_entry_and_leaves_no_trace(built: Clone, tmp_path: 
         *(f"ask@{family}-tiny-c" for family in ("probes", "framing", "saged")),
         *(f"diagnose@{family}" for family in ("probes", "framing", "saged")),
         *(f"card@{name}" for name in ("occupation-gender", "age", "fruit")),
+        "agree",
         "report",
     }
     evidence = json.loads((built.folder / BENCHMARK / "evidence.json").read_text())
@@ -125,7 +126,7 @@ def test_a_second_questionnaire_is_one_line_and_leaves_no_trace(built: Clone) ->
     built.run("evenruler", "check")
     output = built.run("dvc", "repro")
     new = {"rows@trust-in-people", "ask@questionnaires-tiny-a", "diagnose@questionnaires", "card@trust-in-people"}
-    assert new <= set(ran(output)) <= {*new, "card@gad-7", "report"}
+    assert new <= set(ran(output)) <= {*new, "card@gad-7", "agree", "report"}
     assert (built.folder / "benchmarks/questionnaires-trust-in-people/README.md").exists()
     assert "questionnaires-trust-in-people" in (built.folder / "dvc.yaml").read_text()
 

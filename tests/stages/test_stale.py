@@ -88,6 +88,7 @@ def test_a_new_model_runs_its_own_stages_and_those_that_show_it(built: Clone, tm
         assert stale(built) == {
             *(f"ask@{family}-tiny-c" for family in families),
             *(f"diagnose@{family}" for family in families),
+            "agree",
             "report",
         }
     finally:
