@@ -95,7 +95,9 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         (Spearman 1904), which may be above 1; by model and instrument its `reliability`. Beside pairs of instruments
         stand those of one with published numbers, and with the number of letters of a unit's word.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if found.empty:
+        return pd.DataFrame(rows, columns=AGREEMENT.names)
     for (model, of), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
         asked = [
             Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))

@@ -19,7 +19,7 @@ from evenruler.instruments.saged.ask import ANSWERS, scores
 from evenruler.models import Reply, Sampling
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import ask, card, diagnose, scrape
+from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
 from tests.tiny import tiny_declaration
@@ -113,6 +113,7 @@ class Workplace:
     def diagnose(self) -> None:
         with self._inside():
             diagnose.main("saged")
+            agree.main()
 
     def card(self) -> None:
         with self._inside():

@@ -15,7 +15,7 @@ from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_
 from evenruler.models import Placed, load
 from evenruler.project.check import set_scale
 from evenruler.project.params import load_params
-from stages import ask, card, diagnose, report
+from stages import agree, ask, card, diagnose, report
 from stages import rows as rows_stage
 from stages.files import frames, plan_of, read_subject
 from tests.stages.conftest import short_pairs
@@ -104,6 +104,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         ask.main("questionnaires", "causal")
         ask.main("questionnaires", "masked")
         diagnose.main("questionnaires")
+        agree.main()
         card.main("trust")
         report.main()
         yield folder

@@ -13,7 +13,7 @@ from evenruler.instruments.instrument import Subject
 from evenruler.instruments.registry import room
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
-from stages import ask, card, diagnose, scrape
+from stages import agree, ask, card, diagnose, scrape
 from stages import rows as rows_stage
 from stages.files import frames, plan_of
 from tests.tiny import save_tiny_masked, tiny_declaration
@@ -99,6 +99,7 @@ def test_it_has_no_figures(name: str) -> None:
     family = str(INSTRUMENTS[name]["family"])
     ask.main(family, "big")
     diagnose.main(family)
+    agree.main()
     folder = Path("data/diagnosis") / family
     assert "big" not in set(read_frame(folder / "tables/figures.parquet")["model"])
     assert '"big"' not in (folder / "metrics.json").read_text()

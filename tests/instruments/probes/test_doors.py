@@ -157,6 +157,7 @@ class TestBuilding:
             "placebo_lists": {},
             "rivals": {},
             "targets": {"men": {"man": "man", "uncle": "uncle"}, "women": {"woman": "woman", "girl": "girl"}},
+            "concept": {"of": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
             "reliability": 0.6,
             "descriptive": [],

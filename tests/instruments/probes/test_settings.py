@@ -1,5 +1,6 @@
 """What an entry of `instruments` may say of probes."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,12 +147,12 @@ class TestWhatItMeans:
         assert settings_of("paper").warnings(source(**keyed, placebos=lists)) == []
         found = settings_of("paper").detects(source(**keyed, placebos=lists))
         assert found is not None
-        assert found.startswith("hand a factor of ")
+        assert re.fullmatch(r"a factor of [\d.]+ \(hand\)", found)
         evolve = {"of": "jobs", "model": "tiny", "operator": "talker", "start": "hand"}
         grown = settings_of("paper", evolve=evolve).detects(source(**keyed, placebos=lists))
         assert grown is not None
-        assert grown.startswith("evolved a factor of ")
-        assert float(grown.split()[-1]) < float(found.split()[-1])  # of eight templates, not of two
+        assert re.fullmatch(r"a factor of [\d.]+ \(evolved\)", grown)
+        assert float(grown.split()[3]) < float(found.split()[3])  # of eight templates, not of two
         assert settings_of("paper").detects(source(**keyed)) is None
         assert settings_of("quick").detects(source(**keyed, placebos=lists)) is None
         unasked = "the build asks no placebos (trial), so every verdict is inconclusive; `measure` does"

@@ -48,6 +48,7 @@ source: the file
 licence: cc-by-4.0
 targets: {{men: [man, uncle], women: [woman, girl]}}
 attributes: [baker, engineer, clerk, cook, driver]
+concept: {{of: trade, trait: men}}
 criterion: {{file: trades.csv, column: men, label: men (%)}}
 framings:
   salience: This is a test.

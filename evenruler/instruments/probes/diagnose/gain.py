@@ -24,6 +24,7 @@ from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
+from evenruler.tables import rounded
 
 GAIN = "gain"
 UNIT = "attributes"
@@ -113,7 +114,7 @@ def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, ri
     rest = crossed(beyond, list(facets.values()))
     effect = found.effect
     assert effect is not None
-    low, high = (f"{end:.2g}" for end in (rest.interval().low, rest.interval().high))
+    low, high = (f"{rounded(end):.2g}" for end in (rest.interval().low, rest.interval().high))
     note = f"Attributes off the construct gain {effect.value - rest.value:.2g}; beyond them it is [{low}, {high}]."
     if found.p is None:
         return replace(found, note=note)

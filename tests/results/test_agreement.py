@@ -1,0 +1,39 @@
+"""Results of two benchmarks that measure the same units of one model."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from evenruler.instruments.convergent import concepts
+from evenruler.results.comparison import compare
+from evenruler.results.store import agreed, read, write
+from evenruler.results.view import as_markdown, render
+from evenruler.tables.schemas import CONCEPTS, HEADLINES
+from tests.results.synthetic import synthetic
+
+
+def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
+    random, results = np.random.default_rng(2), []
+    true = random.normal(size=30)
+    for name in ("probes-jobs", "fixed-jobs"):
+        values = true[:, None] + random.normal(0, 0.3, (30, 4))
+        rows = pd.DataFrame({"unit": [f"job {place}" for place in range(30)] * 4, "value": values.T.ravel()})
+        own = concepts(rows, "job").assign(
+            benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
+        )
+        written = write(
+            synthetic("one", benchmark=name),
+            pd.DataFrame(columns=HEADLINES.names),
+            tmp_path,
+            {"concepts": own[CONCEPTS.names]},
+        )
+        results.append(read(written / "result.json"))
+    found = agreed(results).set_index(["benchmark", "figure"])["value"]
+    assert 0.9 < found["fixed-jobs@1.0.0", "reliability"] < 1
+    assert 0.85 < found["fixed-jobs@1.0.0", "r"].iloc[0] < 1
+    comparisons = compare(results)
+    assert comparisons.empty, "nothing is compared, and that is no error"
+    assert "# Agreement across benchmarks" in as_markdown(results, comparisons)
+    assert "| one | fixed-jobs@1.0.0 | probes-jobs@1.0.0 | same trait | 30 |" in as_markdown(results, comparisons)
+    assert "Do the rulers agree?" in render(results, comparisons)
