@@ -1,6 +1,6 @@
-"""`evenruler.models.load`: a model by its name alone, of the catalogue in the `params.yaml` here."""
+"""`evenruler.models.load`: a model by what `evenruler measure` takes, or by its name in a catalogue."""
 
-from evenruler.declared import Declared
+from evenruler.evaluate.subject import chosen
 from evenruler.models import catalogue
 from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
@@ -15,11 +15,12 @@ def load(
     device: str | None = None,
     where: str | None = None,
 ) -> Model:
-    """A model of the catalogue, of whatever kind, answering through the row store.
+    """A model of whatever kind, answering through the row store.
 
     Args:
-        name: In the catalogue.
-        params: The catalogue; that of `params.yaml` here by default.
+        name: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, `recorded:FILE`, or a
+            name of the catalogue.
+        params: The catalogue; that of `params.yaml` here or above by default.
         store: Where answers are kept; the one under `cache_root()` by default.
         device: To compute on; a GPU where there is one by default.
         where: The model is declared, for errors; in `params.yaml` by default.
@@ -30,4 +31,8 @@ def load(
     Raises:
         UserError: No such model, no such device, or its files are missing or not what was declared.
     """
-    return catalogue.load(name, params or Declared().catalogue, store=store, device=device, where=where)
+    if params is not None:
+        return catalogue.load(name, params, store=store, device=device, where=where)
+    store = store or RowStore()
+    found = chosen(name, store)
+    return catalogue.load(found.name, found.catalogue, store=store, device=device, where=where)

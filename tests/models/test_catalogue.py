@@ -152,8 +152,22 @@ def test_params_and_store_are_those_here_by_default(monkeypatch, tmp_path) -> No
 def test_a_folder_without_params_is_a_mistake_of_the_user(monkeypatch, tmp_path) -> None:
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="no such model, and no catalogue"):
         load("tiny", store=RowStore(tmp_path / "store"))
+
+
+def test_it_takes_what_measure_takes(monkeypatch, tmp_path, llama_folder, shipped_params) -> None:
+    """A folder says what it is, and answers as the same folder does that a catalogue declares."""
+    monkeypatch.chdir(tmp_path)
+    store = RowStore(tmp_path / "store")
+    found = load(f"local:{llama_folder}", store=store)
+    assert (found.entry.kind, found.can("loglikelihood")) == ("causal", True)
+    declared = shipped_params.model_copy(
+        update={"models": {"own": entry("causal", source=f"local:{llama_folder}", licence="mit", origin="x")}}
+    )
+    texts = ["A nurse came late.", "A judge came late."]
+    own = load("own", declared, store=RowStore(tmp_path / "other"))
+    assert found.loglikelihood(texts).nats.tolist() == own.loglikelihood(texts).nats.tolist()
 
 
 def test_the_declaration_and_the_room_are_imported_without_the_libraries_behind_backends() -> None:
