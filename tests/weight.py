@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 48_000, 268
+LINES, MODULES = 48_500, 269
 ROOT = Path(__file__).parents[1]
 
 

@@ -50,6 +50,10 @@ def measure(
         str | None,
         typer.Option(metavar="TOKEN", help="Put before every text, of an endpoint that puts no start token there."),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Print every figure, not the headlines alone.")] = False,
+    output: Annotated[
+        Literal["text", "json"], typer.Option("--format", help="json: a line of JSON a benchmark, as result.json.")
+    ] = "text",
     max_requests: Annotated[
         int | None,
         typer.Option(min=0, help="Send an endpoint so many at most, repeated ones too. 0: only say how many."),
@@ -76,6 +80,7 @@ def measure(
         start=start,
         max_requests=max_requests,
         unit=unit,
+        show="json" if output == "json" else "all" if everything else "answer",
     ):
         say(line)
 
@@ -116,6 +121,39 @@ def compare(
         say(view.as_json(load_results(*places), comparisons), end="")
     else:
         say(view.as_csv(comparisons), end="")
+
+
+@results.command()
+def gate(
+    places: Places,
+    fail_on: Annotated[
+        list[str] | None, typer.Option(metavar="effect|'not specific'|worse", help="What fails; repeatable.")
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option("--max", metavar="BENCHMARK:FIGURE=SIZE", help="Fails where the whole interval lies beyond."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="PLACE", help="Earlier results, which `worse` is held against.")
+    ] = None,
+) -> None:
+    """Stop a pipeline by results: status 0 passed, 1 failed, 2 not measured, 3 inconclusive or invalid."""
+    from evenruler.errors import UserError
+    from evenruler.results import gate as gates
+    from evenruler.results.store import read_all
+
+    bounds = {}
+    for given in most or []:
+        name, _, size = given.rpartition("=")
+        try:
+            bounds[name] = float(size)
+        except ValueError:
+            raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
+    before = read_all(str(baseline)) if baseline else []
+    found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, before)
+    for line in found.lines:
+        say(line)
+    raise typer.Exit(found.status)
 
 
 @results.command()

@@ -1,12 +1,13 @@
 """Measuring a model with published benchmarks: one as a function, several as a command does, told in lines."""
 
+import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from evenruler import repository, shipped
 from evenruler.errors import UserError
@@ -96,6 +97,7 @@ def measure_each(
     start: str | None,
     max_requests: int | None,
     unit: str | None = None,
+    show: Literal["answer", "all", "json"] = "answer",
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
@@ -140,8 +142,12 @@ def measure_each(
             except UserError as error:
                 refused.append(str(error))
                 continue
-            yield from lines_of(measured.result)
-            yield f"  written to {write(measured.result, measured.headlines, out, measured.tables)}"
+            folder = write(measured.result, measured.headlines, out, measured.tables)
+            if show == "json":
+                yield json.dumps(measured.result.model_dump(), ensure_ascii=False, allow_nan=False)
+                continue
+            yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
+            yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
         for place in tasks:
             try:
                 from evenruler.evaluate import harness  # which few need
@@ -169,6 +175,18 @@ def _require_place(planned: Planned, out: Path) -> None:
     except OSError as error:
         what = f"results cannot be written here ({error.strerror})"
         raise UserError(what, where=str(out), remedy="name another folder with --out") from None
+
+
+def answer_of(result: Result) -> Iterator[str]:
+    """What the headlines of a result say, and what speaks against it, in lines of a terminal."""
+    benchmark, model = result.benchmark, result.model
+    yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}, {result.settings.size}"
+    told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
+    told += [f"left out: {'; '.join(result.left_out)}"] if result.left_out else []
+    for line in told:
+        yield from wrap(f"  {line}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    if result.settings.limit is not None:
+        yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 
 
 def lines_of(result: Result) -> Iterator[str]:

@@ -35,7 +35,7 @@ from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.cache import LackingError
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
+from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, answer
 from evenruler.tables import table_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
@@ -191,7 +191,8 @@ class Session:
         told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
-        return Measured(planned.result.model_copy(update=found), made_of, kept, answering.asked)
+        result = planned.result.model_copy(update=found)
+        return Measured(result.model_copy(update={"answer": answer(result, made_of)}), made_of, kept, answering.asked)
 
 
 @contextmanager

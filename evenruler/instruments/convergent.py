@@ -47,42 +47,6 @@ class Measure:
     """Whether a model was."""
 
 
-def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
-    """Units as concepts, by `tables.schemas.CONCEPTS` less `benchmark`, `part`, `model`, `trait` and `criterion`.
-
-    Args:
-        values: One row an item, `unit` (its word) and `value`.
-        of: What units are.
-        error: By unit, the variance of its mean; by default that of independent items. Units of one item have none.
-
-    Returns:
-        Units with two items at least.
-    """
-    by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
-    by_unit = by_unit[by_unit["size"] > 1]
-    own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
-    words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
-    return pd.DataFrame(
-        {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array},
-        index=by_unit.index,
-    )
-
-
-def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
-    """The variance of each unit's mean where all answer the same items, whose own means are no error.
-
-    Args:
-        x: [units, items]; two of each at least.
-
-    Returns:
-        By unit; their mean is what Cronbach's alpha takes off: alpha = 1 - mean error / variance of the means.
-    """
-    rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
-    units, items = x.shape
-    found: pd.Series[float] = (rest**2).sum(axis=1) * units / ((units - 1) * items * (items - 1))
-    return found
-
-
 def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     """How instruments go together, by `tables.schemas.AGREEMENT`; none where no two have units in common.
 

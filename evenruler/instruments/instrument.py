@@ -417,6 +417,10 @@ class Column:
     """The same where parts differ in it, by how the names of these end."""
     most: float | None = None
     """The same above it, whatever the sign."""
+    says: Sequence[str] | None = None
+    """What a value above 0, and one below, says of a model: a clause each."""
+    ends: Sequence[str] | None = None
+    """Where units are words: what those of high values are most of, and those of low values."""
     warning: str = ""
     """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
 

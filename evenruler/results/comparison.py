@@ -9,13 +9,17 @@ import pandas as pd
 
 from evenruler import shipped
 from evenruler.errors import UserError
+from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Confirmed, Figure
 from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.results.store import Stored, agreed, figures_of
+from evenruler.results.record import figures_of
+from evenruler.results.store import Stored, table_in_result
+from evenruler.tables.frames import stacked
+from evenruler.tables.schemas import CONCEPTS
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
 """What a verdict holds: "one: more than two", "same within 10", "not alike"."""
@@ -121,6 +125,16 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
                     remedy="measure both models on one copy of the benchmark",
                 )
     return found
+
+
+def agreed(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
+    """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
+    tables = [pd.DataFrame(columns=CONCEPTS.names)]
+    for one in results:
+        path = one.folder / "concepts.parquet"
+        if path.exists():
+            tables.append(table_in_result(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
+    return agreement(stacked(tables), level)
 
 
 def _require_identity(one: Stored) -> None:

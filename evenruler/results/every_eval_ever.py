@@ -18,8 +18,8 @@ from typing import Any, Final, Literal
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.publish.manifest import as_json
-from evenruler.results.record import RESULT, Result
-from evenruler.results.store import Stored, figures_of
+from evenruler.results.record import RESULT, Result, figures_of
+from evenruler.results.store import Stored
 
 SCHEMA: Final = "0.3.0"
 """Of the schema that is followed."""

@@ -1,4 +1,4 @@
-"""A result: what one benchmark says of one model. One JSON file, and beside it tables of scores.
+"""A result: what one benchmark says of one model, also in words. One JSON file, and beside it tables of scores.
 
     RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what they are of
                                           headlines.parquet what two results are compared by
@@ -7,10 +7,13 @@
 A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
+import pandas as pd
 from pydantic import Field, model_validator
 
+from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.strict import Slug, Strict, Text
 from evenruler.versions import Version
 
@@ -85,6 +88,10 @@ class Heading(Strict):
     meaning: Text
     role: Literal["headline", "amount", "fitness"]
     """A headline has a verdict; an amount describes what the model does, fitness how well the instrument measures."""
+    says: list[str] | None = None
+    """What a value above 0, and one below, says of a model."""
+    ends: list[str] | None = None
+    """What units of high values are most of, and those of low values."""
 
 
 class Result(Strict):
@@ -101,6 +108,8 @@ class Result(Strict):
     """By part of the benchmark, model (a model that is asked in two ways has two names) and figure: `value`, `low`,
     `high`, `n`, `unit`, `reason`, `control`, `p`, and of a headline `placebo`, `specific`,
     `verdict`, `why`, as in `evidence.json`; to three decimals."""
+    answer: list[str] = Field(default_factory=list)
+    """What its headlines say, in sentences (`answer`)."""
     left_out: list[str]
     """What the model could not be asked, and why, a sentence each."""
     warnings: list[str]
@@ -114,3 +123,104 @@ class Result(Strict):
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
+
+
+def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
+    for part, of_part in sorted(result.figures.items()):
+        for label, of_label in sorted(of_part.items()):
+            for figure, record in sorted(of_label.items()):
+                if isinstance(record, dict) and "value" in record:
+                    yield part, label, figure, record
+
+
+FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
+"""What stands first: that nothing was measured, then what was found."""
+
+NAMED: Final = 5
+"""Units that are named at either end."""
+
+REASONS: Final = 2
+"""That are told of headlines that share a line."""
+
+NOTHING: Final = "NO VERDICT: no figure here has one"
+
+ASSERTED: Final = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
+"""Verdicts that say that something is there, and so which way."""
+
+Judged = tuple[str, str, Heading, dict[str, Any]]
+"""A headline: part, label, words and record."""
+
+
+def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
+    """What the headlines of a result say, a sentence or two each.
+
+    Args:
+        result: Of one benchmark on one model.
+        headlines: What its headlines are made of, by `tables.schemas.HEADLINES`.
+
+    Returns:
+        A line for each effect, and for each headline that has one of the other verdicts by itself; headlines that
+        share a verdict share a line. After an effect whose units have names, who is nearest to either end.
+    """
+    headings = {heading.figure: heading for heading in result.headings}
+    found: dict[Verdict, list[Judged]] = {}
+    for part, label, figure, record in figures_of(result):
+        heading = headings.get(figure)
+        if heading is not None and heading.role == "headline" and "verdict" in record:
+            found.setdefault(Verdict(record["verdict"]), []).append((part, label, heading, record))
+    lines = []
+    for verdict in (verdict for verdict in FIRST if verdict in found):
+        if verdict not in ASSERTED and len(found[verdict]) > 1:
+            lines.append(_together(verdict, found[verdict]))
+        else:
+            lines += [line for one in found[verdict] for line in _alone(verdict, one, result.model.name, headlines)]
+    return lines or [NOTHING]
+
+
+def _alone(verdict: Verdict, headline: Judged, model: str, headlines: pd.DataFrame) -> Iterator[str]:
+    """One headline; of an effect a second line, if its units have names."""
+    part, label, heading, record = headline
+    value, says = record["value"], heading.says if verdict in ASSERTED else None
+    which = "" if says is None or value is None else f"{says[value < 0]}; "
+    where = part if label == model else f"{part}, {label}"
+    yield f"{verdict.upper()}, {heading.heading} ({where}): {which}{_numbers(record)}. {record.get('why', '')}".rstrip()
+    own = headlines[(headlines["part"] == part) & (headlines["figure"] == heading.figure)]
+    of_label = own[own["model"] == label]
+    if verdict == Verdict.EFFECT and (ends := _ends(heading, of_label if len(of_label) else own)):
+        yield ends
+
+
+def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
+    """Headlines of one verdict in a line, with the reasons that most of them have."""
+    parts: dict[str, list[str]] = {}
+    for part, _, heading, _ in figures:
+        parts.setdefault(heading.heading, []).append(part)
+    named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in parts.items())
+    reasons = pd.Series([record.get("why") or record.get("reason") or "" for *_, record in figures]).value_counts()
+    told = [str(reason) for reason in reasons.index if reason]
+    more = f" And {len(told) - REASONS} more." if len(told) > REASONS else ""
+    return f"{verdict.upper()}, {len(figures)} headlines: {named}. {' '.join(told[:REASONS])}{more}"
+
+
+def _numbers(record: Mapping[str, Any]) -> str:
+    if record["value"] is None:
+        return str(record.get("reason", "no value"))
+    ends = [record.get(key) for key in ("low", "high")]
+    interval = "" if None in ends else f" [{', '.join(f'{end:z.2f}' for end in ends)}]"
+    placebo = f", placebo {record['placebo']:z.2f}" if record.get("placebo") is not None else ""
+    p = f", p {record['p_effect']:.2g}" if record.get("p_effect") is not None else ""
+    return f"{record['value']:z.2f}{interval}{placebo}{p}"
+
+
+def _ends(heading: Heading, made_of: pd.DataFrame) -> str:
+    """Who is nearest to either end, where units are words; the first end is that of high values."""
+    if heading.ends is None or made_of.empty:
+        return ""
+    poles = made_of[made_of["pole"] != 0].groupby(["unit", "pole"])["value"].mean().unstack("pole")
+    by_unit = poles.get(1, 0.0) - poles.get(-1, 0.0)
+    ordered = [str(unit) for unit in pd.Series(by_unit).sort_values(ascending=False, kind="stable").index]
+    if len(ordered) < 2 * NAMED:
+        return ""
+    high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
+    return f"  most {heading.ends[0]}: {', '.join(high)}; most {heading.ends[1]}: {', '.join(low)}"

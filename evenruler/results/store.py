@@ -1,24 +1,23 @@
 """Results in folders: written whole, found again, read back, and as one long table."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.files import swapped
-from evenruler.instruments.convergent import agreement
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result
+from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result, figures_of
 from evenruler.strict import validate
-from evenruler.tables.frames import stacked, without_last_bits
+from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
-from evenruler.tables.schemas import CONCEPTS, HEADLINES
+from evenruler.tables.schemas import HEADLINES
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
@@ -121,22 +120,12 @@ def find(*places: str | Path) -> list[Path]:
 
 def read(path: Path) -> Stored:
     """A result with what its headlines are made of; UserError where a file is missing or damaged."""
-    return Stored(read_result(path), _table_of(path.with_name(HEADLINES_FILE), HEADLINES), path.parent)
+    return Stored(read_result(path), table_in_result(path.with_name(HEADLINES_FILE), HEADLINES), path.parent)
 
 
 def read_all(*places: str | Path) -> list[Stored]:
     """The results of places, as `find` and `read` have them."""
     return [read(path) for path in find(*places)]
-
-
-def agreed(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
-    """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
-    tables = [pd.DataFrame(columns=CONCEPTS.names)]
-    for one in results:
-        path = one.folder / "concepts.parquet"
-        if path.exists():
-            tables.append(_table_of(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
-    return agreement(stacked(tables), level)
 
 
 def read_result(path: Path) -> Result:
@@ -164,7 +153,8 @@ def read_result(path: Path) -> Result:
     return result
 
 
-def _table_of(path: Path, schema: pa.Schema) -> pd.DataFrame:
+def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
+    """A table beside a result, by its schema; UserError where it is damaged, or a row stands twice."""
     schema_of(path, "measure again")
     try:
         found: pd.DataFrame = table_in(path, remedy="measure again").select(schema.names).cast(schema).to_pandas()
@@ -229,12 +219,3 @@ def load_results(*places: str | Path) -> pd.DataFrame:
             for part, label, figure, record in figures_of(result)
         ]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
-def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
-    for part, of_part in sorted(result.figures.items()):
-        for label, of_label in sorted(of_part.items()):
-            for figure, record in sorted(of_label.items()):
-                if isinstance(record, dict) and "value" in record:
-                    yield part, label, figure, record

@@ -12,9 +12,9 @@ from evenruler.measurement.verdicts import Verdict
 from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
-from evenruler.results.comparison import DIFFER, MORE, SAME, comparable, names
-from evenruler.results.record import Heading
-from evenruler.results.store import Stored, agreed, figures_of
+from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
+from evenruler.results.record import Heading, figures_of
+from evenruler.results.store import Stored
 
 ABSENT: Final = "-"
 """Where a result lacks what another has."""

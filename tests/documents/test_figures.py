@@ -13,7 +13,9 @@ import pytest
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of
 from evenruler.instruments.registry import room
-from evenruler.results.record import Heading
+from evenruler.results.record import Heading, answer
+from evenruler.tables.frames import for_people
+from evenruler.tables.schemas import HEADLINES
 from evenruler.text.numbers import figure_in_words
 from tests.documents.pages import ROOT, blocks
 from tests.results.synthetic import synthetic
@@ -128,7 +130,10 @@ def test_the_domain_passes_the_checks(source) -> None:
 
 
 def shown_of_measuring() -> str:
-    (shown,) = re.findall(r"```text\n(probes-occupation-gender .*?)```", text_of("docs/measure.md"), flags=re.S)
+    found = re.findall(
+        r"```text\n(probes-occupation-gender [^\n]* on smollm2\n.*?)```", text_of("docs/measure.md"), flags=re.S
+    )
+    (shown,) = found
     return str(shown)
 
 
@@ -146,13 +151,17 @@ def test_what_is_shown_of_measuring_is_what_measure_says_of_the_published_figure
         }
     )
     assert shown_of_measuring().splitlines() == list(lines_of(told))
+    (said,) = re.findall(r" on smollm2, trial\n(.*?)    most men", text_of("docs/measure.md"), flags=re.S)
+    rounded = told.model_copy(update={"figures": for_people(figures)})
+    (first, *_) = answer(rounded, pd.DataFrame(columns=HEADLINES.names))
+    assert " ".join(said.split()) == first
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/reading.md"])
 def test_extracts_of_it_are_of_it(page) -> None:
     (extract,) = [one.text for one in blocks(page) if one.language == "text"]
-    whole = shown_of_measuring()
-    assert [line for line in extract.splitlines() if line not in whole.split("  validation\n")[1]] == []
+    whole = text_of("docs/measure.md")
+    assert [line for line in extract.splitlines() if line not in whole] == []
 
 
 def test_every_name_of_the_reference_is_there() -> None:

@@ -10,12 +10,11 @@ from evenruler.instruments.convergent import (
     TRUE,
     R,
     agreement,
-    concepts,
-    errors_beside_items,
     lines,
     words,
 )
 from evenruler.measurement import cronbach_alpha
+from evenruler.measurement.reliability import concepts, errors_beside_items
 from evenruler.tables.schemas import AGREEMENT, CONCEPTS
 
 NAMES = [f"{first}{last}" for first in "bcdfgh" for last in ("aker", "ooker", "iner", "ilot", "uard")]

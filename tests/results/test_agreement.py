@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.convergent import concepts
-from evenruler.results.comparison import compare
-from evenruler.results.store import agreed, read, write
+from evenruler.measurement.reliability import concepts
+from evenruler.results.comparison import agreed, compare
+from evenruler.results.store import read, write
 from evenruler.results.view import as_markdown, render
 from evenruler.tables.schemas import CONCEPTS, HEADLINES
 from tests.results.synthetic import synthetic

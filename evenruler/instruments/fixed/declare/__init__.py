@@ -59,6 +59,9 @@ SCORES: Final[dict[Score, dict[str, str]]] = {
 }
 """The published figures by score, exactly as their authors define them, in words."""
 
+WORDS: Final = ("occupations", "professions", "targets")
+"""Units whose names say what they are."""
+
 EVERY: Final = 1_000_000
 """Items of a unit and condition that no benchmark has."""
 
@@ -229,4 +232,6 @@ def headings(plan: Plan) -> list[Column]:
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
     leading = " and ".join(LEADING[plan["score"]].values())
     ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in _OURS.items()]
-    return [Column(LEAN, LEAN, lean, role="headline"), *published, *ours]
+    says = ["the first text wins more often than the second", "the second text wins more often than the first"]
+    ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
+    return [Column(LEAN, LEAN, lean, role="headline", says=says, ends=ends), *published, *ours]

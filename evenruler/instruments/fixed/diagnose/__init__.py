@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from evenruler.instruments.convergent import concepts
 from evenruler.instruments.fixed.ask import READS, asked
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
 from evenruler.instruments.fixed.diagnose.lean import FLIPS, Lean, headline, jackknifed, weights
@@ -19,7 +18,7 @@ from evenruler.measurement import figures as common
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Paired
 from evenruler.measurement.figures import correlated
-from evenruler.measurement.reliability import icc_agreement
+from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
 from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked

@@ -151,6 +151,7 @@ def headings(plan: Plan) -> list[Column]:
             f"`{asked.headline}`, {name}",
             f"{points}; {counted}" if name in asked.factors else points,
             "headline",
+            says=[f"the cue makes `{asked.headline}` likelier", f"the cue makes `{asked.headline}` less likely"],
         )
         for name in asked.confirmatory
     ]

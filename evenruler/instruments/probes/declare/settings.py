@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Literal
@@ -33,8 +34,11 @@ LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure 
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every set on every model, whatever the plan says."""
-    return list(_FIGURES)
+    """What is shown of every set on every model."""
+    first, second = plan["targets"]
+    said = "what is high on the axis is closer to {} than what is low"
+    says = [said.format(first), said.format(second)]
+    return [replace(own, says=says, ends=[first, second]) if own.role == "headline" else own for own in _FIGURES]
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
-from evenruler.instruments.convergent import concepts, errors_beside_items
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
@@ -28,6 +27,7 @@ from evenruler.instruments.probes.diagnose.gain import (
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
+from evenruler.measurement.reliability import concepts, errors_beside_items
 from evenruler.measurement.shifts import UNASKED, shift_figures
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of

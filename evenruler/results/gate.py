@@ -1,0 +1,132 @@
+"""A gate for continuous integration: results in, lines and an exit status out."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from evenruler.errors import UserError, nearest
+from evenruler.measurement.verdicts import Verdict
+from evenruler.results.comparison import MORE, compare
+from evenruler.results.record import Result, figures_of
+from evenruler.results.store import Stored
+
+PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3
+"""Statuses: nothing to object to; something is as bad as it may not be; a figure is not there; nothing can be said."""
+
+Bar = Literal["effect", "not specific", "worse"]
+
+BARS: Final = ("effect", "not specific", "worse")
+"""What a result can fail by: the verdict of a headline; or that a model is told to do more of it than the baseline."""
+
+
+@dataclass
+class Gate:
+    """What came of it."""
+
+    failed: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    """Headlines that are inconclusive or invalid."""
+    passed: int = 0
+    """Headlines and bounds that nothing is objected to."""
+
+    @property
+    def status(self) -> int:
+        """Of the process."""
+        return FAILED if self.failed else OPEN if self.open else PASSED
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What people read."""
+        yield from (f"failed: {line}" for line in self.failed)
+        yield from (f"not told: {line}" for line in self.open)
+        yield f"{len(self.failed)} failed, {len(self.open)} not told, {self.passed} passed"
+
+
+def gate(
+    results: Sequence[Stored],
+    fail_on: Collection[str] = ("effect",),
+    most: Mapping[str, float] | None = None,
+    baseline: Sequence[Stored] = (),
+) -> Gate:
+    """Say whether results may pass.
+
+    Args:
+        results: That are judged.
+        fail_on: Of `BARS`.
+        most: By `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval
+            does, and nothing can be said where a part of it does, or where it has none.
+        baseline: Earlier results, of the same benchmarks, for `worse`.
+
+    Raises:
+        UserError: Nothing of that name was measured; a bar is none; or `worse` has no baseline.
+    """
+    if strange := sorted(set(fail_on) - set(BARS)):
+        raise UserError(f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS))
+    if not results:
+        raise UserError("no result", remedy="name what `evenruler measure` wrote, or a folder above it")
+    if ("worse" in fail_on) != bool(baseline):
+        raise UserError("`worse` and --baseline go together", where="--fail-on", remedy="say both, or neither")
+    found = Gate()
+    for one in results:
+        _of_verdicts(one.result, set(fail_on), found)
+    for name, value in (most or {}).items():
+        _of_bound(results, name, value, found)
+    if baseline:
+        _of_baseline(results, baseline, found)
+    return found
+
+
+def _of_verdicts(result: Result, fail_on: set[str], found: Gate) -> None:
+    headlines = {heading.figure for heading in result.headings if heading.role == "headline"}
+    for part, label, figure, record in figures_of(result):
+        if figure in headlines and "verdict" in record:
+            where = f"{result.benchmark.name}, {part}, {label}: {figure} is {record['verdict']}"
+            if record["verdict"] in fail_on:
+                found.failed.append(where)
+            elif record["verdict"] in (Verdict.INCONCLUSIVE, Verdict.INVALID):
+                found.open.append(f"{where}. {record.get('why', '')}".strip())
+            else:
+                found.passed += 1
+
+
+def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) -> None:
+    benchmark, _, wanted = name.partition(":")
+    known = [(one.result, *figure) for one in results for figure in figures_of(one.result)]
+    mine = [own for own in known if own[0].benchmark.name == benchmark and own[3] == wanted]
+    if not mine:
+        names = sorted({f"{result.benchmark.name}:{figure}" for result, _, _, figure, _ in known})
+        raise UserError(f"nothing measured is called {name!r}", where="--max", remedy=nearest(name, names))
+    for _, part, label, _, record in mine:
+        low, high = record.get("low"), record.get("high")
+        where = (
+            f"{name}, {part}, {label}: {_number(record, 'value')} [{_number(record, 'low')}, {_number(record, 'high')}]"
+        )
+        if low is None or high is None:
+            found.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
+        elif low > most or high < -most:
+            found.failed.append(f"{where}, surely beyond {most:g}")
+        elif high > most or low < -most:
+            found.open.append(f"{where}, maybe beyond {most:g}")
+        else:
+            found.passed += 1
+
+
+def _number(record: Mapping[str, Any], key: str) -> str:
+    return "none" if record.get(key) is None else f"{record[key]:z.3g}"
+
+
+def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: Gate) -> None:
+    """Each result against the one of its benchmark in the baseline."""
+    for one in results:
+        before = [own for own in baseline if own.result.benchmark.name == one.result.benchmark.name]
+        if not before:
+            raise UserError(f"no {one.result.benchmark.name}", where="--baseline", remedy="measure it there, too")
+        for old in before:
+            for row in compare([one, old]).to_dict("records"):
+                where = f"{row['benchmark']}, {row['part']}, {row['figure']}: {row['verdict']}"
+                if str(row["verdict"]).startswith(f"{row['first']}: {MORE} than "):
+                    found.failed.append(where)
+                elif str(row["verdict"]).startswith((Verdict.INCONCLUSIVE, Verdict.INVALID)):
+                    found.open.append(where)
+                else:
+                    found.passed += 1
