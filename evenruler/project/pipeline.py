@@ -151,7 +151,8 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
 
     some = any(not word.startswith("-") for word in words)
     progress.total = None if some else len(all_stages(root))
-    progress.unchanged, progress.failed = -len(progress.seconds), []
+    again = {"-f", "--force"} & set(words)  # what was built before is built once more, and not found unchanged
+    progress.unchanged, progress.failed = 0 if again else -len(progress.seconds), []
     os.environ.update(environment())
     with passing_on() as came, _logged(progress):
         status: int = main(["--cd", str(root), "repro", *words])

@@ -34,7 +34,9 @@ LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure 
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every set on every model."""
+    """What is shown of every set on every model; which way a gain goes, where the plan names the groups."""
+    if "targets" not in plan:
+        return list(_FIGURES)
     first, second = plan["targets"]
     said = "what is high on the axis is closer to {} than what is low"
     says = [said.format(first), said.format(second)]
