@@ -69,6 +69,10 @@ class TestFrontMatter:
             ],
         }
 
+    def test_text_of_others_extends_a_data_set_of_theirs(self, benchmark):
+        matter, _ = front_matter(render_card(replace(benchmark, of_others=True)))
+        assert matter["source_datasets"] == ["extended"]
+
     def test_as_the_client_of_the_hub_reads_it(self, benchmark):
         card = DatasetCard(render_card(benchmark))
         assert card.data.license == "other"
