@@ -3,16 +3,16 @@
 import pandas as pd
 
 from evenruler.declared import Declared
-from evenruler.instruments.convergent import agreement, words
+from evenruler.instruments.convergent import agreement
 from evenruler.tables import read_frame, stacked, write_table
 from evenruler.tables.schemas import AGREEMENT as SCHEMA
 from evenruler.tables.schemas import CONCEPTS
-from stages.files import AGREED, AGREEMENT, DIAGNOSIS, TABLES, write_json
+from stages.files import AGREED, DIAGNOSIS, TABLES
 from stages.running import run
 
 
 def main() -> None:
-    """Write how they agree, and for each card a sentence of it."""
+    """Write how they agree."""
     params = Declared()
     active = params.active.families
     named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}
@@ -20,8 +20,6 @@ def main() -> None:
     found = stacked([pd.DataFrame(columns=CONCEPTS.names), *(read_frame(path) for path in paths if path.exists())])
     agreed = agreement(found.assign(benchmark=found["benchmark"].map(named)), params.resampling.level)
     write_table(agreed, SCHEMA, AGREED)
-    for name in named.values():
-        write_json({"said": words(agreed, name)}, AGREEMENT / f"{name}.json")
     print(f"{len(agreed)} figures of {agreed['benchmark'].nunique()} instruments on {agreed['model'].nunique()} models")
 
 

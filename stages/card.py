@@ -9,7 +9,6 @@ from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.write import write_benchmark
 from evenruler.versions import load_changelog
 from stages.files import (
-    AGREEMENT,
     BENCHMARKS,
     DIAGNOSIS,
     EVIDENCE,
@@ -41,9 +40,6 @@ def main(name: str) -> None:
     }
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
-    if card.validity:
-        agrees = read_json(AGREEMENT / f"{benchmark}.json")["said"]
-        card = replace(card, validity=replace(card.validity, construct=f"{card.validity.construct} {agrees}"))
     configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]
     write_benchmark(
         Benchmark(

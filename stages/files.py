@@ -17,8 +17,7 @@ from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, read_table
 
 BUILT, ANSWERS, DIAGNOSIS = Path("data/built"), Path("data/answers"), Path("data/diagnosis")
-AGREEMENT = Path("data/agreement")
-AGREED = AGREEMENT / "agreement.parquet"
+AGREED = Path("data/agreement/agreement.parquet")
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
 RECORDED = Path("data/recorded/release.json")

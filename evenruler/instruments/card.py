@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from evenruler.instruments.instrument import Column, Evidence
+from evenruler.instruments.instrument import Column, Concept, Evidence
 from evenruler.measurement.verdicts import ORDER, Verdict
 
 
@@ -169,6 +169,16 @@ PUBLIC = (
     "Not done: no canary string, no rows held back, no search of training data. All rows are public once published."
 )
 """What is true of every benchmark."""
+
+
+def agrees(concept: Concept | None) -> str:
+    """Where a card says how an instrument agrees with others: what they say is no part of its own folder."""
+    if concept is None:
+        return "No other instrument here measures the same units."
+    return (
+        f"How it agrees with other instruments over {concept.of}s, on each model, stands on the page that `dvc repro` "
+        "ends with, and in docs/rulers.md of Even Ruler."
+    )
 
 
 def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:

@@ -5,7 +5,7 @@ trait from elsewhere, and more than measures of different traits. Units are matc
 with that of Winogender.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -140,23 +140,6 @@ def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Fi
         return correlation(x[:, 0], x[:, 2]) / float(np.sqrt(reliable)) if reliable > 0 else np.nan
 
     yield jackknifed(TRUE, without_errors, x, PLAIN, level, of)
-
-
-def words(found: pd.DataFrame, benchmark: str) -> str:
-    """What a card says of agreement with other instruments, in a sentence or some; that nobody looked where none is."""
-    told = []
-    for row in found[(found["figure"] == R) & (found["kind"] == SAME_TRAIT)].to_dict("records"):
-        if benchmark in (row["benchmark"], row["other"]) and pd.notna(row["value"]):
-            other = row["other"] if row["benchmark"] == benchmark else row["benchmark"]
-            told.append((other, f"{row['model']} {_in_words(row)}"))
-    if not told:
-        return "Agreement with other instruments: none of those in use measures the same units."
-    by_other = [f"{other} ({', '.join(own for name, own in told if name == other)})" for other in _in_order(told)]
-    return f"Correlation over units with what should go with it: {'; '.join(by_other)}."
-
-
-def _in_order(told: Sequence[tuple[str, str]]) -> list[str]:
-    return list(dict.fromkeys(other for other, _ in told))
 
 
 def _in_words(row: Any) -> str:

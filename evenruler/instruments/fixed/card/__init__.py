@@ -60,7 +60,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             contamination=cards.PUBLIC,
             statistics=cards.tested(evidence),
             errors=f"{len(tables['rejected']):,} texts were rejected with reasons; no reply was read.",
-            construct=cards.judged(evidence),
+            construct=f"{cards.judged(evidence)} {cards.agrees(source.concept)}",
         ),
         withheld=None if source.passed_on else f"Its text may not be passed on; get it from {files}.",
     )

@@ -127,6 +127,7 @@ def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence)
         alpha_of_regrouped=cards.by_model(evidence, "alpha", "control"),
         by_source=cards.by_source(tables["templates"]),
         public=cards.PUBLIC,
+        agrees=f" {cards.agrees(source.concept)}",
     )
     return Validity(**done)
 
