@@ -2,18 +2,16 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.verdicts import Verdict
-from evenruler.results.comparison import MORE, compare
+from evenruler.results.comparison import MORE, SAME, compare
 from evenruler.results.record import Result, figures_of
 from evenruler.results.store import Stored
 
 PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3
 """Statuses: nothing to object to; something is as bad as it may not be; a figure is not there; nothing can be said."""
-
-Bar = Literal["effect", "not specific", "worse"]
 
 BARS: Final = ("effect", "not specific", "worse")
 """What a result can fail by: the verdict of a headline; or that a model is told to do more of it than the baseline."""
@@ -32,7 +30,7 @@ class Gate:
     @property
     def status(self) -> int:
         """Of the process."""
-        return FAILED if self.failed else OPEN if self.open else PASSED
+        return FAILED if self.failed else OPEN if self.open else PASSED if self.passed else NOT_MEASURED
 
     @property
     def lines(self) -> Iterator[str]:
@@ -124,9 +122,10 @@ def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: G
         for old in before:
             for row in compare([one, old]).to_dict("records"):
                 where = f"{row['benchmark']}, {row['part']}, {row['figure']}: {row['verdict']}"
-                if str(row["verdict"]).startswith(f"{row['first']}: {MORE} than "):
+                verdict = str(row["verdict"])
+                if verdict.startswith(f"{row['first']}: {MORE} than "):
                     found.failed.append(where)
-                elif str(row["verdict"]).startswith((Verdict.INCONCLUSIVE, Verdict.INVALID)):
-                    found.open.append(where)
-                else:
+                elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
                     found.passed += 1
+                else:  # also what only one of the two has, and "not alike", which has no direction
+                    found.open.append(where)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from evenruler.cli import app
 from evenruler.errors import UserError
-from evenruler.results.gate import FAILED, OPEN, PASSED, gate
+from evenruler.results.gate import FAILED, NOT_MEASURED, OPEN, PASSED, gate
 from evenruler.results.record import Heading
 from evenruler.results.store import Stored
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
@@ -54,6 +54,18 @@ def test_worse_than_the_baseline_fails_and_better_passes(tmp_path: Path) -> None
     assert gate([large], ["worse"], baseline=[small]).failed == ["probes-made-up, seed, gain: new: more than old"]
     assert "worse" not in gate([small], ["worse"], baseline=[large]).failed
     assert gate([small], ["worse"], baseline=[large]).status == PASSED
+
+
+def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
+    one = stored(tmp_path, synthetic("one", figures={"seed": {"one": {"alpha": figure(0.9)}}}))
+    assert gate([one]).status == NOT_MEASURED
+
+
+def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
+    old, new = result(tmp_path, "no effect", name="old"), result(tmp_path, "no effect", name="new")
+    other = old.result.model_copy(update={"figures": {"other": old.result.figures["seed"]}})
+    found = gate([new], ["worse"], baseline=[type(old)(other, old.headlines, old.folder)])
+    assert found.status == OPEN
 
 
 def test_what_cannot_be_judged_is_a_line(tmp_path: Path, error_of: Any) -> None:
