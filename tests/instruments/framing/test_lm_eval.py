@@ -25,7 +25,7 @@ def no_tool(name: str) -> Model:
 def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
     """Takes three quarters of a minute: four stimuli, two to a placebo, in one order each, and few words.
 
-    Measured: 5e-7 apart. Another processor's last bits may double that.
+    Both read in float32, in other batches: measured 5e-7 to 2.3e-6 apart, as the processor has it. A word less moves .001.
     """
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     own = Published("register", tmp_path / "my copy")
@@ -33,11 +33,11 @@ def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_
     outcomes = [outcome | {"forms": WORDS[outcome["outcome"]]} for outcome in plan["outcomes"]]
     own.planned(stimuli=plan["stimuli"][:4], placebo_stimuli=2, orders=1, outcomes=outcomes)
 
-    # Both read in float32, in other batches; of single log-probabilities the harness sums whole texts.
+    # Of single log-probabilities the harness sums whole texts.
     doubles = ("--model_args", f"pretrained={model},dtype=float32,softmax_dtype=float64")
     run = lm_eval(model, own.folder, "framing_register", tmp_path / "elsewhere", *doubles)
 
     assert run["versions"] == {"framing_register": "1.2.3"}
     found = run["results"]["framing_register"]
     expected = ours(own, Answering(smollm2, no_tool))
-    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(expected, abs=2e-6)
+    assert {metric: found[f"{metric},none"] for metric in expected} == pytest.approx(expected, abs=2e-5)
