@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import INSTRUMENT, State, Tables
+from evenruler.instruments.instrument import INSTRUMENT, State, Tables, formed
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def main(family: str, name: str) -> None:
     """Ask the model, and the tools that the instruments name, whatever the store does not have."""
     params = Declared()
-    door, subject = room(family, "ask"), subject_of(name, params.catalogue)
+    door = room(family, "ask")
+    subject = formed(door.FORMS, subject_of(name, params.catalogue))
     asked = asked_of(params, family, name)
     for line in left_out(door, asked, subject):
         print(line)

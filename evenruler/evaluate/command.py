@@ -40,6 +40,9 @@ def measure(
         Literal["trial", "standard", "paper"],
         typer.Option(help="How much to ask: a first look, what can find the stated effect, or all rows."),
     ] = "standard",
+    form: Annotated[
+        str | None, typer.Option(metavar="FORM", help="The only way to ask: likelihood, choice, mass, sampled ...")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="What to call the model.")] = None,
     kind: Annotated[
         str | None,
@@ -58,11 +61,17 @@ def measure(
         int | None,
         typer.Option(min=0, help="Send an endpoint so many at most, repeated ones too. 0: only say how many."),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Send an endpoint all of it, without a question.")] = False,
+    price: Annotated[
+        str | None, typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, to be told what it costs.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Send nothing that may cost more dollars.")] = None,
     engine: Annotated[
         str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
     ] = None,
 ) -> None:
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
+    from evenruler.evaluate.cost import Price, Spending
     from evenruler.evaluate.measure import measure_each
     from evenruler.models.engines import choose
 
@@ -74,11 +83,13 @@ def measure(
         device=device,
         limit=limit,
         size=size,
+        form=form,
         name=name,
         kind=kind,
         dtype=dtype,
         start=start,
         max_requests=max_requests,
+        spending=Spending(Price.of(price), max_cost, yes),
         unit=unit,
         show="json" if output == "json" else "all" if everything else "answer",
     ):

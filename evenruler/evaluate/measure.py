@@ -12,11 +12,13 @@ from typing import Any, Literal, cast, get_args
 from evenruler import repository, shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
+from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
+from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import refuse_another, write
@@ -35,6 +37,7 @@ def measure(
     device: str | None = None,
     limit: int | None = None,
     size: Size = STANDARD,
+    form: str | None = None,
     name: str | None = None,
     kind: str | None = None,
     dtype: Dtype = "float32",
@@ -53,6 +56,7 @@ def measure(
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: So many units at most (attributes, items, stimuli, root items), evenly spread.
         size: How much is asked: `trial` for a first look, `standard` to find what its plan states, `paper` for all.
+        form: The only way to ask, of those that the family has; by default the best that the model can be asked in.
         name: What to call the model; made of `model` by default.
         kind: Of the backend, where the files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
@@ -74,7 +78,7 @@ def measure(
     subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
     session = Session(subject, store, model, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
-        planned = session.planned(found, size=size, limit=limit)
+        planned = session.planned(found, size=size, limit=limit, form=form)
         if out is not None:
             _require_place(planned, Path(out))
         measured = session.measure(planned)
@@ -91,11 +95,13 @@ def measure_each(
     device: str | None,
     limit: int | None,
     size: Size,
+    form: str | None,
     name: str | None,
     kind: str | None,
     dtype: str,
     start: str | None,
     max_requests: int | None,
+    spending: Spending | None = None,
     unit: str | None = None,
     show: Literal["answer", "all", "json"] = "answer",
 ) -> Iterator[str]:
@@ -129,7 +135,7 @@ def measure_each(
         planned = []
         for benchmark in found:
             try:
-                one = session.planned(benchmark, size=size, limit=limit)
+                one = session.planned(benchmark, size=size, limit=limit, form=form)
                 _require_place(one, out)
             except UserError as error:
                 refused.append(str(error))
@@ -137,6 +143,10 @@ def measure_each(
                 planned.append(one)
         for one in planned:
             note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
+        if entry.kind in HOSTED and planned and max_requests is None:
+            hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
+            (spending or Spending()).agree([one.cost for one in planned], hopeless)
+        for one in planned:
             try:
                 measured = session.measure(one)
             except UserError as error:

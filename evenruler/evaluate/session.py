@@ -13,12 +13,12 @@ from evenruler import __version__
 from evenruler.declared import DiagnosisSettings
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
+from evenruler.evaluate.cost import Cost, cost_of
 from evenruler.evaluate.subject import Chosen
 from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subject_of, tools_of
 from evenruler.instruments.instrument import (
     INSTRUMENT,
     STANDARD,
-    SUBJECT,
     Column,
     Plan,
     Record,
@@ -27,6 +27,7 @@ from evenruler.instruments.instrument import (
     Tables,
     at_size,
     diagnosed,
+    formed,
     require_confirmed,
 )
 from evenruler.instruments.registry import room
@@ -72,10 +73,11 @@ class Planned:
     """What a model is going to be asked of a benchmark."""
 
     benchmark: Benchmark
+    subject: Subject
+    """With the form that it is asked in, where it is one alone."""
     tables: Tables
     plan: Plan
-    questions: Mapping[str, int]
-    """By operation."""
+    cost: Cost
     headings: Sequence[Column]
     result: Result
     """Without figures."""
@@ -83,10 +85,19 @@ class Planned:
     @property
     def in_words(self) -> str:
         """How many questions of which kind, and which effect such a study finds where its plan says so."""
-        asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.questions.items())
-        detects = self.plan.get("sizes", {}).get(self.result.settings.size, {}).get("detects")
-        whole = self.result.settings.limit is None  # of fewer units nobody knows what is found
-        return f"{asked}; 80 of 100 such studies find {detects}" if whole and detects else asked
+        asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.cost.questions.items())
+        asked = f"{asked} ({self.subject.form})" if self.subject.form else asked
+        if self.result.settings.limit is not None or self.detects == "":  # of fewer units nobody knows what is found
+            return asked
+        found = f"80 of 100 such studies find {self.detects}" if self.detects else "no verdict is possible"
+        return f"{asked}; {found}"
+
+    @property
+    def detects(self) -> str | None:
+        """The effect that such a study finds, in words; None where no verdict is possible, empty where nobody knows."""
+        of_size = self.plan.get("sizes", {}).get(self.result.settings.size, {})
+        found: str | None = of_size.get(self.subject.form, of_size.get("detects", ""))
+        return found
 
 
 class Session:
@@ -106,19 +117,23 @@ class Session:
         chosen = self._chosen
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
-    def planned(self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None) -> Planned:
+    def planned(
+        self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None, form: str | None = None
+    ) -> Planned:
         """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
 
         CannotAnswerError where it is nothing that the model can answer; UserError where the model's files are not
-        there.
+        there, or it is not asked in such a form.
         """
-        door, subject = room(benchmark.family, "ask"), self.subject
+        door = room(benchmark.family, "ask")
+        subject = formed(door.FORMS, self.subject, form)
         with _as_published(benchmark):
             tables, plan = benchmark.tables, at_size(benchmark.plan, size)
-            whole = _counted(door, tables, plan, subject)
+            whole = cost_of(door.requests(tables, plan, {}, subject)).questions
             if limit is not None:
                 tables, plan = door.limited(tables, plan, limit)
-            questions = _counted(door, tables, plan, subject)
+            cost = cost_of(door.requests(tables, plan, {}, subject))
+            questions = cost.questions
             lacking = left_out(door, {benchmark.instrument: (tables, plan)}, subject)
             headings = room(benchmark.family, "declare").headings(plan)
         if not questions:
@@ -152,6 +167,7 @@ class Session:
             settings=Settings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
                 size=size,
+                form=subject.form,
                 limit=None if questions == whole else limit,
                 **asdict(resampling),
             ),
@@ -160,12 +176,12 @@ class Session:
             left_out=lacking,
             warnings=[],
         )
-        return Planned(benchmark, tables, plan, questions, headings, result)
+        return Planned(benchmark, subject, tables, plan, cost, headings, result)
 
     @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
     def measure(self, planned: Planned) -> Measured:
         """Ask what `planned` says of the same model, and make figures of the answers."""
-        benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, self.subject
+        benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, planned.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
         with _as_published(benchmark):
             tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
@@ -211,15 +227,6 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
             where=str(benchmark.folder),
             remedy="get the benchmark again, or the evenruler that built it",
         ) from error
-
-
-def _counted(door: Any, tables: Tables, plan: Plan, subject: Subject) -> dict[str, int]:
-    """How many questions of each operation the model is asked first."""
-    counted: dict[str, int] = {}
-    for request in door.requests(tables, plan, {}, subject):
-        if request.by == SUBJECT:
-            counted[request.operation] = counted.get(request.operation, 0) + len(request.rows)
-    return counted
 
 
 def _diagnosed(

@@ -83,7 +83,7 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
 
 def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
     """What instruments would ask a model that could everything, and this one cannot: a line a table of answers."""
-    able = replace(subject, operations=frozenset(OPERATIONS))
+    able = replace(subject, operations=frozenset(OPERATIONS))  # in the form that the subject is asked in, if one alone
     lacking = {
         (request.table, request.operation)
         for tables, plan in asked.values()

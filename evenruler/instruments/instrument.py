@@ -8,6 +8,7 @@ A family is a package of `evenruler.instruments` with a room for each stage, and
               headings(plan) -> [Column]                        the figures that people are shown, in words
     build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
     ask       ANSWERS: {table: schema}                          what is kept of answers
+              FORMS: {name: Form}                               ways of asking, the best first
               READS: {table: columns}, PLANNED: keys            what this room and `diagnose` read of what is published
               requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
               scores(tables, plan, answers, subject) -> Tables  numbers made of answers
@@ -27,7 +28,7 @@ writes. A room imports of its family only `declare`, `schemas` and itself, and `
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -186,9 +187,12 @@ class BaseSettings(Strict):
         """What `evenruler check` warns of in a `Source` of the family, a line each."""
         return []
 
-    def detects(self, source: Any) -> str | None:
-        """The effect of its headline that 80 of 100 studies would find, in words; None where no verdict is possible."""
-        return None
+    def detects(self, source: Any, form: str | None = None) -> str | None:
+        """The effect of its headline that 80 of 100 studies would find, in words; of a form that is not the usual one.
+
+        None where no verdict is possible; empty where nobody knows, as of families that do not say it.
+        """
+        return ""
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
         """What it warns of on a model, a line each; `lengths`: how many tokens that makes of words in a sentence."""
@@ -286,8 +290,11 @@ class Built:
     """Lines for whoever builds it."""
 
 
-def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
-    """A plan with all its sizes; one where the declaration has no settings by size."""
+def sized(declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()) -> Plan:
+    """A plan with all its sizes; one where the declaration has no settings by size.
+
+    `forms`: those that find other effects than `detects` says; each has a key of its own.
+    """
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -296,6 +303,7 @@ def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
         size: {
             "asks": {key: value for key, value in own.items() if value != base[key]},
             "detects": declaration.sizes[size].detects(declaration.source),
+            **{form: declaration.sizes[size].detects(declaration.source, form) for form in forms},
         }
         for size, own in plans.items()
     }
@@ -305,6 +313,22 @@ def sized(declaration: Declaration, plan_of: Callable[[Any], Plan]) -> Plan:
 def at_size(plan: Plan, size: Size | None = None) -> Plan:
     """What is asked of a published plan at a size, by default that of the pipeline."""
     return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way of asking. A figure is of one form, which is part of its name."""
+
+    needs: tuple[Operation, ...]
+    """Of these a model must be able to do one."""
+    chat: bool = False
+    """Whether it takes a model that chats."""
+    instead: bool = False
+    """Whether it is asked only where a model can be asked in none of the forms before it, or somebody wants it."""
+
+    def fits(self, subject: "Subject") -> bool:
+        """Whether a model can be asked so."""
+        return any(map(subject.can, self.needs)) and (subject.chats or not self.chat)
 
 
 @dataclass(frozen=True)
@@ -323,12 +347,44 @@ class Subject:
     """Where it comes from, in words, with its licence."""
     adapted: Literal["every", "last"] | None = None
     """Whether it is also asked after adaptation to corpora: after every epoch, or after the last."""
+    form: str | None = None
+    """The only one of the family's `FORMS` in which it is asked; by default all that are not `instead` of others."""
     recipe: Mapping[str, Any] | None = None
     """Of a model with a head of ours: how it was fitted."""
 
     def can(self, operation: Operation) -> bool:
         """Whether it can do an operation."""
         return operation in self.operations
+
+    def asked_in(self, form: str) -> bool:
+        """Whether it is to be asked in a form."""
+        return self.form in (None, form)
+
+
+def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
+    """A subject with the form in which a family asks it: what somebody wants, or what is left for it.
+
+    Args:
+        forms: Of the family.
+        subject: The model.
+        form: What somebody wants.
+
+    Raises:
+        UserError: There is no such form, or the model cannot be asked so.
+    """
+    if form is not None:
+        if form not in forms:
+            raise UserError(f"no form {form!r}", where="--form", remedy=f"say {' or '.join(forms)}, or leave it out")
+        if not forms[form].fits(subject):
+            able = [name for name, own in forms.items() if own.fits(subject)]
+            remedy = f"say {' or '.join(able)}" if able else "take another model"
+            raise UserError(
+                f"{subject.name} (kind {subject.kind}) is not asked so", where=f"--form {form}", remedy=remedy
+            )
+        return replace(subject, form=form)
+    usual = any(own.fits(subject) for own in forms.values() if not own.instead)
+    left = [name for name, own in forms.items() if own.instead and own.fits(subject)]
+    return replace(subject, form=left[0]) if left and not usual else subject
 
 
 @dataclass(frozen=True)

@@ -275,15 +275,16 @@ def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
     specific, bound = figure.specific, figure.smallest
     assert p is not None  # what lacks a placebo is open
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
+    it_is = "It is" if figure.placebo is None else "Beyond placebos it is"
     if p.none < ALPHA:
-        return Verdict.NO_EFFECT, f"Beyond placebos it is{told}, surely below {bound:.2g}."
+        return Verdict.NO_EFFECT, f"{it_is}{told}, surely below {bound:.2g}."
     if p.unspecific < ALPHA:
         return Verdict.NOT_SPECIFIC, "Placebos, which lack the construct, do as much, or at least half."
     if p.effect < ALPHA:
         sure = specific is not None and (specific.low > bound or specific.high < -bound)
-        return Verdict.EFFECT, f"Beyond placebos it is{told}{f', surely above {bound:.2g}' if sure else ''}."
+        return Verdict.EFFECT, f"{it_is}{told}{f', surely above {bound:.2g}' if sure else ''}."
     seen = "" if figure.detectable is None else f"; {figure.detectable:.2g} would be found in 80 of 100"
-    return Verdict.INCONCLUSIVE, f"Beyond placebos it is{told}, neither shown nor excluded{seen}."
+    return Verdict.INCONCLUSIVE, f"{it_is}{told}, neither shown nor excluded{seen}."
 
 
 def holm(p: Sequence[float]) -> list[float]:

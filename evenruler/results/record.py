@@ -63,6 +63,8 @@ class Settings(Strict):
     """Whether rows were also asked after prefixes; without, how far the figures hang on wordings is not known."""
     size: Literal["trial", "standard", "paper"] = "standard"
     """How much of the benchmark was asked."""
+    form: str | None = None
+    """The only way in which it was asked, where a family has several; null: all that the model can be asked in."""
     limit: int | None
     """So many units at most, evenly spread; null: all that the plan asks for."""
     level: float
@@ -121,6 +123,7 @@ class Result(Strict):
     def folder(self) -> str:
         """Where it lies under the folder of results."""
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
+        less += "" if self.settings.form is None else f"+{self.settings.form}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
 

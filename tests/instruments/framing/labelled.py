@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from scipy.stats import binomtest
 
-from evenruler.instruments.framing.diagnose.replies import read_reply
+from evenruler.text.choices import read_reply
 
 Row = dict[str, str]
 Label = Literal["first", "second"]

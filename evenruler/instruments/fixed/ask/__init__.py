@@ -7,12 +7,12 @@ from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.fixed import schemas
 from evenruler.instruments.fixed.schemas import FIRST, ROLES, SECOND, THIRD
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.tables.frames import evenly_spread, stacked
 from evenruler.tables.ids import row_id
 from evenruler.tables.schemas import BARE
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "asked", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "asked", "limited", "requests", "scores"]
 
 READS = {
     "texts": (
@@ -22,6 +22,8 @@ READS = {
 }
 
 PLANNED = ("between", "corpus", "most", "name", "prefixed", "prefixes", "score", "smallest", "tools", "units")
+
+FORMS = {"likelihood": Form(("loglikelihood",))}
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 

@@ -137,7 +137,7 @@ class Settings(instrument.BaseSettings):
                 pinned(file.source, file.sha256, f"{name}: {key}")
         return {}
 
-    def detects(self, source: Any) -> str | None:
+    def detects(self, source: Any, form: str | None = None) -> str | None:
         """The lean that its source says, where all items are asked."""
         told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
         return told if told and self.most >= EVERY else None

@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import LETTERS, option_text, orders_of, placebo_of, real_framing
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.framing.declare.tasks import option_text, orders_of, placebo_of, real_framing
+from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import note
+from evenruler.text.choices import LETTERS
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: Final = {
     "content-free": ("id", "prompt", "task", "letters", "framing"),
@@ -25,6 +26,10 @@ READS: Final = {
 }
 
 PLANNED: Final = (*sorted(set(FramingPlan.model_fields) - {"asked"}), "tools")
+
+MASS, SAMPLED = "mass", "sampled"
+
+FORMS: Final = {MASS: Form(("words",)), SAMPLED: Form(("generate",))}
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
 
@@ -46,9 +51,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     asked = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], asked)
     found: list[Request] = []
-    if "forms" not in answers and subject.can("words"):
+    if "forms" not in answers and subject.can("words") and subject.asked_in(MASS):
         found += _for_forms(prompts, tables, asked, subject)
-    if "replies" not in answers and asked.generations and subject.can("generate"):
+    if "replies" not in answers and asked.generations and subject.can("generate") and subject.asked_in(SAMPLED):
         if asked.choices == "every" or subject.chats:
             found += _for_replies(prompts, asked, subject)
         else:

@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     """Stimuli below which nothing is said."""
     seed: Seed = 0
 
-    def detects(self, source: "ContrastSource") -> str | None:
+    def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
         """The change that each headline would find, by what varies on SmolLM2 on average (docs/controls.md)."""
         stimuli, found = min(self.stimuli, len(source.stimuli)), []
         of_stimuli = OF_STIMULI + (OF_REPLIES / max(self.generations, 1) if self.confirmed == "choice" else 0)

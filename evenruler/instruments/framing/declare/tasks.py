@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from evenruler.errors import nearest
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables.schemas import BARE
+from evenruler.text.choices import LETTERS
 from evenruler.text.slots import fill, slots
 
 JOINED, NUMBERED = "+", "~"
@@ -54,8 +55,6 @@ PLACEBO = "{PLACEBO}"
 
 LETTER, OPTION = "{LETTER}", "{OPTION}"
 """Slots of how one option is written."""
-
-LETTERS = "ABCDEFGHIJ"
 
 Options = Annotated[dict[Slug, Text], Field(min_length=1)]
 """By slug; a slug that is an outcome class stands for it, every other is a filler."""

@@ -8,21 +8,15 @@ import numpy as np
 import pandas as pd
 
 from evenruler.errors import UserError
+from evenruler.instruments.choosing import WITHHELD, counted
 from evenruler.instruments.framing.declare.source import LEAST_OF_CHOICES, Mass
-from evenruler.instruments.framing.declare.tasks import LETTERS, cues_of
-from evenruler.instruments.framing.diagnose.replies import Reading, read_reply
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
-from evenruler.measurement.answered import Replies, unanswered, unvaried
+from evenruler.measurement.answered import unanswered, unvaried
+from evenruler.text.choices import LETTERS, Reading, read_reply
 
 TOKEN, CHOICE = "token", "choice"
 """The metrics: probability of words at the decision point, and share of sampled replies."""
-
-WITHHELD = "withheld"
-"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
-
-NO_ANSWER = {"refusal": "refused", "empty": "empty", "none": "unread", WITHHELD: "withheld"}
-"""Rules by which a reply is none, and what it counts as. One that names several classes, or an option that stands for
-none, is an answer, if no valid one."""
 
 EVERY = "all"
 """The factor of a row that is over all replies."""
@@ -173,7 +167,7 @@ def read_replies(
     options: Mapping[str, Sequence[tuple[str, str]]],
     left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.instruments.framing.diagnose.replies.RULES`.
+    """Every reply to these prompts, read by `evenruler.text.choices.RULES`.
 
     Args:
         replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
@@ -280,12 +274,7 @@ def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
         measured: By `schemas.DISTRIBUTIONS`, of the part.
         replies: By `schemas.CHOICES`, of the configuration; no row where words have probabilities.
     """
-    if measured["metric"].iloc[0] == CHOICE:
-        lacking = replies["rule"].map(NO_ANSWER)
-        refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
-        distinct = replies["reply"].dropna().str.strip().nunique()
-        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
-        if why := unanswered(found):
-            return why
+    if measured["metric"].iloc[0] == CHOICE and (why := unanswered(counted(replies))):
+        return why
     cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
     return unvaried(cells, "cells (cues and stimuli)")

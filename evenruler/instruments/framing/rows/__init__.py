@@ -13,7 +13,6 @@ from evenruler.instruments.framing.declare.source import ContrastSource, Setting
 from evenruler.instruments.framing.declare.tasks import (
     ANSWER,
     LETTER,
-    LETTERS,
     OPTION,
     OPTIONS,
     PLACEBO,
@@ -27,6 +26,7 @@ from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.ids import carried, content_sha256, once, row_id
 from evenruler.text import fill
+from evenruler.text.choices import LETTERS
 
 __all__ = ["build"]
 

@@ -8,15 +8,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments import prefixes
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments import choosing, prefixes
+from evenruler.instruments.choosing import FIRST, SECOND
+from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.schemas import columns
 from evenruler.text import ATTRIBUTE, TARGET, fill, words
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS = {
     "attributes": ("word", "attribute", "criterion", "match", "key"),
@@ -32,11 +33,17 @@ PLANNED = (
     *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "rivals", "targets", "tools"),
 )
 
+LIKELIHOOD, CHOICE = "likelihood", "choice"
+
+FORMS = {LIKELIHOOD: Form(("loglikelihood",)), CHOICE: Form(("generate",), chat=True, instead=True)}
+
 ANSWERS = {
     "likelihoods": columns("id framing: str; nats: float; tokens: int"),
+    choosing.TABLE: choosing.ANSWERS,
     "embeddings": columns("text: str; vector: [float32]"),
 }
-"""`likelihoods`: of sentences, bare and after prefixes; `embeddings`: of templates, slots as "someone"."""
+"""`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `embeddings`: of templates,
+slots as "someone"."""
 
 CONFIGURATION, MEASURE = "bare", "loglikelihood"
 
@@ -44,7 +51,10 @@ CONFIGURATION, MEASURE = "bare", "loglikelihood"
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
     """What to ask next: all at once."""
     found = []
-    if "likelihoods" not in answers and subject.can("loglikelihood"):
+    if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
+        known = choosing.known_pairs(plan["choice"]["known"])
+        found.append(choosing.request_of(stacked([questions(tables, plan), known])))
+    if "likelihoods" not in answers and subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD):
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
         beside = with_placebos(tables, plan).assign(before="")
@@ -72,7 +82,16 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     return {
         "scores": likelihoods.assign(**of_subject, measure=MEASURE),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
+        **_said(tables, plan, answers[choosing.TABLE]),
     }
+
+
+def _said(tables: Tables, plan: Plan, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """`choices` as `choosing.read` has them, where any was asked."""
+    if answers.empty:
+        return {}
+    asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
+    return {choosing.TABLE: choosing.read(answers, asked)}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -123,7 +142,8 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         (known[attribute], noun, {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO})
         for attribute, (name, noun) in product(chosen, nouns)
     ]
-    targets = zip((1, -1), plan["targets"].values(), strict=True) if chosen else ()
+    poles = dict(zip(tables["probes"]["group"], tables["probes"]["pole"], strict=True))  # a plan has lost their order
+    targets = [(poles[group], words) for group, words in plan["targets"].items()] if chosen else []
     own = {"group": TARGETS, "framing": RIVAL}
     pairs += [
         (rival, word, {"attribute": rival, "key": key, **own, "pole": pole, "target": target})
@@ -142,6 +162,38 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     columns = ["set", "template", "keying", "variant", "attribute", "key", "group", "pole", "target", "framing", "text"]
     found = pd.DataFrame(rows, columns=columns)
     return found.assign(id=[sentence_id(plan["name"], row, row["framing"]) for row in rows])
+
+
+def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Pairs of sentences between which a chat chooses; derived, so none is published twice.
+
+    Returns:
+        `id, framing, set, template, keying, attribute, group, word, beside, first, second`: of targets (`BARE`), of
+        nouns of two placebo lists (`group` names these), of targets with rival words. `word` is both words, `beside`
+        the place of the attribute on its axis.
+    """
+    own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
+    bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
+    bare = bare[bare["attribute"].isin(_along(attributes, own["attributes"]))]
+    with_nouns = with_placebos(tables, {**plan, "placebo_attributes": own["attributes"]})
+    axis = attributes["criterion" if attributes["criterion"].notna().any() else "key"]
+    targets = [(TARGETS, *pair) for pair in own["pairs"]]
+    nouns = [
+        (f"lists {2 * at + 1}, {2 * at + 2}", *pair) for at, own_ in enumerate(own["placebo_pairs"]) for pair in own_
+    ]
+    found = []
+    for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
+        most = own["placebo_templates"] if framing == PLACEBO else own["templates"]
+        rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(columns="group")
+        pairs = pd.DataFrame(nouns if framing == PLACEBO else targets, columns=["group", "target", "other"])
+        others = rows[["template", "attribute", "target", "text"]]
+        others = others.rename(columns={"target": "other", "text": SECOND})
+        found.append(pairs.merge(rows, on="target").merge(others, on=["template", "attribute", "other"]))
+    every = stacked(found).rename(columns={"text": FIRST})
+    every = every.assign(word=every["target"] + "/" + every["other"])
+    every["beside"] = every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
+    columns = ["id", "framing", "set", "template", "keying", "attribute", "group", "word", "beside", FIRST, SECOND]
+    return every[columns]
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:

@@ -35,12 +35,14 @@ LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure 
 
 def headings(plan: Plan) -> list[Column]:
     """What is shown of every set on every model; which way a gain goes, where the plan names the groups."""
-    if "targets" not in plan:
+    if "groups" not in plan:
         return list(_FIGURES)
-    first, second = plan["targets"]
+    first, second = plan["groups"]  # in the order of the source, which `targets` of a plan that was read has lost
     said = "what is high on the axis is closer to {} than what is low"
-    says = [said.format(first), said.format(second)]
-    return [replace(own, says=says, ends=[first, second]) if own.role == "headline" else own for own in _FIGURES]
+    of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
+    refused = ["what is high on the axis is answered less", "what is high on the axis is answered more"]
+    more: dict[str, dict[str, Any]] = {"gain": of_gain, "share_gain": of_gain, "unanswered": {"says": refused}}
+    return [replace(own, **more.get(own.figure, {})) for own in _FIGURES]
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
@@ -190,6 +192,12 @@ class Settings(BaseSettings):
     placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
     """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
     nouns of `placebos`; without any there is no verdict."""
+    choice_attributes: Sized[_FromOne] = by_size(22, 1000, 1000)
+    """At most so many attributes, evenly spread along criterion or keys, about which a chat chooses sentences."""
+    choice_templates: Sized[_FromOne] = by_size(2, 4, 1000)
+    """In at most so many templates of each headline set."""
+    choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 1000)
+    """The same with nouns of two lists of `placebos`; without any there is no verdict."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
@@ -227,7 +235,7 @@ class Settings(BaseSettings):
             found.append("keys without `rivals`: an effect may be that of any words that differ as the keyed ones do")
         return found
 
-    def detects(self, source: Any) -> str | None:
+    def detects(self, source: Any, form: str | None = None) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
         able = self.placebo_attributes and len(source.placebos) >= FEWEST_PLACEBOS
         if not able or (source.criterion is None and source.keys is None):

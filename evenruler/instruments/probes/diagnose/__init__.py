@@ -12,6 +12,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
 from evenruler.instruments.probes.diagnose import evolution, quality
+from evenruler.instruments.probes.diagnose.choice import choice_figures
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import (
     DETECTABLE,
@@ -72,6 +73,9 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     set.
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
+    if "choices" in scores:
+        chosen = choice_figures(name, tables, plan, scores["choices"], subject.name, resampling.level)
+        return {**chosen, "diversity": diversity}
     found = diagnose(
         tables["probes"].assign(benchmark=name),
         tables["attributes"],

@@ -32,8 +32,11 @@ UNIT = "attributes"
 CRITERION_SPAN = 80.0
 """Percentage points of the criterion that the gain is over: from an attribute at 10% to one at 90%."""
 
-SMALLEST = math.log(2)
-"""A factor of two."""
+SHARE_GAIN = "share_gain"
+"""The same of the shares of sentences that were chosen, percentage points."""
+
+SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0}
+"""Worth naming: a factor of two; a tenth of the choices."""
 
 FEWEST_ATTRIBUTES = 10
 """With a criterion, below which nothing is said."""
@@ -73,9 +76,14 @@ class Beside:
 
 
 def gain(
-    cube: Cube, axis: Floats, lists: Sequence[str], placebos: Beside | None = None, rival: Beside | None = None
+    cube: Cube,
+    axis: Floats,
+    lists: Sequence[str],
+    placebos: Beside | None = None,
+    rival: Beside | None = None,
+    figure: str = GAIN,
 ) -> Confirmatory:
-    """The gain of the first group's words on the other's, in nats; `exp` of it is a factor.
+    """The gain of the first group's words on the other's, in nats, of which `exp` is a factor; or of shares, in points.
 
     Args:
         cube: Of the set on the model, whose attributes have a place on the axis.
@@ -83,22 +91,61 @@ def gain(
         lists: [targets] the list of a group that each target was drawn for: pronouns, kin, names.
         placebos: None where none were asked.
         rival: Of keyed attributes off the construct, where some were asked: an effect has to be surely larger.
+        figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices: "targets" are pairs of words then, all of
+            pole 1, and a placebo list is a pair of lists.
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
     """
+    smallest = SMALLEST[figure]
     contrast = _Contrast(axis, cube.poles, lists)
     facets = contrast.facets(len(cube.templates))
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if lacking := _too_few(contrast, facets):
-        return Confirmatory(GAIN, UNIT, levels, None, SMALLEST, lacking=lacking)
-    effect = crossed(lambda *kept: contrast.of(cube.scores, *kept), list(facets.values()))
+    effect = along(cube, axis, lists)
+    if isinstance(effect, str):
+        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
     placebo = None
     if placebos is not None:
         weights = contrast.weights(placebos.axis)
-        placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)))
+        placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)) * contrast.sides)
     lacking = _lacking(contrast, placebo)
-    found = confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST, lacking)
+    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, lacking)
     return found if rival is None else _beside_rival(found, contrast, cube.scores, rival)
+
+
+def gain_of_pairs(
+    real: pd.DataFrame,
+    nouns: pd.DataFrame,
+    rivals: pd.DataFrame | None = None,
+    smallest: float = SMALLEST[SHARE_GAIN],
+) -> Confirmatory:
+    """The gain of shares, from the scores of pairs of words, percentage points, by `tables.schemas.HEADLINES`.
+
+    Args:
+        real: Of targets.
+        nouns: Of pairs of nouns; `group` names the two placebo lists that they are of.
+        rivals: Of targets with rival attributes.
+        smallest: Worth naming.
+    """
+    cube, axis, lists = cube_of_pairs(real)
+    beside = None if rivals is None else Beside.of(rivals)
+    return replace(gain(cube, axis, lists, Beside.of(nouns), beside, SHARE_GAIN), smallest=smallest)
+
+
+def cube_of_pairs(rows: pd.DataFrame) -> tuple[Cube, Floats, list[str]]:
+    """Scores of pairs as a cube all of pole 1, the axis of its attributes, and the list of each pair."""
+    units, words, scores = as_array(rows)
+    names, pairs = (list(map(str, own)) for own in (units.get_level_values("unit"), words.get_level_values("word")))
+    poles, tokens = np.ones(len(pairs), dtype=np.int8), np.zeros(len(pairs))
+    cube = Cube(scores, names, sorted(set(rows["at"])), pairs, poles, tokens)
+    return cube, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group"))
+
+
+def along(cube: Cube, axis: Floats, lists: Sequence[str]) -> Estimate | str:
+    """The same amount without null and placebos; why there is none, in words, of too little. Arguments as of `gain`."""
+    contrast = _Contrast(axis, cube.poles, lists)
+    facets = contrast.facets(len(cube.templates))
+    lacking = _too_few(contrast, facets)
+    return lacking or crossed(lambda *kept: contrast.of(cube.scores, *kept), list(facets.values()))
 
 
 def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, rival: Beside) -> Confirmatory:
@@ -134,6 +181,11 @@ class _Contrast:
     def keyed(self) -> bool:
         return set(np.unique(self.axis)) <= {1.0, -1.0}
 
+    @property
+    def sides(self) -> int:
+        """How many words an answer of a placebo list compares: of choices two, which are of two lists."""
+        return 1 if (self.poles == -1).any() else 2
+
     def weights(self, axis: Floats) -> Floats:
         return between_keys(axis) if self.keyed else along_criterion(axis)
 
@@ -150,7 +202,7 @@ class _Contrast:
         along = np.zeros(len(self.axis))
         along[attributes] = self.weights(self.axis[attributes])
         first, other = words & (self.poles == 1), words & (self.poles == -1)
-        between = first / first.sum() - other / other.sum()
+        between = first / first.sum() - other / max(other.sum(), 1)
         return float(along @ (scores @ between) @ (templates / templates.sum()))
 
 
@@ -185,9 +237,13 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     key = ["unit", "at", "word", "group", "pole", "beside"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     real, nouns = both[both["pole"] != 0], both[both["pole"] == 0]
+    figure = str(first["figure"].iloc[0]) if len(first) else GAIN
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
-        return Confirmatory(GAIN, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
+        return Confirmatory(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
+    if figure == SHARE_GAIN:  # shares of two models are on one scale
+        real, nouns = (own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns))
+        return gain_of_pairs(real, nouns, smallest=smallest)
     pair = _AtEqualSharpness.of(real, nouns)
     one = pair.contrast
     facets = {**one.facets(pair.scores[0].shape[1]), "placebo lists": Facet.of(len(set(pair.lists)))}
@@ -318,8 +374,8 @@ def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
     """What keeps a gain that there is from a verdict, in words."""
     if placebo is None:
         return "no placebo"
-    if len(placebo.values) < FEWEST_PLACEBOS:
-        return f"{len(placebo.values)} placebo lists, of at least {FEWEST_PLACEBOS}"
+    if (asked := len(placebo.values) * contrast.sides) < FEWEST_PLACEBOS:
+        return f"{asked} placebo lists, of at least {FEWEST_PLACEBOS}"
     axis, keyed = contrast.axis, contrast.keyed
     fewest = min(int((axis > 0).sum()), int((axis < 0).sum())) if keyed else len(axis)
     least = FEWEST_KEYED if keyed else FEWEST_ATTRIBUTES

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from evenruler.instruments.choosing import known_answers
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import ProbeSource, Settings
@@ -41,7 +42,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
         tables |= declaration.made
     said = [f"{len(compiled.probes):,} sentences, {len(compiled.rejected):,} rejected"]
-    return Built(tables, sized(declaration, partial(_plan, declaration.name, declaration.source)), said)
+    return Built(tables, sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice"]), said)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
@@ -54,14 +55,30 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "placebos": list(source.framings.placebo_names) if source.framings else [],
         "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
         "rivals": source.rivals.keyed if source.rivals else {},
+        "groups": list(source.targets),
         "targets": source.targets,
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
+        "choice": _choice(source, settings),
     }
     if settings.evolve:
         plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
     return plan
+
+
+def _choice(source: ProbeSource, settings: Settings) -> Plan:
+    """What a chat is asked: pairs of targets by their place in the groups, of nouns by theirs in two lists."""
+    lists = list(source.placebos)
+    beside = zip(lists[::2], lists[1::2], strict=False)
+    return {
+        "attributes": settings.choice_attributes,
+        "templates": settings.choice_templates,
+        "placebo_templates": settings.choice_placebo_templates,
+        "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
+        "placebo_pairs": [[list(pair) for pair in zip(*pairs, strict=False)] for pairs in beside],
+        "known": known_answers(),
+    }
 
 
 Row = dict[str, Any]

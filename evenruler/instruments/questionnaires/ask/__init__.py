@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Plan, Request, State, Subject, Tables
+from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
 from evenruler.instruments.questionnaires.ask.item_scores import scores
@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.ask.questions import (
 from evenruler.models.declared import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "limited", "requests", "scores"]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS: Final = {
     "items": ("id", "premise", "hypothesis", "original", "item", "twin", "subscale", "keying"),
@@ -39,6 +39,8 @@ PLANNED: Final = (
     *("accuracy", "corpora", "embedder", "judge", "least", "placebos", "prefixed", "smallest", "stop_below"),
     *("temperature", "three_way", "tools"),
 )
+
+FORMS: Final = {"entail": Form(("entail", "in_place"))}
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 import pyarrow as pa
 
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.extraction import baselines_of, extract, names_of, replies_of
 from evenruler.instruments.saged.ask.features import NEW_TOKENS, Answered, Replies, scorer_prompts
@@ -18,7 +18,18 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = ["ANSWERS", "PLANNED", "READS", "RESEEDED", "asked_again", "features_of", "limited", "requests", "scores"]
+__all__ = [
+    "ANSWERS",
+    "FORMS",
+    "PLANNED",
+    "READS",
+    "RESEEDED",
+    "asked_again",
+    "features_of",
+    "limited",
+    "requests",
+    "scores",
+]
 
 READS = {
     "prompts": (
@@ -32,6 +43,8 @@ PLANNED = (
     *("items", "language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
     *("templates", "tools"),
 )
+
+FORMS = {"replies": Form(("generate",))}
 
 ANSWERS: dict[str, pa.Schema] = {
     "replies": schemas.REPLIES,

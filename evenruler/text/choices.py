@@ -1,4 +1,4 @@
-"""What a model chose, read from what it wrote (framing, section 4.2: proportion of choices).
+"""Which option or class a model chose, read from what it wrote (framing, section 4.2: proportion of choices).
 
 A reply is read by the first rule of a table that speaks: `LETTERED` where the prompt listed options, else `WORDED`.
 Lists of words here are English and serve any contrast; words of classes are only those that a contrast declares.
@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evenruler.instruments.framing.declare.tasks import LETTERS
 from evenruler.text.refusals import refuses_to_choose
+
+LETTERS = "ABCDEFGHIJ"
+"""Of options, in their order."""
 
 RULES: Mapping[str, str] = {
     "empty": "nothing but space and punctuation; invalid",

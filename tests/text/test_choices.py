@@ -2,7 +2,7 @@
 
 import pytest
 
-from evenruler.instruments.framing.diagnose.replies import RULES, Reading, read_reply
+from evenruler.text.choices import RULES, Reading, read_reply
 from tests.instruments.framing.labelled import LEFT_OUT, kappa, labelled, tally
 from tests.instruments.framing.labelled import WORDS as TERMS
 

@@ -1,0 +1,124 @@
+"""What a measurement sends to a server, before anything is sent: requests, tokens and money; and whether to send it."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import typer
+
+from evenruler.errors import UserError
+from evenruler.instruments.instrument import SUBJECT, Request
+from evenruler.models.records import LETTERS_A_TOKEN
+from evenruler.terminal import say
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    read: float
+    written: float
+
+    @classmethod
+    def of(cls, said: str | None) -> "Price | None":
+        """As users write it: `IN,OUT`."""
+        if said is None:
+            return None
+        try:
+            read, written = map(float, said.split(","))
+            if min(read, written) < 0:
+                raise ValueError
+        except ValueError:
+            raise UserError(
+                f"found {said!r}", where="--price", remedy="say IN,OUT: dollars for a million tokens"
+            ) from None
+        return cls(read, written)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is asked of a model first; what hangs on answers is asked of tools."""
+
+    questions: dict[str, int]
+    """By operation."""
+    read: int = 0
+    """Tokens of prompts, about."""
+    written: int = 0
+    """Tokens of replies, at most: thinking comes on top."""
+
+    @property
+    def requests(self) -> int:
+        """If none is repeated; of a server that says how likely texts are, fewer, as it is asked several at once."""
+        return sum(self.questions.values())
+
+    def dollars(self, price: Price) -> float:
+        """What it costs."""
+        return (self.read * price.read + self.written * price.written) / 1e6
+
+    def __add__(self, other: Self) -> "Cost":
+        operations = {**self.questions, **other.questions}
+        questions = {name: self.questions.get(name, 0) + other.questions.get(name, 0) for name in operations}
+        return Cost(questions, self.read + other.read, self.written + other.written)
+
+    def in_words(self, price: Price | None) -> str:
+        """In a line."""
+        said = f"{self.requests:,} requests, about {self.read:,} tokens in, at most {self.written:,} out"
+        return f"{said}; at most ${self.dollars(price):,.2f}" if price else said
+
+
+def cost_of(requests: Iterable[Request]) -> Cost:
+    """What these ask of the model that is measured."""
+    questions: dict[str, int] = {}
+    letters = written = 0
+    for request in (one for one in requests if one.by == SUBJECT):
+        n = len(request.rows)
+        questions[request.operation] = questions.get(request.operation, 0) + n
+        letters += sum(
+            len(text)
+            for name in ("prompt", "system", "text", "before")
+            for text in request.inputs.get(name, ())
+            if text
+        )
+        written += n * request.settings.get("new_tokens", 0)
+    return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What somebody allows to be spent."""
+
+    price: Price | None = None
+    most: float | None = None
+    """Dollars."""
+    yes: bool = False
+
+    def agree(self, costs: Sequence[Cost], hopeless: Sequence[str]) -> None:
+        """Ask whether to send it all, unless it was said before: by `yes`, or by `most` where it costs no more.
+
+        Args:
+            costs: Of each benchmark.
+            hopeless: Benchmarks that can have no verdict at their size.
+
+        Raises:
+            UserError: It costs more, no verdict is possible, or nobody is there to be asked.
+        """
+        whole = sum(costs, Cost({}))
+        if self.most is not None and self.price is None:
+            raise UserError("nobody knows what it costs", where="--max-cost", remedy="say --price IN,OUT, too")
+        if self.most is not None and self.price is not None and (dollars := whole.dollars(self.price)) > self.most:
+            what = f"it may cost ${dollars:,.2f}"
+            raise UserError(what, where=f"--max-cost {self.most:g}", remedy="take --size trial, or allow more")
+        if self.yes:
+            return
+        if hopeless:
+            remedy = "take another size or benchmark, or say --yes to describe the model alone"
+            raise UserError(f"no verdict is possible on {', '.join(hopeless)}", where="measure", remedy=remedy)
+        if self.most is not None:
+            return
+        if not sys.stdin.isatty():
+            remedy = "say --yes, or --max-cost with --price"
+            raise UserError(f"it sends {whole.in_words(self.price)}", where="measure", remedy=remedy)
+        if not typer.confirm(f"It sends {whole.in_words(self.price)}. Send?", err=True):
+            say("nothing was sent", err=True)
+            raise typer.Exit(1)

@@ -1,0 +1,146 @@
+"""The form `choice`: a chat says which of two sentences is more likely to be written; each pair is asked both ways.
+
+What a model says when it is asked is no likelihood (Hu and Levy 2023), so a figure of choices is never pooled with one
+of likelihoods. A model that takes the first option whatever it says would look unbiased: it must first tell sentences
+that make sense from others (`KNOWN`).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from scipy.stats import binomtest
+
+from evenruler.instruments.instrument import Request
+from evenruler.measurement.answered import Replies, unanswered
+from evenruler.measurement.verdicts import Fitness
+from evenruler.strict import read_yaml
+from evenruler.tables.ids import content_sha256
+from evenruler.tables.schemas import columns
+from evenruler.text.choices import Reading, read_reply
+
+PROMPT: Final = (
+    "Which of these two sentences is more likely to be written? Answer with the letter A or B only.\nA. {}\nB. {}"
+)
+
+TABLE: Final = "choices"
+
+NEW_TOKENS: Final = 16
+
+ANSWERS: Final = columns("id framing: str; turn: int8; reply reason: str?")
+"""One row a pair of sentences and turn: in the second one the second sentence is A. `framing` tells what pairs are of,
+known ones have `KNOWN`."""
+
+KNOWN: Final = "known answer"
+"""The framing of pairs of which one makes sense."""
+
+LEAST: Final = 0.7
+"""Share of known answers, right both ways, that Wilson's interval must lie above."""
+
+WITHHELD: Final = "withheld"
+"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
+
+NO_ANSWER: Final = {"refusal": "refused", "empty": "empty", "none": "unread", WITHHELD: "withheld"}
+"""Rules by which a reply is none, and what it counts as. One that names several classes, or an option that stands for
+none, is an answer, if no valid one."""
+
+FIRST, SECOND = "first", "second"
+
+
+def counted(replies: pd.DataFrame) -> Replies:
+    """How many replies that name one of a few classes are answers; of the columns `rule` and `reply`."""
+    lacking = replies["rule"].map(NO_ANSWER)
+    refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
+    distinct = replies["reply"].dropna().str.strip().nunique()
+    return Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
+
+
+def known_answers() -> list[list[str]]:
+    """Pairs of sentences of which the first makes sense, as plans hold them."""
+    found: list[list[str]] = read_yaml(Path(__file__).with_name("known_answers.yaml"))
+    return found
+
+
+def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """The pairs of a plan whose first sentence makes sense, as questions: `id, framing, first, second`."""
+    rows = [(content_sha256(KNOWN, *pair), KNOWN, *pair) for pair in pairs]
+    return pd.DataFrame(rows, columns=["id", "framing", FIRST, SECOND])
+
+
+def request_of(questions: pd.DataFrame) -> Request:
+    """Both turns of every question, with seeds of their own; `questions`: with `id, framing, first, second`."""
+    turns = [questions.assign(turn=turn) for turn in (0, 1)]
+    rows = pd.concat(turns, ignore_index=True).astype({"turn": "int8"})
+    sides = [
+        (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
+    ]
+    keys = zip(rows["id"], rows["framing"], rows["turn"], strict=True)
+    seeds = [int(content_sha256(*map(str, key))[:15], 16) for key in keys]
+    inputs: dict[str, list[Any]] = {"prompt": [PROMPT.format(*pair) for pair in sides], "seed": seeds}
+    return Request(TABLE, "generate", rows[["id", "framing", "turn"]], inputs, {"new_tokens": NEW_TOKENS, "chat": True})
+
+
+def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """Answers with the sentence that each chose and the rule by which it was read.
+
+    Returns:
+        `id, framing, turn, reply, said, rule`; `said`: `FIRST`, `SECOND`, or None where the reply is invalid.
+    """
+    rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
+    readings = []
+    for row in rows.to_dict("records"):
+        options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
+        ordered = options if row["turn"] == 0 else options[::-1]
+        withheld = pd.isna(row["reply"])
+        readings.append(Reading(None, WITHHELD) if withheld else _read(row["reply"], ordered))
+    told = pd.DataFrame([(reading.outcome, reading.rule) for reading in readings], columns=["said", "rule"])
+    return rows[["id", "framing", "turn", "reply"]].join(told)
+
+
+def _read(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:
+    """Which option a reply chose. One word is no sentence, so it is read whatever the sentences are: once."""
+    alike = len(reply.split()) < 2
+    return _read_once(reply, tuple((slug, "" if alike else text) for slug, text in options))
+
+
+@lru_cache(maxsize=1024)
+def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:
+    return read_reply(reply, {FIRST: (), SECOND: ()}, options)
+
+
+def shares(said: pd.DataFrame) -> pd.DataFrame:
+    """What was chosen of each pair, over both turns.
+
+    Returns:
+        `id, framing, share, unanswered`: the share of turns that chose the first sentence, NaN unless both were
+        answered, and the share of turns without a valid choice.
+    """
+    chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
+    by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(["id", "framing"], sort=True)
+    found = by_pair.agg(share=("chose", "mean"), unanswered=("unanswered", "mean")).reset_index()
+    return found.assign(share=found["share"].where(found["unanswered"] == 0))
+
+
+def fitness(said: pd.DataFrame) -> Fitness:
+    """Whether a model answers, and chooses by what sentences say; `said`: by `read`, known pairs among them."""
+    asked = said[said["framing"] != KNOWN]
+    if why := unanswered(counted(asked)):
+        return Fitness(unfit=why)
+    right, n = known_right(said)
+    if right == n == 0:
+        return Fitness(doubt="no known answers were asked")
+    low = float(binomtest(right, n).proportion_ci(method="wilson").low)
+    if low > LEAST:
+        return Fitness()
+    return Fitness(
+        unfit=f"{right} of {n} known answers are right both ways, surely more than {LEAST:.0%} are asked for"
+    )
+
+
+def known_right(said: pd.DataFrame) -> tuple[int, int]:
+    """How many pairs of known answers were right both ways, and of how many."""
+    known = said[said["framing"] == KNOWN]
+    right = (known["said"] == FIRST).groupby(known["id"]).all()
+    return int(right.sum()), len(right)
