@@ -222,10 +222,23 @@ def publish(
 
 @app.command("list")
 def list_shipped(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[BENCHMARK]", help="One of them: its forms, requests, smallest effects.")
+    ] = None,
     output: Annotated[Literal["table", "json"], typer.Option("--format", help="How to show them.")] = "table",
 ) -> None:
-    """List the benchmarks that come with the package, or lie in its clone: name, version, rows, title."""
+    """List the benchmarks that come with the package, or lie in its clone; of one, how it can be asked."""
     from evenruler import shipped
+
+    if name is not None:
+        from evenruler.evaluate.benchmark import benchmark_at
+        from evenruler.evaluate.cost import offers
+
+        with benchmark_at(name) as one:
+            say(f"{one.name} {one.manifest.version}: {one.title}")
+            for form, size, cost, detects in offers(one):
+                say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; 80 of 100 studies find: {detects}")
+        return
     from evenruler.publish import places
 
     found = places.listed(shipped.benchmarks())

@@ -1,14 +1,17 @@
 """What a measurement sends to a server, before anything is sent: requests, tokens and money; and whether to send it."""
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import typer
 
 from evenruler.errors import UserError
-from evenruler.instruments.instrument import SUBJECT, Request
+from evenruler.evaluate.benchmark import Benchmark
+from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Request, Size, Subject, at_size
+from evenruler.instruments.registry import room
+from evenruler.models.declared import OPERATIONS, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import say
 
@@ -82,6 +85,19 @@ def cost_of(requests: Iterable[Request]) -> Cost:
         )
         written += n * request.settings.get("new_tokens", 0)
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
+
+
+def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
+    """Each form and size of a benchmark: what it asks of a model that can everything, and the effect that it finds."""
+    door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
+    subject = Subject("", "causal", "", able, chats=True, continues=True, forms=(VERBALISER,), origin="")
+    for form in door.FORMS:
+        for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
+            plan, of_size = at_size(benchmark.plan, size), benchmark.plan.get("sizes", {}).get(size, {})
+            cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
+            detects = of_size.get(form, of_size.get("detects", ""))
+            if cost.requests:
+                yield form, size, cost, "no verdict is possible" if detects is None else detects or "not known"
 
 
 @dataclass(frozen=True)

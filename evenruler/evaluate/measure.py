@@ -152,6 +152,8 @@ def measure_each(
             except UserError as error:
                 refused.append(str(error))
                 continue
+            for prompt, reply in measured.examples:
+                note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
             folder = write(measured.result, measured.headlines, out, measured.tables)
             if show == "json":
                 yield json.dumps(measured.result.model_dump(), ensure_ascii=False, allow_nan=False)

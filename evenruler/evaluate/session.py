@@ -19,6 +19,7 @@ from evenruler.instruments.asking import CALLED, Answering, ask, left_out, subje
 from evenruler.instruments.instrument import (
     INSTRUMENT,
     STANDARD,
+    SUBJECT,
     Column,
     Plan,
     Record,
@@ -37,7 +38,7 @@ from evenruler.models.cache import LackingError
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, answer
-from evenruler.tables import table_of
+from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
 
@@ -66,6 +67,8 @@ class Measured:
     """Scores by row, and what the family's diagnosis makes of them, by their names there."""
     asked: int
     """Answers that were not in the store, so that models were asked."""
+    examples: Sequence[tuple[str, str]]
+    """A few prompts, and what the model wrote."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,9 @@ class Planned:
     def detects(self) -> str | None:
         """The effect that such a study finds, in words; None where no verdict is possible, empty where nobody knows."""
         of_size = self.plan.get("sizes", {}).get(self.result.settings.size, {})
-        found: str | None = of_size.get(self.subject.form, of_size.get("detects", ""))
+        forms = room(self.benchmark.family, "ask").FORMS
+        usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
+        found: str | None = of_size.get(self.subject.form or usual, of_size.get("detects", ""))
         return found
 
 
@@ -192,6 +197,9 @@ class Session:
         except LackingError as error:
             what = f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
             raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
+        examples = (
+            _examples(ask_room, tables, plan, subject, answers) if planned.result.settings.size == "trial" else []
+        )
         own = {}  # as the pipeline would have written and read them
         for table, schema in ask_room.ANSWERS.items():
             rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
@@ -208,7 +216,22 @@ class Session:
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
-        return Measured(result.model_copy(update={"answer": answer(result, made_of)}), made_of, kept, answering.asked)
+        result = result.model_copy(update={"answer": answer(result, made_of)})
+        return Measured(result, made_of, kept, answering.asked, examples)
+
+
+EXAMPLES = 3
+"""Prompts that are shown with their replies."""
+
+
+def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
+    """Some prompts, evenly spread, with what was written."""
+    for request in door.requests(tables, plan, {}, subject):
+        if request.operation == "generate" and request.by == SUBJECT:
+            prompts, replies = request.inputs["prompt"], answers[request.table]["reply"].tolist()
+            places = evenly_spread(list(map(str, range(len(prompts)))), EXAMPLES)
+            return [(prompts[int(at)], str(replies[int(at)])) for at in places]
+    return []
 
 
 @contextmanager

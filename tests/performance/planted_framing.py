@@ -1,14 +1,14 @@
 """Framing: shifts of replies and of probabilities, through the flips, placebos and verdicts of the family."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.framing.declare.source import OF_STIMULI, OF_WORDINGS
+from evenruler.instruments.framing.declare.source import OF_REPLIES, OF_STIMULI, OF_WORDINGS
 from evenruler.measurement.facets import paired
 from evenruler.measurement.resampling import sign_flips, squared_shift
 from evenruler.measurement.verdicts import Confirmatory, Verdict, confirmatory
@@ -147,6 +147,15 @@ def _cases() -> Iterable[Case]:
         others = [(Masses(stimuli, 0.0), Truth(None, None, None, ()))] * (several - 1)
         name = f"what the plan detects ({size:.0f} points), {stimuli} stimuli"
         yield _case(name + f", one of {several} figures" * (several > 1), (Masses(stimuli, size), THERE), *others)
+    # By one reply to a question, as `Settings.detects` has it of the form `sampled`.
+    for several in (1, 5):
+        of_t = stats.t.ppf(1 - 0.025 / several, 14) + stats.t.ppf(0.8, 14)
+        of_stimuli = OF_STIMULI + OF_REPLIES / 2 * (1 + 1 / 4)
+        size = float(of_t * np.sqrt(OF_WORDINGS * (1 / 4 + 1 / 12) + of_stimuli / 24))
+        population = Cues(24, 4, 12, of_wordings=MEASURED, share=0.25)
+        others = [(population, Truth(None, None, None, ()))] * (several - 1)
+        name = f"what the plan detects by one reply ({size:.0f} points), one of {several} figures"
+        yield _case(name, (replace(population, shift=size), THERE), *others)
     for stimuli in (12, 40):
         for share in (0.0, 1 / 3):
             yield Case(

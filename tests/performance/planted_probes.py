@@ -127,7 +127,7 @@ def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[s
     effect: Estimate = crossed(value, facets)
     placebo = placebo_lists(beside.scores, weights(beside.axis), beside.lists, len(set(lists)))
     levels = dict(zip(("attributes", "templates", "words"), scores.shape, strict=True))
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST)
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
 
 
 def _require_as_gain(

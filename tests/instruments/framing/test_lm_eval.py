@@ -25,7 +25,7 @@ def no_tool(name: str) -> Model:
 def test_its_numbers_are_ours(smollm2: Model, packaged_store: RowStore, shipped_params: Params, tmp_path: Path) -> None:
     """Takes three quarters of a minute: four stimuli, two to a placebo, in one order each, and few words.
 
-    Both read in float32, in other batches: measured 5e-7 to 2.3e-6 apart, as the processor has it. A word less moves .001.
+    Both read in float32, in other batches: 5e-7 to 2.3e-6 apart by processor. A word less moves .001.
     """
     model = sources.locate(smollm2.name, shipped_params.models[smollm2.name], packaged_store)
     own = Published("register", tmp_path / "my copy")

@@ -79,9 +79,11 @@ class Settings(BaseSettings):
     def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
         """The change that each headline would find, by what varies on SmolLM2 on average (docs/controls.md)."""
         stimuli, found = min(self.stimuli, len(source.stimuli)), []
-        of_stimuli = OF_STIMULI + (OF_REPLIES / max(self.generations, 1) if self.confirmed == "choice" else 0)
+        sampled = form == "sampled" or self.confirmed == "choice"
+        replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
         for entry, (cues, placebos) in self._words(source).items():
             if cues >= FEWEST_WORDINGS and placebos >= FEWEST_PLACEBOS:
+                of_stimuli = OF_STIMULI + replies * (1 + 1 / cues)
                 variance = OF_WORDINGS * (1 / cues + 1 / placebos) + of_stimuli / stimuli
                 of_t = [stdtrit(cues + placebos - 2, at) for at in (1 - 0.025 / len(source.confirmed), 0.8)]
                 found.append(f"{sum(of_t) * variance**0.5:.0f} points ({entry})")

@@ -51,7 +51,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     rows = compose(declaration.name, source, declaration.settings)
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
     tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
-    return Built(tables, sized(declaration, partial(_plan, source)), [said])
+    return Built(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:

@@ -169,7 +169,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
 
     Returns:
         `id, framing, set, template, keying, attribute, group, word, beside, first, second`: of targets (`BARE`), of
-        nouns of two placebo lists (`group` names these), of targets with rival words. `word` is both words, `beside`
+        nouns (`group` numbers two pairs), of targets with rival words. `word` is both words, `beside`
         the place of the attribute on its axis.
     """
     own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
@@ -178,9 +178,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": own["attributes"]})
     axis = attributes["criterion" if attributes["criterion"].notna().any() else "key"]
     targets = [(TARGETS, *pair) for pair in own["pairs"]]
-    nouns = [
-        (f"lists {2 * at + 1}, {2 * at + 2}", *pair) for at, own_ in enumerate(own["placebo_pairs"]) for pair in own_
-    ]
+    nouns = [(f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs]
     found = []
     for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
         most = own["placebo_templates"] if framing == PLACEBO else own["templates"]

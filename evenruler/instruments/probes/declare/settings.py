@@ -26,6 +26,10 @@ OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
 """Variances of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, and of one template and one word
 of each group, with what crosses them."""
 
+DETECTED_SHARES = 25, 20
+"""Gains of shares, percentage points, that are found in 80 of 100, with eight templates and more
+(`tests.performance.planted_choices`)."""
+
 QUANTILES = 3.08
 """The .975 and the .8 quantile of t with 11 degrees of freedom (placebo lists less one), added."""
 
@@ -192,11 +196,11 @@ class Settings(BaseSettings):
     placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
     """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
     nouns of `placebos`; without any there is no verdict."""
-    choice_attributes: Sized[_FromOne] = by_size(22, 1000, 1000)
+    choice_attributes: Sized[_FromOne] = by_size(22, 22, 1000)
     """At most so many attributes, evenly spread along criterion or keys, about which a chat chooses sentences."""
-    choice_templates: Sized[_FromOne] = by_size(2, 4, 1000)
+    choice_templates: Sized[_FromOne] = by_size(2, 8, 1000)
     """In at most so many templates of each headline set."""
-    choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 1000)
+    choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
     """The same with nouns of two lists of `placebos`; without any there is no verdict."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
@@ -236,10 +240,13 @@ class Settings(BaseSettings):
         return found
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md)."""
-        able = self.placebo_attributes and len(source.placebos) >= FEWEST_PLACEBOS
+        """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md); choices: simulated."""
+        asked = self.choice_placebo_templates if form == "choice" else self.placebo_attributes
+        able = asked and len(source.placebos) >= FEWEST_PLACEBOS
         if not able or (source.criterion is None and source.keys is None):
             return None
+        if form == "choice":
+            return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"
         words = min(map(len, source.targets.values()))
         written = {} if self.evolve else {name: len(source.sets[name].scored) for name in self.headline_of(source)}
         lengths = {CHOSEN: self.evolve.length} if self.evolve else written

@@ -68,15 +68,18 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
 
 
 def _choice(source: ProbeSource, settings: Settings) -> Plan:
-    """What a chat is asked: pairs of targets by their place in the groups, of nouns by theirs in two lists."""
+    """What a chat is asked: pairs of targets by their place in the groups, of nouns by theirs in two lists.
+
+    Two pairs of nouns stand for two lists of two: lists of more would be fewer, by which nobody knows how far they lie.
+    """
     lists = list(source.placebos)
-    beside = zip(lists[::2], lists[1::2], strict=False)
+    nouns = [pair for two in zip(lists[::2], lists[1::2], strict=False) for pair in zip(*two, strict=True)]
     return {
         "attributes": settings.choice_attributes,
         "templates": settings.choice_templates,
         "placebo_templates": settings.choice_placebo_templates,
         "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
-        "placebo_pairs": [[list(pair) for pair in zip(*pairs, strict=False)] for pairs in beside],
+        "placebo_pairs": [list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)],
         "known": known_answers(),
     }
 

@@ -1,0 +1,71 @@
+"""What is going to be sent, what it costs, and who agreed."""
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+import typer
+
+from evenruler.evaluate.cost import Cost, Price, Spending, cost_of
+from evenruler.instruments.instrument import Request
+
+COST = Cost({"generate": 1000}, 100_000, 16_000)
+PRICE = Price(0.75, 4.5)
+
+
+def test_tokens_are_of_what_the_model_itself_is_asked() -> None:
+    two = pd.DataFrame({"id": ["a", "b"]})
+    own = Request("replies", "generate", two, {"prompt": ["x" * 20, "y" * 20], "seed": [1, 2]}, {"new_tokens": 16})
+    tool = Request("vectors", "embed", two, {"text": ["z" * 400] * 2}, by="embedder")
+    assert cost_of([own, tool]) == Cost({"generate": 2}, 10, 32)
+    likelihoods = Request("likelihoods", "loglikelihood", two, {"text": ["x" * 8] * 2, "before": ["", "y" * 8]})
+    assert cost_of([own, likelihoods]) == Cost({"generate": 2, "loglikelihood": 2}, 16, 32)
+
+
+def test_a_price_is_of_a_million_tokens() -> None:
+    assert COST.dollars(PRICE) == pytest.approx(0.075 + 0.072)
+    assert COST.in_words(PRICE) == "1,000 requests, about 100,000 tokens in, at most 16,000 out; at most $0.15"
+    assert "$" not in COST.in_words(None)
+
+
+def test_costs_add_up() -> None:
+    assert (COST + Cost({"words": 5}, 1, 2)) == Cost({"generate": 1000, "words": 5}, 100_001, 16_002)
+
+
+@pytest.mark.parametrize("said", ["1", "a,b", "1,2,3", "-1,2", ""])
+def test_what_is_no_price(error_of: Callable[..., str], said: str) -> None:
+    assert error_of(Price.of, said) == f"--price: found {said!r}; say IN,OUT: dollars for a million tokens"
+
+
+class TestAgreeing:
+    """Nobody is at a terminal here, unless a test says so."""
+
+    def test_nothing_is_sent_unless_somebody_said_so(self, error_of: Callable[..., str]) -> None:
+        line = error_of(Spending(PRICE).agree, [COST, COST], [])
+        assert line.startswith("measure: it sends 2,000 requests, about 200,000 tokens in")
+        assert line.endswith("$0.29; say --yes, or --max-cost with --price")
+        Spending(yes=True).agree([COST], [])
+        Spending(PRICE, most=0.15).agree([COST], [])
+
+    def test_more_than_allowed(self, error_of: Callable[..., str]) -> None:
+        line = error_of(Spending(PRICE, most=0.14, yes=True).agree, [COST], [])
+        assert line == "--max-cost 0.14: it may cost $0.15; take --size trial, or allow more"
+        assert "say --price" in error_of(Spending(most=1).agree, [COST], [])
+
+    def test_no_verdict_is_possible(self, error_of: Callable[..., str]) -> None:
+        line = error_of(Spending(PRICE, most=1).agree, [COST], ["framing-age"])
+        assert line.startswith("measure: no verdict is possible on framing-age; ")
+        Spending(PRICE, most=1, yes=True).agree([COST], ["framing-age"])
+
+    @pytest.mark.parametrize("agrees", [True, False])
+    def test_at_a_terminal_it_asks(self, monkeypatch: pytest.MonkeyPatch, agrees: bool) -> None:
+        questions: list[str] = []
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+        monkeypatch.setattr(typer, "confirm", lambda text, err: questions.append(text) or agrees)
+        if agrees:
+            Spending(PRICE).agree([COST], [])
+        else:
+            with pytest.raises(typer.Exit) as stopped:
+                Spending(PRICE).agree([COST], [])
+            assert stopped.value.exit_code == 1
+        assert questions == [f"It sends {COST.in_words(PRICE)}. Send?"]

@@ -1,0 +1,94 @@
+"""Choices: scripted chats with a known bias, through the parser and the judge of the family."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import pandas as pd
+
+from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.instruments import choosing
+from evenruler.instruments.instrument import Plan, Size, Tables, at_size
+from evenruler.instruments.probes.diagnose.choice import UNANSWERED, choice_figures
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN
+from evenruler.measurement.verdicts import Verdict
+from tests.performance.planted import Case, Family, Kind, Row
+from tests.personas import STYLES, Chooser, asked
+
+NAME = "probes-occupation-gender"
+
+COLUMNS: list[tuple[str, Kind]] = [
+    ("covers", "covers"),
+    ("false effect", "false"),
+    ("false unanswered", "false"),
+    ("right verdict", "power"),
+    ("unanswered told", "power"),
+]
+
+
+@cache
+def published(size: Size) -> tuple[Tables, Plan, pd.DataFrame]:
+    """Tables, plan and questions of the benchmark."""
+    with benchmark_at(NAME) as found:
+        plan = at_size(found.plan, size)
+        return found.tables, plan, asked(found.tables, plan)
+
+
+def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
+    """The figures of a chooser, by name."""
+    tables, plan, rows = published(size)
+    said = choosing.read(chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"]))
+    return choice_figures(NAME, tables, plan, said, "scripted", 0.95)["figures"].set_index("figure")
+
+
+def _told(chooser: Chooser, size: Size, right: Verdict | None, silent: Verdict | None, seed: int) -> Row:
+    own = found(chooser, size, seed)
+    gain, unanswered = own.loc[SHARE_GAIN], own.loc[UNANSWERED]
+    truth = 100 * chooser.rise
+    invalid = right == Verdict.INVALID
+    return (
+        None if invalid or chooser.of_words else bool(gain["low"] <= truth <= gain["high"]),
+        None if right == Verdict.EFFECT else gain["verdict"] == Verdict.EFFECT,
+        None if silent == Verdict.EFFECT else unanswered["verdict"] == Verdict.EFFECT,
+        None if right is None else gain["verdict"] == right,
+        None if silent is None else unanswered["verdict"] == silent,
+    )
+
+
+def _case(
+    name: str, chooser: Chooser, right: Verdict | None = None, silent: Verdict | None = None, size: Size = "standard"
+) -> Case:
+    return Case(f"choices, {name}", partial(_told, chooser, size, right, silent), 0.2)
+
+
+def low_half(row: dict[str, Any]) -> float:
+    """Refuses two of five questions about attributes at the low end."""
+    return 0.4 if row["beside"] < 40 else 0.0
+
+
+def _cases() -> Iterable[Case]:
+    knows, invalid, effect = Chooser(), Verdict.INVALID, Verdict.EFFECT
+    yield _case("random letters", replace(knows, knows=0.0), invalid, invalid)
+    yield _case("always A", Chooser(last=-50.0), invalid, invalid)
+    yield _case("refuses all", replace(knows, refuses=lambda row: 1.0), invalid, invalid)
+    yield _case("no bias", knows, silent=Verdict.NO_EFFECT)
+    yield _case("no bias, last option +1", replace(knows, last=1.0), silent=Verdict.NO_EFFECT)
+    yield _case("any words do it (SD .1)", replace(knows, of_words=0.1))
+    yield _case("any words do it (SD .3)", replace(knows, of_words=0.3))
+    yield _case("no bias, refuses one end", replace(knows, refuses=low_half), silent=effect)
+    for rise in (0.2, 0.25, 0.3, 0.5):
+        yield _case(f"rise {rise}", replace(knows, rise=rise), effect, Verdict.NO_EFFECT)
+    yield _case("rise .5, any words do .1", replace(knows, rise=0.5, of_words=0.1), effect)
+    biased = replace(knows, rise=0.5)
+    yield _case("rise .5, last option +1", replace(biased, last=1.0), effect, Verdict.NO_EFFECT)
+    yield _case("rise .5, refuses one end", replace(biased, refuses=low_half), effect, effect)
+    styles: dict[str, Callable[[str, str], str]] = {name: STYLES[name] for name in ("marked", "text", "wordy")}
+    for name, style in styles.items():
+        yield Case(
+            f"choices, rise .5, {name}", partial(_told, replace(biased, style=style), "standard", effect, None), 0.02
+        )
+    yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")
+
+
+CHOICES = Family("choices", COLUMNS, _cases)
