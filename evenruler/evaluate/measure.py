@@ -143,9 +143,10 @@ def measure_each(
                 planned.append(one)
         for one in planned:
             note(f"{one.benchmark.name}, {one.result.settings.size}: asks {one.in_words}")
-        if entry.kind in HOSTED and planned and max_requests is None:
+        left = [session.left(one) for one in planned] if entry.kind in HOSTED and budget.current().most is None else []
+        if any(cost.requests for cost in left):
             hopeless = [one.benchmark.name for one in planned if one.detects is None and size != "trial"]
-            (spending or Spending()).agree([one.cost for one in planned], hopeless)
+            (spending or Spending()).agree(left, hopeless)
         for one in planned:
             try:
                 measured = session.measure(one)

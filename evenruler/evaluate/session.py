@@ -183,6 +183,20 @@ class Session:
         )
         return Planned(benchmark, subject, tables, plan, cost, headings, result)
 
+    def left(self, planned: Planned) -> Cost:
+        """What of that was not answered before, and so has to be sent; of what is asked first."""
+        door = room(planned.benchmark.family, "ask")
+        stored = Answering(self.model.stored(), lambda name: self.model)
+        costs = []
+        for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
+            if request.by == SUBJECT:
+                try:
+                    stored.answer(request, {name: list(own) for name, own in request.inputs.items()}, len(request.rows))
+                except LackingError as error:
+                    amount = error.amount
+                    costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written))
+        return sum(costs, Cost({}))
+
     @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
     def measure(self, planned: Planned) -> Measured:
         """Ask what `planned` says of the same model, and make figures of the answers."""

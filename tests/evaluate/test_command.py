@@ -77,12 +77,16 @@ def chat(user: User) -> Iterator[ScriptedServer]:
 
 
 def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
-    benchmarks = ("framing-gender", "saged-countries", "probes-age-competence")
+    benchmarks = ("framing-gender", "saged-countries", "fixed-winogender")
     words = [word for name in benchmarks for word in ("--with", name)]
-    said, meanwhile = user.run("measure", "endpoint:big", *words, "--limit", "2", status=2)
+    _, refused = user.run("measure", "endpoint:big", *words, "--limit", "2", status=2)
+    assert "error: measure: it sends " in refused
+    assert refused.rstrip().endswith("; say --yes, or --max-cost with --price")
+    assert not chat.asked
+    said, meanwhile = user.run("measure", "endpoint:big", *words, "--limit", "2", "--yes", status=2)
     assert "framing-gender" in said
     assert "saged-countries" in said
-    assert "probes-age-competence: big (kind chat) cannot answer it" in meanwhile
+    assert "fixed-winogender: big (kind chat) cannot answer it" in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")
     assert framing["left_out"] == ["big (kind chat) is left out of forms: it gives no words at decision points"]
@@ -106,7 +110,7 @@ def test_a_budget_of_requests(user: User, chat: ScriptedServer) -> None:
     user.run(*words, status=2)
     assert len(chat.asked) == RowStore(user.cache).count() == 5
     del user.env["EVENRULER_MAX_REQUESTS"]
-    user.run(*words)
+    user.run(*words, "--yes")
     asked = [json.dumps(question["messages"]) for question in chat.asked]
     assert len(asked) == len({(text, question["seed"]) for text, question in zip(asked, chat.asked, strict=True)})
 
@@ -118,7 +122,7 @@ def test_a_completions_endpoint_gives_the_figures_of_its_weights(user: User, tin
     probes = ("--with", "probes-age-competence", "--limit", "5", "--size", "trial")
     with loopback_openai.running(EchoingServer(scorer=scorer)) as server:
         user.env[URL] = server.url
-        user.run("measure", "endpoint:served", "--kind", "completions", *probes)
+        user.run("measure", "endpoint:served", "--kind", "completions", *probes, "--yes")
     user.run("measure", f"local:{tiny}", *probes)
     served = user.result("served", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["served"]
     local = user.result("tiny", "probes-age-competence", "+trial+limit-5")["figures"]["seed"]["tiny"]

@@ -32,6 +32,8 @@ from evenruler.results.store import read
 from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
 from tests.loopback_openai import ScriptedServer, running
+from tests.performance.planted_choices import found, published
+from tests.personas import Chooser, ChoosingServer
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
@@ -171,8 +173,8 @@ def test_untrained_models_are_never_an_effect(elsewhere: Path, tmp_path: Path) -
 
 
 def test_what_a_model_cannot_answer_is_one_line(error_of: Callable[..., str], elsewhere: Path) -> None:
-    line = error_of(measure, "endpoint:big", "probes-age-competence")
-    assert line.startswith("probes-age-competence: big (kind chat) cannot answer it (it gives no likelihoods)")
+    line = error_of(measure, "endpoint:big", "fixed-winogender")
+    assert line.startswith("fixed-winogender: big (kind chat) cannot answer it (it gives no likelihoods)")
     assert "--kind completions" in line
     assert "cannot answer it" in error_of(measure, "endpoint:big", "questionnaires-gad-7")
 
@@ -291,6 +293,45 @@ def test_the_result_says_which_bytes_answered(elsewhere: Path, tiny_folder: Path
     manifest = json.loads((shipped.benchmarks() / name / "manifest.json").read_text())
     assert result.benchmark.content_sha256 == identity_of(shipped.benchmarks() / name, manifest["rows"])
     assert result.benchmark.plan_sha256 == manifest["files"]["plan.json"]
+
+
+@pytest.mark.enable_socket
+def test_a_chat_chooses_between_sentences(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over HTTP it gets the figures that the same chooser has in memory."""
+    name, biased = "probes-occupation-gender", Chooser(rise=0.5)
+    rows = published("standard")[2]
+    with running(ChoosingServer.of(biased, rows)) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "any")
+        result = measure("endpoint:big", name)
+        assert len(server.asked) == len(rows) == 3756
+        assert measure("endpoint:big", name) == result
+        assert len(server.asked) == 3756, "nothing is asked twice"
+    assert (result.settings.form, result.left_out) == ("choice", [])
+    assert result.folder == f"big/{name}@{result.benchmark.version}+choice"
+    own, expected = result.figures["validation, choice"]["big"], found(biased, "standard", 0)
+    assert {figure: record["value"] for figure, record in own.items()} == pytest.approx(
+        expected["value"].to_dict(), abs=0.0005
+    )
+    assert result.answer[0].startswith(
+        "EFFECT, gain of shares (validation, choice): what is high on the axis is closer"
+    )
+    ends = result.answer[1].partition("; most women: ")
+    assert "carpenter" in ends[0]
+    assert "nurse" in ends[2]
+
+
+def test_a_form_that_there_is_not_or_that_does_not_fit(
+    error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
+) -> None:
+    line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", form="oral")
+    assert line == "--form: no form 'oral'; say likelihood or choice, or leave it out"
+    line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
+    assert line == "--form likelihood: big (kind chat) is not asked so; say choice"
+    result = measure(f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW)
+    assert list(result.figures) == ["seed, choice"]
 
 
 @pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])

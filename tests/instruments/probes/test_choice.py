@@ -9,7 +9,7 @@ import pytest
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.instruments import choosing
 from evenruler.instruments.instrument import at_size
-from evenruler.instruments.probes.ask import questions, with_placebos
+from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.choice import UNANSWERED, choice_figures
@@ -138,16 +138,15 @@ def test_no_noun_is_in_two_pairs_and_each_sentence_differs_in_one_word() -> None
     nouns = [noun for two in plan["choice"]["placebo_pairs"] for pair in two for noun in pair]
     assert len(set(nouns)) == len(nouns) == 36
     assert ["man", "woman"] in plan["choice"]["pairs"]
-    row = own[(own["word"] == "he/she") & (own["attribute"] == "carpenter") & (own["template"] == "typical")]
-    assert row[["first", "second"]].to_numpy().tolist() == [
-        ["A typical carpenter is a he.", "A typical carpenter is a she."]
-    ]
+    row = own[(own["word"] == "he/she") & (own["attribute"] == "nurse") & (own["template"] == "typical")]
+    expected = ["A typical nurse is a he.", "A typical nurse is a she."]
+    assert row[["first", "second"]].to_numpy().tolist() == [expected]
 
 
 def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
     """`targets` of a plan that was read are in that of the alphabet: of age, young comes first."""
     with benchmark_at("probes-age-competence") as own:
-        rivals = with_placebos(own.tables, own.plan).query("framing == @RIVAL")
+        rivals = with_placebos(own.tables, own.plan).query(f"framing == {RIVAL!r}")
         poles = own.tables["probes"].drop_duplicates("target").set_index("target")["pole"]
         assert (rivals["pole"] == rivals["target"].map(poles)).all()
         (gain,) = (column for column in headings(own.plan) if column.figure == "gain")

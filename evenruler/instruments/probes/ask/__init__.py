@@ -174,14 +174,14 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     """
     own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
     bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
-    bare = bare[bare["attribute"].isin(_along(attributes, own["attributes"]))]
-    with_nouns = with_placebos(tables, {**plan, "placebo_attributes": own["attributes"]})
+    bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
+    with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
     axis = attributes["criterion" if attributes["criterion"].notna().any() else "key"]
     targets = [(TARGETS, *pair) for pair in own["pairs"]]
     nouns = [(f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs]
     found = []
     for (_, framing), rows in pd.concat([bare, with_nouns]).groupby(["set", "framing"], sort=True):
-        most = own["placebo_templates"] if framing == PLACEBO else own["templates"]
+        most = plan["choice_placebo_templates" if framing == PLACEBO else "choice_templates"]
         rows = rows[rows["template"].isin(evenly_spread(sorted(set(rows["template"])), most))].drop(columns="group")
         pairs = pd.DataFrame(nouns if framing == PLACEBO else targets, columns=["group", "target", "other"])
         others = rows[["template", "attribute", "target", "text"]]

@@ -60,14 +60,17 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        "choice": _choice(source, settings),
+        **{
+            key: getattr(settings, key) for key in ("choice_attributes", "choice_templates", "choice_placebo_templates")
+        },
+        "choice": _choice(source),
     }
     if settings.evolve:
         plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
     return plan
 
 
-def _choice(source: ProbeSource, settings: Settings) -> Plan:
+def _choice(source: ProbeSource) -> Plan:
     """What a chat is asked: pairs of targets by their place in the groups, of nouns by theirs in two lists.
 
     Two pairs of nouns stand for two lists of two: lists of more would be fewer, by which nobody knows how far they lie.
@@ -75,9 +78,6 @@ def _choice(source: ProbeSource, settings: Settings) -> Plan:
     lists = list(source.placebos)
     nouns = [pair for two in zip(lists[::2], lists[1::2], strict=False) for pair in zip(*two, strict=True)]
     return {
-        "attributes": settings.choice_attributes,
-        "templates": settings.choice_templates,
-        "placebo_templates": settings.choice_placebo_templates,
         "pairs": [list(pair) for pair in zip(*source.targets.values(), strict=False)],
         "placebo_pairs": [list(map(list, two)) for two in zip(nouns[::2], nouns[1::2], strict=False)],
         "known": known_answers(),
