@@ -1,11 +1,11 @@
-"""Scripted chats whose bias is known: they choose between two sentences by odds, in memory or behind a server.
+"""Scripted chats whose bias is known: they choose between sentences, or answer a contrast, in memory or over HTTP.
 
 The same odds give the replies of both, so what the whole way over HTTP finds can be told beforehand.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,13 @@ from scipy.special import expit, logit
 
 from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
-from evenruler.instruments.instrument import Plan, Tables
+from evenruler.instruments.framing import ask as framing
+from evenruler.instruments.framing.declare import FramingPlan
+from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
+from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.probes.ask import questions
 from evenruler.tables.schemas import BARE
+from evenruler.text.choices import LETTERS
 from tests.loopback_openai import ScriptedServer, said_in
 
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -87,17 +91,67 @@ def _option(row: dict[str, Any], a: bool) -> tuple[str, str]:
 
 
 @dataclass
-class ChoosingServer(ScriptedServer):
-    """A server behind which a chooser answers."""
+class PersonaServer(ScriptedServer):
+    """A server behind which a scripted chat answers."""
 
     said: dict[str, str] = field(default_factory=dict)
     """By prompt."""
 
     @classmethod
-    def of(cls, chooser: Chooser, rows: pd.DataFrame, seed: int = 0) -> "ChoosingServer":
-        """Of a chooser who is asked these rows of `asked`."""
-        return cls(said=dict(zip(rows["prompt"], chooser.replies(rows, seed)["reply"], strict=True)))
+    def of(cls, rows: pd.DataFrame, replies: Sequence[str]) -> "PersonaServer":
+        """That replies so to the prompts of these rows; to one that is asked again, as it did."""
+        return cls(said=dict(zip(rows["prompt"], replies, strict=True)))
 
     def reply(self, question: dict[str, Any]) -> str:
-        """What the chooser says to a prompt."""
+        """What it says to a prompt."""
         return self.said[said_in(question)]
+
+
+PREFERRED: Final = "they"
+"""The class that a chat may be moved to."""
+
+
+def sampled(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Every prompt of a contrast that a chat is asked, with its framing, task, options and seed."""
+    read, chat = FramingPlan.read(plan), Subject("", "chat", "", frozenset({"generate"}), True, False, (), "")
+    (request,) = framing.requests(tables, plan, {}, chat)
+    rows = request.rows.assign(prompt=request.inputs["prompt"])
+    rows = rows.merge(tables["prompts"][["id", "framing", "task", "stimulus"]], on="id", validate="m:1")
+    prompts = tables["prompts"][tables["prompts"]["id"].isin(rows["id"])]
+    options = framing.options_by_prompt(prompts, tables["stimuli"], read)
+    return rows.assign(options=rows["id"].map(options))
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """What a chat answers to a contrast: a class at random, unless a cue moves it to the preferred one."""
+
+    moved: float = 0.0
+    """The share of replies that the cue moves there."""
+    cue: str = "gender-salience"
+    any_prefix: bool = False
+    """Whether whatever stands in the place of the cue does it, too."""
+    share: float = 0.3
+    """Of the preferred class otherwise."""
+    always: str | None = None
+    """What it says whatever it is asked."""
+    style: Style = STYLES["terse"]
+    refuses: Callable[[dict[str, Any]], float] = lambda row: 0.0
+
+    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
+        """To rows of `sampled`."""
+        random = np.random.default_rng(seed)
+        drawn = random.random((len(rows), 3))
+        return [self._reply(row, *own) for row, own in zip(rows.to_dict("records"), drawn, strict=True)]
+
+    def _reply(self, row: dict[str, Any], silent: float, moves: float, which: float) -> str:
+        if silent < self.refuses(row):
+            return REFUSAL
+        if self.always is not None:
+            return self.always
+        there = any(cue.partition("~")[0] == self.cue for cue in cues_of(row["framing"]))
+        cued = there and (self.any_prefix or placebo_of(row["framing"]) <= 0)
+        preferred = which < self.share or (cued and moves < self.moved)
+        own = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
+        letters = {slug: (letter, text) for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)}
+        return self.style(*letters[own]) if own in letters else own.capitalize()

@@ -18,6 +18,7 @@ IDENTITY = (
     "fit",
     "epoch",
     "configuration",
+    "turn",
     "role",
     "template",
     "measure",

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 from evenruler.text.refusals import refuses_to_choose
 
@@ -73,7 +75,8 @@ def read_reply(
     Returns:
         The class, and the first of `RULES` that spoke.
     """
-    asked, text = Asked(outcomes, options, left_out), plain(reply)
+    words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
+    asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)
     found = (rule(text, asked) for rule in (LETTERED if options else WORDED))
     return next((reading for reading in found if reading is not None), Reading(None, "none"))
 
@@ -164,6 +167,11 @@ class Asked:
     def read(self, slug: str, rule: str) -> Reading:
         """An option that was chosen."""
         return Reading(slug, rule) if slug in self.classes else Reading(None, "filler")
+
+
+@lru_cache(maxsize=512)  # to compile what it looks for takes longer than to look
+def _asked(outcomes: tuple[Any, ...], options: tuple[Any, ...], left_out: tuple[str, ...]) -> Asked:
+    return Asked(dict(outcomes), options, left_out)
 
 
 def _once(options: Iterable[tuple[str, str]]) -> dict[str, str]:

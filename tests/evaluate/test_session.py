@@ -33,7 +33,7 @@ from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
 from tests.loopback_openai import ScriptedServer, running
 from tests.performance.planted_choices import found, published
-from tests.personas import Chooser, ChoosingServer
+from tests.personas import Chooser, PersonaServer
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
@@ -302,7 +302,7 @@ def test_a_chat_chooses_between_sentences(
     """Over HTTP it gets the figures that the same chooser has in memory."""
     name, biased = "probes-occupation-gender", Chooser(rise=0.5)
     rows = published("standard")[2]
-    with running(ChoosingServer.of(biased, rows)) as server:
+    with running(PersonaServer.of(rows, biased.replies(rows, 0)["reply"])) as server:
         monkeypatch.setenv(URL, server.url)
         monkeypatch.setenv(KEY, "any")
         result = measure("endpoint:big", name)
@@ -319,8 +319,8 @@ def test_a_chat_chooses_between_sentences(
         "EFFECT, gain of shares (validation, choice): what is high on the axis is closer"
     )
     ends = result.answer[1].partition("; most women: ")
-    assert "carpenter" in ends[0]
-    assert "nurse" in ends[2]
+    assert {"mechanic", "machinist"} < set(ends[0].strip().removeprefix("most men: ").split(", "))
+    assert {"nurse", "secretary"} < set(ends[2].split(", "))
 
 
 def test_a_form_that_there_is_not_or_that_does_not_fit(

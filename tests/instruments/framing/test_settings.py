@@ -74,10 +74,10 @@ def test_models_that_say_how_likely_a_text_is_or_that_write_are_asked() -> None:
 
 
 def test_what_it_finds_takes_three_wordings_and_twelve_placebos() -> None:
-    """By hand, of two: (2.533 + .870) x sqrt(67 (1/3 + 1/12) + (36 + 3750/10)/12) points; paper judges ten replies."""
+    """By hand, of two: 3.403 x sqrt(67 (1/3 + 1/12) + (36 + 1875/10 (1 + 1/3))/12) points; paper judges ten replies."""
     texts = [f"It rained on day {day}." for day in range(12)]
     source = with_placebos(texts, WORDINGS, headline="he")
-    assert settings("paper").detects(source) == "27 points (salience)"
+    assert settings("paper").detects(source) == "24 points (salience)"
     assert settings("quick").detects(source) is None, "one wording and six placebos"
     assert settings("paper").detects(with_placebos(texts, ["A second cue."], headline="he")) is None
     assert settings("paper").detects(with_placebos(texts[:11], WORDINGS, headline="he")) is None

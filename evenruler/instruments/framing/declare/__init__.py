@@ -91,6 +91,15 @@ class FramingPlan(Strict):
         return cls.model_validate({key: value for key, value in plan.items() if key in cls.model_fields})
 
     @property
+    def confirmed_tasks(self) -> dict[str, set[str]]:
+        """By factor of a headline, the tasks that its headlines are of; "" of one over all."""
+        found: dict[str, set[str]] = {}
+        for name in self.confirmatory:
+            factor, _, task = name.partition(", ")
+            found.setdefault(factor, set()).add(task)
+        return found
+
+    @property
     def forms(self) -> dict[str, list[str]]:
         """Surface forms by class, in the order of the source."""
         return {entry.outcome: entry.forms for entry in self.outcomes}
@@ -114,8 +123,8 @@ class FramingPlan(Strict):
 EFFECT = "effect: "
 """Before the name of a factor, and that of a task where a figure is of one."""
 
-CHANGE, TOTAL = "change: ", "total shift: "
-"""The same: of the headline's class, and of all classes."""
+CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
+"""The same: of the headline's class, of all classes, and of replies of no class."""
 
 MEASURES = {
     "indirect-probing": {
@@ -155,8 +164,19 @@ def headings(plan: Plan) -> list[Column]:
         )
         for name in asked.confirmatory
     ]
+    unanswered = [
+        Column(
+            UNANSWERED + factor,
+            f"unanswered, {factor}",
+            "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable",
+            "headline",
+            says=["the cue has fewer replies answer", "the cue has more replies answer"],
+        )
+        for factor in asked.confirmed_tasks
+    ]
     return [
         *headlines,
+        *unanswered,
         *(Column(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors),
         Column("shift probability", "shift probability", "mean of the effects of all cues"),
         *_of_study(asked),

@@ -163,7 +163,8 @@ def figures_of(
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
             for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
-                rows += [(part, headline, fitness if bar.unfit is None else bar), (part, total, Fitness())]
+                rows.append((part, headline, fitness if bar.unfit is None else bar))
+                rows += [(part, total, Fitness())] if total is not None else []
                 cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
         rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, FramingPlan
+from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, Settings
 from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
@@ -25,6 +25,9 @@ UNIT = "stimuli"
 
 INVALID = "invalid"
 """A reply of no class: one class more."""
+
+SMALLEST_UNANSWERED = 15.0
+"""Percentage points of replies, as in other families."""
 
 SHIFT = "shift: "
 """Before the name of a class, or of two with a minus between."""
@@ -190,11 +193,19 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 
 def headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
-) -> Iterator[tuple[Confirmatory, Fitness, Figure, pd.DataFrame]]:
+) -> Iterator[tuple[Confirmatory, Fitness, Figure | None, pd.DataFrame]]:
     """Every headline figure of a model in one part, that of all classes, which describes, and points of the first.
 
-    Points are [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
+    Of replies, also how far each cue makes them none of any class, cells with hardly an answer included. Points are
+    [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
     """
+    every = changes_of(measured, asked)
+    for factor, confirmed in asked.confirmed_tasks.items() if INVALID in every else ():
+        own = every[(every["factor"] == factor) & (every["task"].isin(confirmed) | ("" in confirmed))]
+        by_cue = over_tasks(own)
+        points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
+        figure = headline(UNANSWERED + factor, points, SMALLEST_UNANSWERED, asked.least, asked.seed)
+        yield figure, Fitness(), None, points
     # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
     measured = without_excluded(measured, others, [TOKEN])
