@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,24 @@ class Verdict(StrEnum):
 
 ORDER = (Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT, Verdict.INCONCLUSIVE, Verdict.INVALID)
 """Of verdicts in sentences."""
+
+
+ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
+"""Verdicts that say that something is there, and so which way."""
+
+
+def in_words(record: Mapping[str, Any], says: Sequence[str] | None, between: str = "") -> str:
+    """What a headline says of a model: which way it goes where something is there, and why its verdict.
+
+    Args:
+        record: Of the headline, with `value`, `verdict` and `why`.
+        says: What a value above 0, and one below, says, a clause each; None where nobody wrote it.
+        between: What stands between the two, as its numbers.
+    """
+    value, why = record.get("value"), record.get("why") or ""
+    told = says is not None and value is not None and record.get("verdict") in ASSERTED
+    which = says[value < 0] if told and says is not None and value is not None else ""
+    return ". ".join(filter(None, ("; ".join(filter(None, (which, between))), why)))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from evenruler.files import file_sha256, swapped, templates
 from evenruler.instruments.card import CHECKLIST, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
+from evenruler.measurement.verdicts import in_words
 from evenruler.publish import manifest
 from evenruler.publish.benchmark import AUTHORS, COMMIT, LAST, PROJECT, URL, Benchmark
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
@@ -201,6 +202,7 @@ def render_card(benchmark: Benchmark) -> str:
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         "heading": _heading,
+        "in_words": _in_words,
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": _specific,
         "beside": _beside,
@@ -212,6 +214,7 @@ def render_card(benchmark: Benchmark) -> str:
         benchmark=benchmark,
         licences=benchmark.distinct("licence"),
         sources=benchmark.distinct("source"),
+        shown={name for own in benchmark.evidence.values() for figures in own.values() for name in figures},
         project={"name": PROJECT, "url": URL, "commit": COMMIT},
         checklist=CHECKLIST,
         no_tag=NO_TAG,
@@ -308,6 +311,12 @@ def _beside(record: Mapping[str, Any] | None) -> str:
     """A figure, and its control where it has one."""
     told = figure_in_words(record)
     return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
+
+
+def _in_words(columns: Sequence[Column], row: Mapping[str, Any]) -> str:
+    """What a headline says of a model."""
+    says = next((column.says for column in columns if column.figure == row["figure"]), None)
+    return with_capital(in_words(row["record"], says))
 
 
 def _heading(columns: Sequence[Column], figure: str) -> str:

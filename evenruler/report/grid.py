@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from evenruler.measurement.answered import unmeasured_models
-from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.measurement.verdicts import ORDER, Verdict, in_words
 from evenruler.report.words import listed, missing, number, with_interval
 from evenruler.tables.schemas import NUMBERS, WHOLE
 from evenruler.text.english import with_capital
@@ -71,6 +71,10 @@ class Named(Protocol):
     @property
     def meaning(self) -> str:
         """In a sentence."""
+
+    @property
+    def says(self) -> Sequence[str] | None:
+        """What a value above 0, and one below, says of a model."""
 
     @property
     def role(self) -> Literal["headline", "amount", "fitness"]:
@@ -235,9 +239,10 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
     for part, figure in keys:
         own = found[part, figure]
         records = [told for _, told in own.values()]
+        says = one.words[figure].says if figure in one.words else None
         axis = Axis.over([value for told in records for value in _numbers(told) if value is not None])
         cells = [
-            _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals) if model in own else None
+            _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals, says) if model in own else None
             for model in models
         ]
         of_part = "" if part == WHOLE else part
@@ -264,7 +269,7 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
     return tuple(told.get(key) for key in ("value", "low", "high", "placebo"))
 
 
-def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
+def _cell(link: str, told: Told, axis: Axis, rounded: int | None, says: Sequence[str] | None) -> GridCell:
     numbers = _numbers(told)
     largest = max((abs(value) for value in numbers if value is not None), default=0.0)
     by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
@@ -282,7 +287,7 @@ def _cell(link: str, told: Told, axis: Axis, rounded: int | None) -> GridCell:
         "" if specific is None else with_interval(specific, specific_low, specific_high, decimals),
         verdict,
         Verdict(verdict).mark if verdict else "told",
-        told.said("why"),
+        in_words(told.record, says),
         *(None if place is None else axis.place(place) for place in numbers),
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import pandas as pd
 from pydantic import Field, model_validator
 
-from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
 from evenruler.strict import Slug, Strict, Text
 from evenruler.versions import Version
 
@@ -148,9 +148,6 @@ REASONS: Final = 2
 
 NOTHING: Final = "NO VERDICT: no figure here has one"
 
-ASSERTED: Final = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
-"""Verdicts that say that something is there, and so which way."""
-
 Judged = tuple[str, str, Heading, dict[str, Any]]
 """A headline: part, label, words and record."""
 
@@ -184,10 +181,8 @@ def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
 def _alone(verdict: Verdict, headline: Judged, model: str, headlines: pd.DataFrame) -> Iterator[str]:
     """One headline; of an effect a second line, if its units have names."""
     part, label, heading, record = headline
-    value, says = record["value"], heading.says if verdict in ASSERTED else None
-    which = "" if says is None or value is None else f"{says[value < 0]}; "
     where = part if label == model else f"{part}, {label}"
-    yield f"{verdict.upper()}, {heading.heading} ({where}): {which}{_numbers(record)}. {record.get('why', '')}".rstrip()
+    yield f"{verdict.upper()}, {heading.heading} ({where}): {in_words(record, heading.says, _numbers(record))}"
     own = headlines[(headlines["part"] == part) & (headlines["figure"] == heading.figure)]
     of_label = own[own["model"] == label]
     if verdict == Verdict.EFFECT and (ends := _ends(heading, of_label if len(of_label) else own)):

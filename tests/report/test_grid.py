@@ -9,7 +9,7 @@ from evenruler.report.grid import Instrument, Told, rows_of
 
 
 def of(record: dict[str, object], decimals: int | None = None) -> Instrument:
-    column = SimpleNamespace(figure="gain", heading="gain", meaning="", role="amount")
+    column = SimpleNamespace(figure="gain", heading="gain", meaning="", role="amount", says=["more", "less"])
     return Instrument(
         "jobs",
         "probes",
