@@ -13,6 +13,7 @@ from evenruler.instruments.framing.declare.tasks import LETTERS, cues_of
 from evenruler.instruments.framing.diagnose.replies import Reading, read_reply
 from evenruler.instruments.framing.schemas import CHOICES, CONTINUATIONS, DISTRIBUTIONS, EXCLUSIONS
 from evenruler.measurement.answered import Replies, unanswered, unvaried
+from evenruler.models.records import cut_of
 
 TOKEN, CHOICE = "token", "choice"
 """The metrics: probability of words at the decision point, and share of sampled replies."""
@@ -284,7 +285,8 @@ def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
         lacking = replies["rule"].map(NO_ANSWER)
         refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
         distinct = replies["reply"].dropna().str.strip().nunique()
-        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
+        cut = cut_of(replies["reason"])
+        found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False, cut=cut)
         if why := unanswered(found):
             return why
     cells = measured.pivot(index=["framing", "stimulus"], columns=["task", "outcome"], values="share")
