@@ -2,9 +2,11 @@
 
 import datetime
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
+from unittest.mock import patch
 
 from pydantic import Field, JsonValue
 
@@ -180,10 +182,10 @@ def rendered(
     first = [{"role": "system", "content": system}] if system else []
     messages = [*first, {"role": "user", "content": prompt}]
     own = settings or ChatSettings()
-    given = {**own.options, "strftime_now": (own.now or NOW).strftime}
+    how = {"tokenize": False, "add_generation_prompt": True}
     try:
-        with _Bounded():
-            text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
+        with _at(own.now or NOW), _Bounded():
+            text: str = tokenizer.apply_chat_template(messages, **how, **own.options)
         if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
             raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     except Exception as error:  # a template is a program, and may fail as one
@@ -226,6 +228,20 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     except Exception:  # whatever it is, it shows again when the model is asked
         return True
     return any(one != other for one, other in said)
+
+
+@contextmanager
+def _at(day: datetime.date) -> Iterator[None]:
+    """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
+    from transformers.utils import chat_template_utils as library
+
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
+            return cls(day.year, day.month, day.day, tzinfo=tz)
+
+    with patch.object(library, "datetime", Clock):
+        yield
 
 
 class _Bounded:
