@@ -151,7 +151,7 @@ class Session:
                 kind=subject.kind,
                 chat=subject.chats,
                 licence=entry.licence,
-                engine=json.loads(self.model.engine),
+                engine=json.loads(self.model.engine) | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
             ),
             settings=Settings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),

@@ -151,17 +151,9 @@ def options_of(
     new_tokens: int | None = None,
     timeout: int | None = None,
 ) -> dict[str, Any]:
-    """What an entry is to say besides, of options of the command line.
+    """What an entry is to say besides, of options of the command line; UserError where one is not written so.
 
-    Args:
-        thinking: `off`, or tokens to think in.
-        effort: How hard to think, in the words of the model.
-        template: `key=value` each; a value that is JSON is that, any other a text.
-        new_tokens: Of each reply, where an instrument allows fewer.
-        timeout: Seconds that an answer of a server may take.
-
-    Raises:
-        UserError: One is not written so.
+    `thinking` is `off` or tokens; each of `template` is `key=value`, where a value that is no JSON is a text.
     """
     if thinking is not None and thinking != "off" and not (thinking.isascii() and thinking.isdigit()):
         raise UserError(f"found {thinking!r}", where="--thinking", remedy="say off, or how many tokens, as in 4096")
@@ -169,8 +161,7 @@ def options_of(
     for given in template:
         key, sign, value = given.partition("=")
         if not (key and sign):
-            remedy = "say key=value, as in enable_thinking=false"
-            raise UserError(f"found {given!r}", where="--template", remedy=remedy)
+            raise UserError(f"found {given!r}", where="--template", remedy="say key=value, as in enable_thinking=false")
         try:
             told[key] = json.loads(value)
         except ValueError:

@@ -2,7 +2,7 @@
 
 import datetime
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -194,24 +194,6 @@ def rendered(
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
     bos = tokenizer.bos_token
     return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
-
-
-def unheeded(tokenizer: Any, name: str, settings: ChatSettings) -> list[str]:
-    """Options that change nothing in what a chat template writes, whatever they are set to; those of `OFF` together."""
-
-    def says(options: dict[str, Any]) -> str | None:
-        try:
-            return rendered(tokenizer, name, "Hello.", None, True, ChatSettings(template=options))
-        except UserError:  # it heeds it, and does not like it
-            return None
-
-    def heeds(keys: Iterable[str]) -> bool:
-        values = (True, False, "low", "high")
-        return len({says({**settings.options, **dict.fromkeys(keys, value)}) for value in values}) > 1
-
-    off = OFF if settings.thinking == "off" else {}
-    found = [key for key in settings.options if key not in off and not heeds([key])]
-    return found + ([*off] if off and not heeds(off) else [])
 
 
 def writes_day(folder: Path, settings: ChatSettings) -> bool:

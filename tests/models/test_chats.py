@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenruler.models import Model, Sampling, load
-from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts, rendered, unheeded, writes_day
+from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts, rendered, writes_day
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
 from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
@@ -72,6 +72,20 @@ def test_marks_of_other_models() -> None:
 
 
 # Tokens
+
+
+def test_channels_are_split_before_decoding_deletes_their_marks() -> None:
+    """As gpt-oss writes: all marks are special tokens, so that decoding fuses thought and answer."""
+    tokenizer = tiny_tokenizer()
+    tokenizer.add_special_tokens({"additional_special_tokens": ["<|channel|>", "<|message|>"]})
+    tokens = tokenizer("<|channel|>analysis<|message|>so<|channel|>final<|message|>Yes.", add_special_tokens=False)
+    thoughts = Thoughts(tokenizer, Thinking(end="<|channel|>final<|message|>"), 9)
+    answer = thoughts.answer(tokens["input_ids"], is_whole=True, opened=False)
+    assert tokenizer.decode(tokens["input_ids"], skip_special_tokens=True) == "analysissofinalYes."
+    assert answer is not None
+    assert tokenizer.decode(answer, skip_special_tokens=True) == "Yes."
+    half = tokenizer("<|channel|>analysis<|message|>so", add_special_tokens=False)["input_ids"]
+    assert thoughts.answer(half, is_whole=True, opened=False) is None
 
 
 @pytest.mark.parametrize("special", [(), ("</think>",), ("</think>", "<think>")], ids=str)
@@ -220,14 +234,19 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     assert (
         read(thinking="off") == read(template={"enable_thinking": False}) == "[user] Hi.\n[assistant] <think></think>"
     )
-    assert unheeded(tokenizer, "m", ChatSettings(thinking="off", effort="low", template={"a": 1})) == [
-        "reasoning_effort",
-        "a",
-    ]
     tokenizer.chat_template = DATED
     assert read().startswith(f"Today is {NOW:%d %b %Y}.")
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
-    assert unheeded(tokenizer, "m", ChatSettings(thinking="off")) == ["enable_thinking", "thinking"]
+
+
+def test_options_that_change_nothing_are_said(
+    tmp_path: Path, store: RowStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    idle = "tiny: its chat template writes the same without enable_thinking, thinking"
+    for template, said in ((CHAT, 1), (THINKS, 0)):
+        model = model_of(saved(tmp_path / f"m{said}", template=template), store, thinking="off")
+        assert model.backend
+        assert capsys.readouterr().err.count(idle) == said
 
 
 @pytest.mark.parametrize(("template", "writes"), [(CHAT, False), (DATED, True), (TOOLS, False)], ids=range(3))

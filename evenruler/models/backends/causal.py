@@ -16,7 +16,7 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
-from evenruler.models.chats import ChatSettings, Thoughts, rendered, unheeded
+from evenruler.models.chats import ChatSettings, Thoughts, rendered
 from evenruler.models.loading import Dtype, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
@@ -156,8 +156,10 @@ class Causal:
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name, self._settings = name, settings or ChatSettings()
-        if self.tokenizer.chat_template and (idle := unheeded(self.tokenizer, name, self._settings)):
-            note(f"{name}: its chat template heeds no {' or '.join(idle)}")
+        if self.tokenizer.chat_template and (told := self._settings.options):
+            chats = [rendered(self.tokenizer, name, "Hello.", None, True, own) for own in (self._settings, None)]
+            if chats[0] == chats[1]:
+                note(f"{name}: its chat template writes the same without {', '.join(told)}")
         self._capacity = capacity_on(device, self.model)
         starts = [token for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if token is not None]
         if not starts:

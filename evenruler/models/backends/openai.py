@@ -81,9 +81,8 @@ class OpenAI:
         self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
         self._name, self._settings = name, settings
         template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
-        effort = settings.effort or ("none" if settings.thinking == "off" else None)
         told = {
-            "reasoning_effort": effort,
+            "reasoning_effort": settings.effort or ("none" if settings.thinking == "off" else None),
             "chat_template_kwargs": template or None,
             "thinking_token_budget": thinking.tokens if thinking else None,
         }

@@ -182,18 +182,14 @@ class Server:
             try:
                 answer = self._once(path, {"model": self._served, **body})
             except RefusalError as error:
-                key = next((key for key, own in called.items() if own is not None and own == error.named), None)
-                if key is not None and key in OTHERWISE and key not in terms:
-                    terms[key] = OTHERWISE[key]
-                elif key is not None and key in optional:
-                    terms[key] = None
-                else:
+                key = next((key for key, own in called.items() if own and own == error.named), "")
+                if (key in terms or key not in OTHERWISE) and key not in optional:
                     raise
+                terms[key] = OTHERWISE.get(key)
                 continue
-            usage, limit = answer.get("usage"), body.get(LIMIT, math.inf)
-            usage = usage if isinstance(usage, dict) else {}
+            usage = said if isinstance(said := answer.get("usage"), dict) else {}
             written = usage.get("completion_tokens")
-            if isinstance(written, int) and written > limit and LIMIT not in terms:
+            if isinstance(written, int) and written > body.get(LIMIT, math.inf) and LIMIT not in terms:
                 terms[LIMIT] = OTHERWISE[LIMIT]  # which it does not heed, and says nothing
                 continue
             with self._lock:
@@ -230,21 +226,21 @@ class Server:
                 if error.response.has_redirect_location:
                     elsewhere = self.plain(error.response.headers["location"])
                     raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
-                said, status = error.body if isinstance(error.body, dict) else {}, error.status_code
-                if status == 402 or QUOTA in (said.get("code"), said.get("type")):
-                    what, remedy = f"nothing is left to pay with ({self.plain(error)})", "pay in"
-                    raise budget.EndedError(what, where=self.name, remedy=f"{remedy}; {budget.KEPT}") from None
+                status = error.status_code
+                if status == 402 or QUOTA in (error.code, error.type):
+                    what = f"nothing is left to pay with ({self.plain(error)})"
+                    raise budget.EndedError(what, where=self.name, remedy=f"pay in; {budget.KEPT}") from None
                 if status == 429:
                     self._narrow(began)
-                headers, problem = error.response.headers, error
+                headers, problem, attempts = error.response.headers, error, ATTEMPTS * (4 if status == 429 else 1)
                 again = status in (408, 409, 429) or status >= 500
             except openai.OpenAIError as error:
                 if isinstance(error.__cause__, budget.UsedUpError):
                     raise error.__cause__ from None
-                again, headers, problem = isinstance(error, openai.APIConnectionError), {}, error
-            busy = getattr(problem, "status_code", None) == 429
+                headers, problem, attempts = {}, error, ATTEMPTS
+                again = isinstance(error, openai.APIConnectionError)
             pause = _pause(headers, tries, waited)
-            if not again or pause is None or tries >= ATTEMPTS * (4 if busy else 1) or self._over.wait(pause):
+            if not again or pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
             waited += pause
         raise AssertionError
@@ -264,10 +260,8 @@ class Server:
         self.budget.answered(answered.get("usage"))
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not is_version(who, self._served):
-            what, other = (
-                f"another model answers than was asked ({self.plain(who)}, not {self._served})",
-                self.plain(who),
-            )
+            other = self.plain(who)
+            what = f"another model answers than was asked ({other}, not {self._served})"
             remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
             raise budget.EndedError(what, where=self.name, remedy=remedy)
         return answered
@@ -286,27 +280,28 @@ class Server:
         """
         waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
         fault: UserError | None = None
-        self._over.clear()
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            try:
-                while True:
-                    room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
-                    while len(running) < room and (task := next(waiting, None)) is not None:
-                        running.add(pool.submit(_outcome, task))
-                    if not running:
-                        break
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for outcome in [future.result() for future in done]:
-                        if isinstance(outcome.fault, budget.EndedError) and not ended:
-                            fault, ended = outcome.fault, True
-                            self._over.set()
-                        fault = fault or outcome.fault
-                        in_a_row = 0 if outcome.answers else in_a_row + 1
-                        if outcome.answers:
-                            self._widen()
-                            yield outcome.answers
-            finally:
-                self._over.set()  # whoever pauses need not go on
+        pool = ThreadPoolExecutor(AT_ONCE)
+        try:
+            while True:
+                room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
+                while len(running) < room and (task := next(waiting, None)) is not None:
+                    running.add(pool.submit(_outcome, task))
+                if not running:
+                    break
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for outcome in [future.result() for future in done]:
+                    if isinstance(outcome.fault, budget.EndedError) and not ended:
+                        fault, ended = outcome.fault, True
+                        self._over.set()
+                    fault = fault or outcome.fault
+                    in_a_row = 0 if outcome.answers else in_a_row + 1
+                    if outcome.answers:
+                        self._widen()
+                        yield outcome.answers
+        finally:
+            self._over.set()  # whoever pauses need not go on
+            pool.shutdown()
+            self._over.clear()
         if fault is not None:
             raise fault
 
@@ -338,6 +333,7 @@ def _named(said: object, message: str, body: Collection[str]) -> str | None:
     if isinstance(own.get("param"), str) and own["param"]:
         name = own["param"].partition(".")[0]
         return name if name in settings else None
+    message = str(own.get("message") or message)
     if not REFUSES.search(message):
         return None
     places = {key: found.start() for key in settings if (found := re.search(rf"(?<!\w){key}(?!\w)", message))}
