@@ -197,7 +197,9 @@ class Server:
                 self._terms.update(terms)
             if new:
                 note(f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its own")
-            of_itself = {key: answer[own] for key, own in OF_ITSELF.items() if answer.get(own)}
+            of_itself: dict[str, Any] = {
+                key: self.plain(answer[own]) for key, own in OF_ITSELF.items() if answer.get(own)
+            }
             if left := sorted(key for key, own in called.items() if own is None and key in SAMPLING):
                 of_itself["own"] = left
             return Said(answer["choices"], usage, of_itself)

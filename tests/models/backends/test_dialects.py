@@ -1,5 +1,7 @@
 """What servers call otherwise, do not take, or are too busy for; who answers; and thoughts before answers."""
 
+import json
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.models import Model, Sampling, load
 from evenruler.models.backends import server as servers
-from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.server import AT_ONCE, KEY, URL, Server, is_version
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
-from tests.loopback_openai import ScriptedServer, chat_choice, running
+from tests.loopback_openai import ScriptedServer, chat_choice, running, talking
 from tests.tiny import catalogue_of, tiny_declaration
 
 pytestmark = pytest.mark.enable_socket
@@ -391,5 +391,69 @@ def test_an_answer_is_waited_for_as_long_as_it_may_think(serve: Callable[..., Sc
     assert seconds == {"plain": 120, "said": 7, "thinks": 120 + 4000 / 20}
 
 
-def test_what_ends_is_a_user_s_error() -> None:
-    assert issubclass(EndedError, UserError)
+@pytest.mark.parametrize("within", [1, 9])
+def test_a_server_that_drips_has_the_seconds_of_the_entry(
+    store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Any, within: int
+) -> None:
+    """Each byte comes soon; the whole takes two seconds."""
+    body = json.dumps(chat_choice("SO.")).encode()
+
+    def drip(line: socket.socket) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        line.sendall(head.encode())
+        for part in (body[:20], body[20:40], body[40:60], body[60:80], body[80:]):
+            time.sleep(0.4)
+            line.sendall(part)
+
+    monkeypatch.setattr(servers, "ATTEMPTS", 1)
+    monkeypatch.setenv(KEY, "secret-word")
+    with talking(drip) as url:
+        monkeypatch.setenv(URL, url)
+        model = hosted(store, timeout=within)
+        if within == 9:
+            assert model.generate(["one"]) == ["SO."]
+        else:
+            assert "big: the server does not answer (Request timed out.)" in error_of(model.generate, ["one"])
+    assert store.count() == (within == 9)
+
+
+def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve: Callable[..., ScriptedServer]) -> None:
+    server = serve(ScriptedServer(failures=[503]))
+    asked = Server("big", "big-one")
+    question = {"messages": [{"role": "user", "content": "one"}]}
+
+    def task() -> Any:
+        return servers.Outcome([asked.ask("/chat/completions", question).choices])
+
+    assert len(list(asked.at_once([task, task]))) == 2
+    server.failures = [503]
+    assert asked.ask("/chat/completions", question).choices  # not in a run any more, and still patient
+    assert len(server.asked) == 5
+
+
+def test_what_a_server_says_of_itself_is_short_and_holds_no_key(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    serve(ScriptedServer(fingerprints=["secret-word" + "\x1b" * 900]))
+    model = hosted(store)
+    model.generate(["one"])
+    assert model.heard == [{"model": "big-one", "fingerprint": "***"}]
+
+
+def test_operators_of_evolution_and_writers_go_through_the_same_door(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    from evenruler.instruments.probes.evolve.operators import ModelOperator
+
+    class Asking:
+        few_shot = False
+
+        def of(self, wishes: list[str], seeds: list[int]) -> list[tuple[str, int, int]]:
+            return [(wish, seed, 8) for wish, seed in zip(wishes, seeds, strict=True)]
+
+    server = serve(Thinker(takes_no={"max_completion_tokens": NO_OTHER}))
+    model = hosted(store, thinking={"tokens": 100}, effort="low", template={"a": True}, new_tokens=20)
+    operator: Any = ModelOperator(model, Asking())  # type: ignore[arg-type]
+    assert operator.reword(["one"], [3]) == [("one", "ONE")]
+    last = server.asked[-1]
+    assert (last["max_tokens"], last["reasoning_effort"], last["chat_template_kwargs"]) == (120, "low", {"a": True})
