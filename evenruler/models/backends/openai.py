@@ -355,27 +355,22 @@ class OpenAI:
         if finish in ("stop", "length"):
             if not text and isinstance(refusal, str) and refusal:
                 return Reply(None, self._server.plain(refusal), finish)
-            # In a field of its own, whose name differs.
-            apart = any(
-                isinstance(own := said.get(key), str) and own.strip() for key in ("reasoning", "reasoning_content")
-            )
-            text = "" if text is None and (apart or thought or finish == "length") else text
+            fields = [said.get(key) for key in ("reasoning", "reasoning_content")]  # which of them differs
+            apart = thought or any(isinstance(own, str) and own.strip() for own in fields)
+            text = "" if text is None and (apart or finish == "length") else text
             if isinstance(text, str):
                 text = text.encode(errors="replace").decode()  # JSON can hold halves of characters
-                return (
-                    self._without_thoughts(text, finish, apart or thought)
-                    if self._mode == "chat"
-                    else Reply(text, None, finish)
-                )
+                if self._mode == "chat":
+                    return self._without_thoughts(text, finish, apart)
+                if text or finish == "stop":
+                    return Reply(text, None, finish)
         raise self._server.fault(f"what the server says is no reply ({self._server.plain(choice)})")
 
     def _without_thoughts(self, text: str, finish: str, apart: bool) -> Reply:
         """What a chat answers, without its thoughts; `apart`: whether there are some that do not stand in the text."""
         settings, thinking = self._settings, self._settings.thoughts or Thinking()
-        within = thinking.end in text
-        if settings.thinking == "off" and (
-            apart or text.rpartition(thinking.end)[0].replace(thinking.begin, "").strip()
-        ):
+        before, within, _ = text.rpartition(thinking.end)
+        if settings.thinking == "off" and (apart or before.replace(thinking.begin, "").strip()):
             remedy = "say how long it may (--thinking 4096), or take a model that need not"
             raise EndedError("the server thinks, though thinking is off", where=self._name, remedy=remedy)
         # A thought that a template began and that did not end looks like an answer: but for its length.

@@ -457,3 +457,14 @@ def test_operators_of_evolution_and_writers_go_through_the_same_door(
     assert operator.reword(["one"], [3]) == [("one", "ONE")]
     last = server.asked[-1]
     assert (last["max_tokens"], last["reasoning_effort"], last["chat_template_kwargs"]) == (120, "low", {"a": True})
+
+
+def test_completions_that_end_before_a_letter_are_no_reply(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer())
+    server.faults = [(200, {"choices": [{"text": "", "finish_reason": "length"}]})]
+    assert "is no reply" in error_of(hosted(store, "completions").generate, ["one"])
+    server.faults = [(200, {"choices": [{"text": "", "finish_reason": "stop"}]})]
+    assert hosted(store, "completions").generate(["one"]) == [""]
+    assert hosted(store, "completions").generate(["<think>a</think>b"]) == ["<THINK>A</THINK>B"]  # as it is
