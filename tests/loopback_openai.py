@@ -77,7 +77,7 @@ class ScriptedServer:
     fingerprints: list[str] = field(default_factory=list)
     """Of its system, in turns."""
     takes_no: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By parameter: the error (400) of a question that holds it."""
+    """By parameter: the error (400) of a question that holds it; one with `detail` is a whole body (422)."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
         """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
@@ -93,7 +93,7 @@ class ScriptedServer:
             return 200, chat_choice(None, "content_filter")
         for parameter, error in self.takes_no.items():
             if parameter in question:
-                return 400, {"error": error}
+                return (422, error) if "detail" in error else (400, {"error": error})
         if question["path"] == "/v1/completions":
             return self.complete(question)
         of_itself: dict[str, Any] = {"model": self.served or question["model"]}

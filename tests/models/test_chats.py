@@ -275,3 +275,21 @@ def test_what_an_entry_cannot_say(entry: dict[str, Any], words: str) -> None:
 
     with pytest.raises(ValueError, match=words):
         ModelEntry.model_validate({"source": "local:m", "licence": "x", "origin": "x", **entry})
+
+
+def test_as_it_is_written_in_yaml(tmp_path: Path) -> None:
+    from evenruler.declared import Declared
+
+    own = "{kind: causal, source: 'local:m', chat: true, licence: x, origin: x, "
+    settings = "thinking: off, now: 2026-02-03, template: {a: [1, b]}, effort: low, new_tokens: 9}"
+    (tmp_path / "params.yaml").write_text(f"models:\n  m: {own}{settings}\n  n: {own}thinking: {{tokens: 7}}}}\n")
+    models = Declared(tmp_path / "params.yaml").catalogue.models
+    assert models["m"].now == datetime.date(2026, 2, 3)
+    assert models["m"].options == {
+        "enable_thinking": False,
+        "thinking": False,
+        "reasoning_effort": "low",
+        "a": [1, "b"],
+    }
+    assert models["m"].in_key == {"thinking": "off", "effort": "low", "template": {"a": [1, "b"]}}
+    assert models["n"].thoughts == Thinking(tokens=7)

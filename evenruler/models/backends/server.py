@@ -220,7 +220,7 @@ class Server:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 self.budget.answered(None)
                 refusal = RefusalError(self.plain(error))
-                refusal.named = _named(error.body, str(error), body)
+                refusal.named = _named(error.body, body)
                 if refusal.named is None and not isinstance(error, openai.BadRequestError):
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
                 raise refusal from None
@@ -326,7 +326,7 @@ def is_version(said: str, asked: str) -> bool:
     return one == other or bool(re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one))
 
 
-def _named(said: object, message: str, body: Collection[str]) -> str | None:
+def _named(said: object, body: Collection[str]) -> str | None:
     """What of a question an error says that a server does not take, by its `param`, else by its words."""
     own = said if isinstance(said, dict) else {}
     if own.get("code") == "content_filter":
@@ -335,7 +335,7 @@ def _named(said: object, message: str, body: Collection[str]) -> str | None:
     if isinstance(own.get("param"), str) and own["param"]:
         name = own["param"].partition(".")[0]
         return name if name in settings else None
-    message = str(own.get("message") or message)
+    message = str(own.get("message") or said)
     if not REFUSES.search(message):
         return None
     places = {key: found.start() for key in settings if (found := re.search(rf"(?<!\w){key}(?!\w)", message))}
