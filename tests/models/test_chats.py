@@ -208,6 +208,16 @@ def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(
     ]
 
 
+def test_a_text_that_is_continued_has_no_thoughts(tmp_path: Path, store: RowStore) -> None:
+    folder = saved(tmp_path / "m")
+    thinking, plain = (model_of(folder, store, **own) for own in ({"thinking": {"tokens": 30}}, {}))
+    prompts, sampling = ["The man", "x"], Sampling(6)
+    found = thinking.replies(prompts, sampling=sampling, chat=False)
+    assert found == plain.replies(prompts, sampling=sampling, chat=False)
+    assert thinking.asked == plain.asked == 2
+    assert [len(thinking.backend.tokenizer(str(reply.text))["input_ids"]) <= 8 for reply in found] == [True, True]
+
+
 def test_likelihoods_in_a_chat_are_refused_while_it_thinks(tmp_path: Path, store: RowStore, error_of: Any) -> None:
     folder = saved(tmp_path / "m")
     model = model_of(folder, store, thinking={"tokens": 9})

@@ -232,7 +232,7 @@ class Causal:
         from evenruler.models.backends.sampling import end_tokens, replies_of
 
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
-        thinking = self._settings.thoughts
+        thinking = self._settings.thoughts if prompts[0].chat else None
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
@@ -254,7 +254,7 @@ class Causal:
         """A reply without thoughts, where its tokens were not looked at for them."""
         if reply.text is None:
             return replace(reply, reason=self._settings.cut)
-        if self._settings.thoughts is not None:
+        if prompt.chat and self._settings.thoughts:
             return replace(reply, text=reply.text.lstrip())
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 

@@ -45,16 +45,12 @@ SHORTEST_SECRET = 4
 PATIENCE = 300
 """Seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all."""
 
-QUOTA = "insufficient_quota"
-
 LIMIT = "max_completion_tokens"
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
 """Names of the limit of new tokens, each for where a server refuses the other."""
 
 SAMPLING = ("temperature", "top_p", "seed")
 """Settings of sampling, which some servers do not take."""
-
-OF_ITSELF = {"model": "model", "fingerprint": "system_fingerprint"}
 
 REFUSES = re.compile(
     "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed|invalid"
@@ -77,8 +73,10 @@ Answer = TypeVar("Answer")
 class RefusalError(Exception):
     """The server will not take this question (HTTP 400); it may well take others."""
 
-    named: str | None = None
-    """What of the question it says that it will not take."""
+    def __init__(self, said: str, named: str | None) -> None:
+        """Say what it says, and what of the question it names, if anything."""
+        self.named = named
+        super().__init__(said)
 
 
 @dataclass(frozen=True)
@@ -197,9 +195,8 @@ class Server:
                 self._terms.update(terms)
             if new:
                 note(f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its own")
-            of_itself: dict[str, Any] = {
-                key: self.plain(answer[own]) for key, own in OF_ITSELF.items() if answer.get(own)
-            }
+            said_of_itself = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
+            of_itself: dict[str, Any] = {key: self.plain(said) for key, said in said_of_itself.items() if said}
             if left := sorted(key for key, own in called.items() if own is None and key in SAMPLING):
                 of_itself["own"] = left
             return Said(answer["choices"], usage, of_itself)
@@ -219,21 +216,20 @@ class Server:
                 return self._read(self._client.post(path, cast_to=httpx2.Response, body=body).content)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 self.budget.answered(None)
-                refusal = RefusalError(self.plain(error))
-                refusal.named = _named(error.body, body)
-                if refusal.named is None and not isinstance(error, openai.BadRequestError):
+                named = _named(error.body, body)
+                if named is None and error.status_code != 400:
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
-                raise refusal from None
+                raise RefusalError(self.plain(error), named) from None
             except openai.APIStatusError as error:
                 if error.response.has_redirect_location:
                     elsewhere = self.plain(error.response.headers["location"])
                     raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
                 status = error.status_code
-                if status == 402 or QUOTA in (error.code, error.type):
+                if status == 402 or "insufficient_quota" in (error.code, error.type):
                     what = f"nothing is left to pay with ({self.plain(error)})"
                     raise budget.EndedError(what, where=self.name, remedy=f"pay in; {budget.KEPT}") from None
                 if status == 429:
-                    self._narrow(began)
+                    self._fit(began)
                 headers, problem, attempts = error.response.headers, error, ATTEMPTS * (4 if status == 429 else 1)
                 again = status in (408, 409, 429) or status >= 500
             except openai.OpenAIError as error:
@@ -268,11 +264,14 @@ class Server:
             raise budget.EndedError(what, where=self.name, remedy=remedy)
         return answered
 
-    def _narrow(self, began: float) -> None:
-        """Ask half as many at a time, once for all questions that were out together."""
+    def _fit(self, busy_since: float | None = None) -> None:
+        """Ask half as many at a time, once for all questions that were out together; one more after many answers."""
         with self._lock:
-            if began >= self._narrowed:
+            self._well += 1
+            if busy_since is not None and busy_since >= self._narrowed:
                 self._room, self._narrowed, self._well = max(1, self._room // 2), time.monotonic(), 0
+            elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
+                self._room = min(AT_ONCE, self._room + 1)
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
         """Do what asks the server, `AT_ONCE` at a time: the answers of each task as soon as it is done.
@@ -298,7 +297,7 @@ class Server:
                     fault = fault or outcome.fault
                     in_a_row = 0 if outcome.answers else in_a_row + 1
                     if outcome.answers:
-                        self._widen()
+                        self._fit()
                         yield outcome.answers
         finally:
             self._over.set()  # whoever pauses need not go on
@@ -306,13 +305,6 @@ class Server:
             self._over.clear()
         if fault is not None:
             raise fault
-
-    def _widen(self) -> None:
-        """Ask one more at a time, after as many answers as show that the server has room again."""
-        with self._lock:
-            self._well += 1
-            if self._well % (4 * AT_ONCE) == 0:
-                self._room = min(AT_ONCE, self._room + 1)
 
 
 def is_version(said: str, asked: str) -> bool:

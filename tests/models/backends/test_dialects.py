@@ -245,10 +245,10 @@ def test_a_busy_server_is_asked_less_at_a_time_and_more_again(
     asked.ask("/chat/completions", {"messages": [{"role": "user", "content": "one"}]})
     assert asked._room == 1  # three one after another
     for _ in range(4 * AT_ONCE):
-        asked._widen()
+        asked._fit()
     assert asked._room == 2
     asked._narrowed = time.monotonic() + 9
-    asked._narrow(time.monotonic())  # went out before it became fewer
+    asked._fit(time.monotonic())  # went out before it became fewer
     assert asked._room == 2
 
 
