@@ -278,13 +278,14 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
     ]
 
 
+@pytest.mark.parametrize("every", [4, 1], ids=["a quarter", "all"])
 @pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])
 def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str, every: int
 ) -> None:
     class Thinker(ScriptedServer):
         def chat(self, question: dict[str, Any]) -> dict[str, Any]:
-            whole = len(self.asked) % 4  # a quarter never ends
+            whole = len(self.asked) % every  # which is never 0 of those whose thought ends
             return chat_choice(f"<think>So.{'</think>She is old.' * bool(whole)}", "stop" if whole else "length")
 
     with running(Thinker(fingerprints=["fp_a", "fp_b"])) as server:
