@@ -219,6 +219,7 @@ class Server:
                 named = _named(error.body, body)
                 if named is None and error.status_code != 400:
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+                self._answered = self._answered or named is None  # nothing to be learnt
                 raise RefusalError(self.plain(error), named) from None
             except openai.APIStatusError as error:
                 if error.response.has_redirect_location:

@@ -105,6 +105,25 @@ def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(
     assert {"seed" in own and "max_completion_tokens" in own for own in server.asked} == {True}
 
 
+def test_refusals_go_several_at_a_time(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    @dataclass
+    class Counting(ScriptedServer):
+        now: int = 0
+        most: int = 0
+
+        def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            time.sleep(0.05)
+            self.now -= 1
+            return super().answer(question)
+
+    server: Any = serve(Counting(refuses="prompt"))
+    assert {reply.text for reply in hosted(store).replies(NUMBERED)} == {None}
+    assert server.most > AT_ONCE // 2
+    assert server.asked[-1]["messages"][0]["content"] == "Hello."
+
+
 def test_what_was_said_of_the_model_is_never_left_out(
     serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
 ) -> None:
