@@ -266,9 +266,9 @@ def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
     """What speaks against a server, by what it said of itself with each reply (`Reply.said`)."""
     prints = sorted({str(said["fingerprint"]) for said in heard if "fingerprint" in said})
     refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
-    found = [f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"]
-    found = found if len(prints) > 1 else []
-    return found + ([f"the server takes no {', no '.join(refused)}: it samples by its own"] if refused else [])
+    changed = f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"
+    own = f"the server takes no {', no '.join(refused)}: it samples by its own"
+    return [changed] * (len(prints) > 1) + [own] * bool(refused)
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:

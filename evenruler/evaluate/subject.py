@@ -166,9 +166,9 @@ def options_of(
             told[key] = json.loads(value)
         except ValueError:
             told[key] = value
-    own: Any = thinking if thinking in (None, "off") else {"tokens": int(thinking or 0)}
-    found = {"thinking": own, "effort": effort, "template": told or None, "new_tokens": new_tokens, "timeout": timeout}
-    return {key: value for key, value in found.items() if value is not None}
+    own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
+    found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens, "timeout": timeout}
+    return {key: value for key, value in found.items() if value}
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:

@@ -23,11 +23,8 @@ CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 OFF: Final = {"enable_thinking": False, "thinking": False}
 """What templates call it (Qwen, SmolLM; Granite, DeepSeek); an option that one does not know changes nothing."""
 
-MOST_STEPS = 1_000_000
-"""That a chat template may take. Those of models take some hundred; one may hold loops in loops."""
-
-MOST_ADDED = 1_000_000
-"""Characters that it may add."""
+MOST_STEPS = MOST_ADDED = 1_000_000
+"""Steps that a chat template may take (of models some hundred; one may hold loops in loops), letters it may add."""
 
 TOKENS_A_SECOND = 20
 """Thoughts are waited for as if a server wrote no more."""
@@ -44,8 +41,7 @@ class Thinking(Strict):
     @property
     def begin(self) -> str:
         """What begins a thought, by what ends it: `<think>`; empty where that cannot be told."""
-        begin = self.end.replace("/", "", 1)
-        return begin if begin != self.end else ""
+        return self.end.replace("/", "", 1) if "/" in self.end else ""
 
     def answer(self, text: str, opened: bool = False, is_whole: bool = True) -> str | None:
         """What a text says after its last thought; None where that does not end.
@@ -96,8 +92,8 @@ class ChatSettings(Strict):
     def cut(self) -> str:
         """The reason where a thought took all the room, with what to set."""
         tokens = self.thoughts.tokens if self.thoughts else 0
-        off = "" if tokens else " or `--thinking off`"
-        return f"{CUT} ({tokens:,} tokens to think in): say `--thinking {2 * tokens or 4096}`{off}"
+        more = f"`--thinking {2 * tokens}`" if tokens else "`--thinking 4096` or `--thinking off`"
+        return f"{CUT} ({tokens:,} tokens to think in): say {more}"
 
     def reply(self, text: str, finish: str, opened: bool = False) -> Reply:
         """What a chat wrote, without its thoughts; with a reason where they took all the room."""
@@ -120,16 +116,15 @@ class Thoughts:
         """Tokens of a reply, at most."""
         return self._thinking.tokens + self._answer
 
-    def _count(self, tokens: Sequence[int]) -> int:
-        raw = self._tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        return int(raw.count(self._thinking.end))
+    def _raw(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 
     def ends(self, tokens: Sequence[int], n: int) -> bool:
         """Whether the n-th of some tokens ends a thought: before they are decoded, which may delete such marks."""
         if self._end is not None:
             return tokens[n - 1] == self._end
         tail = tokens[max(0, n - self._window) : n]
-        return self._count(tail) > self._count(tail[:-1])
+        return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
 
     def is_over(self, n: int, place: int) -> bool:
         """Whether a reply of n tokens has no room left; `place`: how many of them are its thoughts, 0 while it thinks.
@@ -153,9 +148,8 @@ class Thoughts:
         `is_whole`: whether the model ended its reply; `opened`: whether the prompt begins a thought.
         """
         place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
-        raw = self._tokenizer.decode(tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False)
-        opened = opened or not is_whole or not self._thinking.begin
-        return None if self._thinking.answer(raw, opened and not place, is_whole) is None else tokens[place:]
+        opened = not place and (opened or not is_whole or not self._thinking.begin)
+        return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]
 
 
 def rendered(
@@ -163,16 +157,9 @@ def rendered(
 ) -> str:
     """The text that the model reads, without its start token.
 
-    Args:
-        tokenizer: With a chat template, for a chat.
-        name: Of the model, for errors.
-        prompt: What the user says.
-        system: What stands before: a paragraph, or the system message of the chat.
-        chat: Whether the template is used.
-        settings: With its options, and the day that it is told.
-
-    Raises:
-        UserError: There is no template, or it does not take the prompt, or does not come to an end.
+    `name`: of the model, for errors; `system`: a paragraph before the prompt, or the system message of a chat;
+    `settings`: what the template is told. UserError where a chat has no template, or one that does not take the prompt,
+    or does not come to an end.
     """
     if not chat:
         return f"{system}\n\n{prompt}" if system else prompt

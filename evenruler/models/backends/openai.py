@@ -29,8 +29,7 @@ _HARMLESS = "Hello."
 
 _PLAIN = ChatSettings()
 
-SEEDS = 2**31
-"""Some servers take no larger seed (llama.cpp)."""
+SEEDS = 2**31  # llama.cpp takes no larger one
 
 
 def engine(
@@ -83,13 +82,12 @@ class OpenAI:
         template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
         told = {
             "reasoning_effort": settings.effort or ("none" if settings.thinking == "off" else None),
-            "chat_template_kwargs": template or None,
-            "thinking_token_budget": thinking.tokens if thinking else None,
+            "chat_template_kwargs": template,
+            "thinking_token_budget": thinking and thinking.tokens,
         }
-        self._told = {key: value for key, value in told.items() if value is not None}
+        self._told = {key: value for key, value in told.items() if value}
         said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
-        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}
-        """What a server need not take, since nobody said it."""
+        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # what nobody said
         self._manner: Manner | None = None
         self._answered: set[Sampling] = set()
         """Settings with which something was answered, so that a refusal is one of the prompt and not of them."""

@@ -132,7 +132,7 @@ def replies_of(
 
     `said`: those of each that are its answer, None where there is none; all by default.
     """
-    ends, own = end_tokens(model), written if said is None else said
+    ends, own = end_tokens(model), said or written
     texts = tokenizer.batch_decode([tokens or [] for tokens in own], skip_special_tokens=True)
     return [
         Reply(None if answer is None else text, None, "stop" if tokens[-1] in ends else "length")

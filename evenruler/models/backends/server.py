@@ -40,17 +40,14 @@ LONGEST = 1 << 24
 """Bytes that are read of an answer, unpacked: as many as of 16 texts of 10,000 tokens with their log-probabilities."""
 
 SHORTEST_SECRET = 4
-"""Letters from which on a value in the address's query is taken for a secret, and a key hidden inside words, too."""
+"""Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
 
 PATIENCE = 300
 """Seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all."""
 
-LIMIT = "max_completion_tokens"
+LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
 """Names of the limit of new tokens, each for where a server refuses the other."""
-
-SAMPLING = ("temperature", "top_p", "seed")
-"""Settings of sampling, which some servers do not take."""
 
 REFUSES = re.compile(
     "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed|invalid"
@@ -160,13 +157,12 @@ class Server:
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
     def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
-        """Ask once, again where the server is busy, the line breaks, or it calls something otherwise.
+        """Ask once, again where the server is busy, the line breaks, or it calls a limit of new tokens otherwise.
 
         Args:
             path: After the address, as in "/completions".
             question: The body, without the model's name.
-            optional: What is left out where the server does not take it, from then on; a limit of new tokens is called
-                as the server would have it.
+            optional: What of it is left out from where the server does not take it.
 
         Raises:
             RefusalError: The server does not take the question (400).
@@ -197,9 +193,8 @@ class Server:
                 note(f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its own")
             said_of_itself = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
             of_itself: dict[str, Any] = {key: self.plain(said) for key, said in said_of_itself.items() if said}
-            if left := sorted(key for key, own in called.items() if own is None and key in SAMPLING):
-                of_itself["own"] = left
-            return Said(answer["choices"], usage, of_itself)
+            left = sorted(key for key, own in called.items() if own is None and key in SAMPLING)
+            return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
 
     def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """The answer to a body, which may take several requests; what it raises is as of `ask`."""
@@ -222,24 +217,23 @@ class Server:
                 self._answered = self._answered or named is None  # nothing to be learnt
                 raise RefusalError(self.plain(error), named) from None
             except openai.APIStatusError as error:
+                status, headers, problem = error.status_code, error.response.headers, error
                 if error.response.has_redirect_location:
-                    elsewhere = self.plain(error.response.headers["location"])
-                    raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
-                status = error.status_code
+                    what = f"the server sends elsewhere ({self.plain(headers['location'])})"
+                    raise self.fault(what, f"set {URL} to where it is") from None
                 if status == 402 or "insufficient_quota" in (error.code, error.type):
                     what = f"nothing is left to pay with ({self.plain(error)})"
                     raise budget.EndedError(what, where=self.name, remedy=f"pay in; {budget.KEPT}") from None
                 if status == 429:
                     self._fit(began)
-                headers, problem, attempts = error.response.headers, error, ATTEMPTS * (4 if status == 429 else 1)
-                again = status in (408, 409, 429) or status >= 500
+                attempts = ATTEMPTS * (4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0)
             except openai.OpenAIError as error:
                 if isinstance(error.__cause__, budget.UsedUpError):
                     raise error.__cause__ from None
-                headers, problem, attempts = {}, error, ATTEMPTS
-                again = isinstance(error, openai.APIConnectionError)
+                headers, problem = {}, error
+                attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
             pause = _pause(headers, tries, waited)
-            if not again or pause is None or tries >= attempts or self._over.wait(pause):
+            if pause is None or tries >= attempts or self._over.wait(pause):
                 raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
             waited += pause
         raise AssertionError
@@ -309,12 +303,9 @@ class Server:
 
 
 def is_version(said: str, asked: str) -> bool:
-    """Whether a model by the name of `said` is the one that was asked, or a version of it: its name and a date.
-
-    Where one of the names says whose it is (`org/name`) and the other does not, that is no difference.
-    """
+    """Whether a model by the name of `said` is the one that was asked, or a version of it: its name and a date."""
     one, other = said.lower(), asked.lower()
-    if "/" not in one or "/" not in other:
+    if "/" not in one or "/" not in other:  # as in org/name, which not all say
         one, other = one.rpartition("/")[2], other.rpartition("/")[2]
     return one == other or bool(re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one))
 
