@@ -22,7 +22,7 @@ def chat_choice(content: object, finish: str | None = "stop", **message: object)
     """A body with one choice of a chat."""
     said = {"role": "assistant", "content": content, **message}
     choice = {"index": 0, "message": said, "finish_reason": finish}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return {"id": "1", "object": "chat.completion", "created": 0, "choices": [choice]}
 
 
 NO_ANSWERS: dict[str, tuple[int, Any]] = {
@@ -70,8 +70,14 @@ class ScriptedServer:
     """A question with this word is refused with 400."""
     filters: str = ""
     """A reply to a question with this word is held back by a filter."""
-    usage: dict[str, int] | None = None
+    usage: dict[str, Any] | None = None
     """Tokens that it says each chat took."""
+    served: str | None = None
+    """The model that it says answers; the one that was asked by default."""
+    fingerprints: list[str] = field(default_factory=list)
+    """Of its system, in turns."""
+    takes_no: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By parameter: the error (400) of a question that holds it; one with `detail` is a whole body (422)."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
         """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
@@ -85,14 +91,24 @@ class ScriptedServer:
             return 400, {"error": {"message": f"we do not like {self.refuses}", "code": "content_filter"}}
         if self.filters and self.filters in text:
             return 200, chat_choice(None, "content_filter")
+        for parameter, error in self.takes_no.items():
+            if parameter in question:
+                return (422, error) if "detail" in error else (400, {"error": error})
         if question["path"] == "/v1/completions":
             return self.complete(question)
-        return 200, chat_choice(self.reply(question)) | ({"usage": self.usage} if self.usage else {})
+        of_itself: dict[str, Any] = {"model": self.served or question["model"]}
+        if self.fingerprints:
+            of_itself["system_fingerprint"] = self.fingerprints[len(self.asked) % len(self.fingerprints)]
+        return 200, self.chat(question) | of_itself | ({"usage": self.usage} if self.usage else {})
+
+    def chat(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The reply to a chat, as a body."""
+        return chat_choice(self.reply(question))
 
     def complete(self, question: dict[str, Any]) -> tuple[int, Any]:
         """A completion, with no `echo`."""
         choice = {"index": 0, "text": said_in(question).upper(), "finish_reason": "length", "logprobs": None}
-        return 200, {"object": "text_completion", "model": "m", "choices": [choice]}
+        return 200, {"object": "text_completion", "choices": [choice]}
 
     def reply(self, question: dict[str, Any]) -> str:
         return said_in(question).upper() if self.content is None else self.content
@@ -155,7 +171,7 @@ class EchoingServer(ScriptedServer):
             return 400, {"error": {"message": "max_tokens must be at least 1, got 0"}}
         with self._lock:
             choices = [self.choice(i, texts, new or int(self.zero == "ignored")) for i in range(len(texts))]
-        return 200, {"object": "text_completion", "model": "m", "choices": choices[::-1]}
+        return 200, {"object": "text_completion", "choices": choices[::-1]}
 
     def write(self, question: dict[str, Any]) -> tuple[int, Any]:
         """The tokens of " quite" after a prompt, as if they had been drawn; their log-probabilities are right."""

@@ -53,6 +53,21 @@ def measure(
         str | None,
         typer.Option(metavar="TOKEN", help="Put before every text, of an endpoint that puts no start token there."),
     ] = None,
+    thinking: Annotated[
+        str | None, typer.Option(metavar="off|N", help="It must not think before it answers, or may in N tokens.")
+    ] = None,
+    effort: Annotated[
+        str | None, typer.Option(metavar="WORD", help="How hard it thinks, as low; its own words.")
+    ] = None,
+    template: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of its chat template; repeatable.")
+    ] = None,
+    new_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Let each reply be as long, where a benchmark allows less.")
+    ] = None,
+    timeout: Annotated[
+        int | None, typer.Option(min=1, metavar="SECONDS", help="An answer of an endpoint may take; 120 by default.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every figure, not the headlines alone.")] = False,
     output: Annotated[
         Literal["text", "json"], typer.Option("--format", help="json: a line of JSON a benchmark, as result.json.")
@@ -73,6 +88,7 @@ def measure(
     """Measure a model with published benchmarks: figures with intervals, controls and verdicts, in minutes."""
     from evenruler.evaluate.cost import Price, Spending
     from evenruler.evaluate.measure import measure_each
+    from evenruler.evaluate.subject import options_of
     from evenruler.models.engines import choose
 
     choose(engine)
@@ -90,6 +106,7 @@ def measure(
         start=start,
         max_requests=max_requests,
         spending=Spending(Price.of(price), max_cost, yes),
+        options=options_of(thinking, effort, template or [], new_tokens, timeout),
         unit=unit,
         show="json" if output == "json" else "all" if everything else "answer",
     ):

@@ -14,7 +14,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import SCHEME, answered_by, benchmark_at
 from evenruler.evaluate.cost import Spending
 from evenruler.evaluate.session import Planned, Session
-from evenruler.evaluate.subject import Dtype, chosen
+from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
 from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
@@ -42,6 +42,7 @@ def measure(
     kind: str | None = None,
     dtype: Dtype = "float32",
     start: str | None = None,
+    options: Mapping[str, Any] = NO_OPTIONS,
     max_requests: int | None = None,
 ) -> Result:
     """Measure a model with a published benchmark.
@@ -62,6 +63,8 @@ def measure(
         dtype: What a GPU computes in.
         start: The start token as it is written, of an endpoint that gives log-probabilities and puts none before a
             text by itself.
+        options: How it chats, over what its entry says, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
+            `effort`, `template`, `now`, `new_tokens` and `timeout`, too (`evenruler.models.chats.ChatSettings`).
         max_requests: To servers that may go out, repeated ones too; by default as `EVENRULER_MAX_REQUESTS` says, or
             any number.
 
@@ -75,7 +78,7 @@ def measure(
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
+    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options)
     session = Session(subject, store, model, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
@@ -102,6 +105,7 @@ def measure_each(
     start: str | None,
     max_requests: int | None,
     spending: Spending | None = None,
+    options: Mapping[str, Any] = NO_OPTIONS,
     unit: str | None = None,
     show: Literal["answer", "all", "json"] = "answer",
 ) -> Iterator[str]:
@@ -115,7 +119,7 @@ def measure_each(
     store = RowStore()
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
-    subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start)
+    subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start, options=options)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""

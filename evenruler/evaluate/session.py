@@ -35,6 +35,7 @@ from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.cache import LackingError
+from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import PLAN
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, answer
@@ -44,6 +45,9 @@ from evenruler.tables.schemas import HEADLINES
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
+
+MANY_CUT = 0.05
+"""Share of replies that only think above which a warning says so; of `MOST_CUT` on, nothing was measured."""
 
 FIGURES = "figures"
 """The table that is in the result itself."""
@@ -167,7 +171,7 @@ class Session:
                 kind=subject.kind,
                 chat=subject.chats,
                 licence=entry.licence,
-                engine=json.loads(self.model.engine),
+                engine=json.loads(self.model.engine) | ({"new_tokens": entry.new_tokens} if entry.new_tokens else {}),
             ),
             settings=Settings(
                 prefixes=bool(plan.get("prefixed") and plan.get("prefixes")),
@@ -205,6 +209,7 @@ class Session:
         with _as_published(benchmark):
             tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
         answering = Answering(self.model, tools)
+        self.model.heard.clear()  # of another benchmark
         asked = {benchmark.instrument: (tables, plan)}
         try:
             answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
@@ -223,7 +228,7 @@ class Session:
             record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
         found = {
             "figures": for_people(figures),
-            "warnings": [*silences(own), *warnings(figures, planned.headings)],
+            "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
         told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
@@ -294,9 +299,20 @@ def silences(answers: Tables) -> list[str]:
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         withheld = int(rows["reply"].isna().sum())
         empty = int((rows["reply"].dropna().astype(str).str.strip() == "").sum())
+        cut = cut_of(rows["reason"]) if "reason" in rows else []
+        found += [f"{len(cut):,} of {len(rows):,} replies were {cut[0]}"] if len(cut) > MANY_CUT * len(rows) else []
         found += [f"the model gave no reply to {withheld:,} of {len(rows):,} prompts"] if withheld else []
         found += [f"{empty:,} of {len(rows):,} replies are empty"] if empty else []
     return found
+
+
+def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What speaks against a server, by what it said of itself with each reply (`Reply.said`)."""
+    prints = sorted({str(said["fingerprint"]) for said in heard if "fingerprint" in said})
+    refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
+    changed = f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"
+    own = f"the server takes no {', no '.join(refused)}: it samples by its own"
+    return [changed] * (len(prints) > 1) + [own] * bool(refused)
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -28,6 +29,8 @@ KINDS: Final[dict[str, Kind]] = {
 
 Dtype = Literal["float32", "bfloat16"]
 
+NO_OPTIONS: Final[Mapping[str, Any]] = {}
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -52,6 +55,7 @@ def chosen(
     kind: str | None = None,
     dtype: Dtype = "float32",
     start: str | None = None,
+    options: Mapping[str, Any] = NO_OPTIONS,
     root: Path | None = None,
 ) -> Chosen:
     """The model that somebody names.
@@ -66,6 +70,7 @@ def chosen(
         kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
         dtype: What a GPU computes in.
         start: What is put before every text, of an endpoint of kind `completions`.
+        options: What else its entry is to say, as `models.chats.ChatSettings` has it (`options_of`).
         root: The repository whose catalogue it is; the one here or above by default.
 
     Raises:
@@ -93,11 +98,8 @@ def chosen(
         if model not in catalogue.models:
             remedy = f"{remedy}, or mend the name ({nearest(model, catalogue.models)})"
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
-        if name is None or name == model:
-            return Chosen(model, catalogue)
-        return Chosen(
-            name, catalogue.model_copy(update={"models": {**catalogue.models, name: catalogue.models[model]}})
-        )
+        own = _with(catalogue.models[model], options, model)
+        return Chosen(name or model, catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}))
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
     called = rest
     if scheme == "hub":
@@ -130,8 +132,43 @@ def chosen(
             chats = any(folder.glob("chat_template*")) or (path.exists() and "chat_template" in _said_in(path))
             told |= {"chat": chats, "entailment": True}
         given |= told
-    entry = validate(ModelEntry, given, Path(model))
+    entry = _with(validate(ModelEntry, given, Path(model)), options, model)
     return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
+
+
+def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
+    """An entry that says more; a mapping is laid over what it says."""
+    own = entry.model_dump(exclude_unset=True)
+    for key, value in options.items():
+        own[key] = {**(own.get(key) or {}), **value} if isinstance(value, dict) and own.get(key) != "off" else value
+    return validate(ModelEntry, own, Path(model)) if options else entry
+
+
+def options_of(
+    thinking: str | None = None,
+    effort: str | None = None,
+    template: Sequence[str] = (),
+    new_tokens: int | None = None,
+    timeout: int | None = None,
+) -> dict[str, Any]:
+    """What an entry is to say besides, of options of the command line; UserError where one is not written so.
+
+    `thinking` is `off` or tokens; each of `template` is `key=value`, where a value that is no JSON is a text.
+    """
+    if thinking is not None and thinking != "off" and not (thinking.isascii() and thinking.isdigit()):
+        raise UserError(f"found {thinking!r}", where="--thinking", remedy="say off, or how many tokens, as in 4096")
+    told = {}
+    for given in template:
+        key, sign, value = given.partition("=")
+        if not (key and sign):
+            raise UserError(f"found {given!r}", where="--template", remedy="say key=value, as in enable_thinking=false")
+        try:
+            told[key] = json.loads(value)
+        except ValueError:
+            told[key] = value
+    own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
+    found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens, "timeout": timeout}
+    return {key: value for key, value in found.items() if value}
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from scipy.stats import binomtest
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.verdicts import Fitness
+from evenruler.models.records import cut_of
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
@@ -50,11 +51,11 @@ FIRST, SECOND = "first", "second"
 
 
 def counted(replies: pd.DataFrame) -> Replies:
-    """How many replies that name one of a few classes are answers; of the columns `rule` and `reply`."""
+    """How many replies that name one of a few classes are answers; of the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
-    distinct = replies["reply"].dropna().str.strip().nunique()
-    return Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
+    distinct, cut = replies["reply"].dropna().astype(str).str.strip().nunique(), cut_of(replies["reason"])
+    return Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False, cut=cut)
 
 
 def known_answers() -> list[list[str]]:
@@ -86,7 +87,7 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     """Answers with the sentence that each chose and the rule by which it was read.
 
     Returns:
-        `id, framing, turn, reply, said, rule`; `said`: `FIRST`, `SECOND`, or None where the reply is invalid.
+        `id, framing, turn, reply, reason, said, rule`; `said`: `FIRST`, `SECOND`, or None where the reply is invalid.
     """
     rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
     readings = []
@@ -96,7 +97,7 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
         withheld = pd.isna(row["reply"])
         readings.append(Reading(None, WITHHELD) if withheld else _read(row["reply"], ordered))
     told = pd.DataFrame([(reading.outcome, reading.rule) for reading in readings], columns=["said", "rule"])
-    return rows[["id", "framing", "turn", "reply"]].join(told)
+    return rows[[*ANSWERS.names]].join(told)
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:

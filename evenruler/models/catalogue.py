@@ -80,10 +80,10 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        return canonical(openai.engine(served, mode, entry.revision, entry.start)).decode()
+        return canonical(openai.engine(served, mode, entry.revision, entry.start, entry)).decode()
 
     def backend() -> openai.OpenAI:
-        return openai.OpenAI(name, served, mode, entry.start or "")
+        return openai.OpenAI(name, served, mode, entry.start or "", entry)
 
     return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
@@ -95,7 +95,7 @@ def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, ad
         if kind == "causal":
             from evenruler.models.backends.causal import Causal
 
-            return Causal(name, folder, on, dtype)
+            return Causal(name, folder, on, dtype, entry)
         if kind == "seq2seq":
             from evenruler.models.backends.seq2seq import Seq2Seq
 

@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from evenruler.models.chats import ChatSettings
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
 NOT_STATED: Final = "not stated"
@@ -154,7 +155,7 @@ UNTRAINED: Final = ("causal", "masked", "nli")
 """Kinds of which a model with random weights can be made."""
 
 
-class ModelEntry(Strict):
+class ModelEntry(ChatSettings):
     """A model of the catalogue."""
 
     kind: Kind
@@ -244,6 +245,15 @@ class ModelEntry(Strict):
             raise ValueError("`start` belongs to the kind completions")
         if self.kind == "seq2seq" and self.chat:
             raise ValueError("`chat` is nothing that kind seq2seq can do, its encoder reads the prompt as it is")
+        if (self.in_key or self.now) and not (self.chats and self.kind in ("causal", "chat")):
+            said = next(iter({**self.in_key, "now": None}))
+            raise ValueError(f"`{said}` belongs to models that chat, of kind chat or with `chat: true`")
+        if self.now is not None and self.kind == "chat":
+            raise ValueError("`now` is nothing that a server takes; name the option of its template in `template`")
+        if self.timeout is not None and self.kind not in HOSTED:
+            raise ValueError("`timeout` belongs to the kinds chat and completions")
+        if self.new_tokens is not None and "generate" not in self.operations:
+            raise ValueError("`new_tokens` belongs to models that generate")
         if self.sampling is not None and "generate" not in self.operations:
             raise ValueError("`sampling` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:

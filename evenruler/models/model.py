@@ -3,8 +3,8 @@
 import copy
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -79,9 +79,7 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
 )
 """None for a text that is longer than the model takes."""
 
-REPLY: Form[Reply] = Form(
-    lambda reply: canonical([reply.text, reply.reason, reply.finish]), lambda stored: Reply(*json.loads(stored))
-)
+REPLY: Form[Reply] = Form(lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored)))
 
 
 @dataclass(frozen=True)
@@ -147,6 +145,8 @@ class Model:
         self._folder, self._load, self._describe = folder, load, describe
         self._cache = Cache(name, describe(), store)
         self._backend: Any = None
+        self.heard: list[Mapping[str, Any]] = []
+        """What a server said of itself with each reply (`Reply.said`), kept ones too."""
 
     @property
     def engine(self) -> str:
@@ -310,9 +310,13 @@ class Model:
 
         Raises:
             ValueError: A word has no token, or there are not as many words as prompts.
-            UserError: A prompt with its word is longer than the model's context, or there is no chat template.
+            UserError: A prompt with its word is longer than the model's context, there is no chat template, or the
+                model is to think: what it writes next then is a thought.
         """
         self.require("words")
+        if chat and self.entry.thoughts:
+            what = f"likelihoods of what {self.name} says first in a chat are those of its thoughts"
+            raise UserError(what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off")
         asked = [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)]
         found = self._answers("words", asked)
         nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
@@ -453,12 +457,15 @@ class Model:
         """
         self.require("generate")
         chat = self.entry.chats if chat is None else chat
+        sampling = replace(sampling, max_new_tokens=max(sampling.max_new_tokens, self.entry.new_tokens or 0))
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         asked = [
             Prompt(text, sampling, seed, own, chat) for text, seed, own in zip(prompts, row_seeds, systems, strict=True)
         ]
-        return self._answers("generate", asked)
+        found: list[Reply] = self._answers("generate", asked)
+        self.heard += [reply.said for reply in found if reply.said]
+        return found
 
     def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> _Numbers:
         """What each premise and hypothesis have to do with each other.

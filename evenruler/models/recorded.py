@@ -83,7 +83,7 @@ def answer_as_json(operation: str, stored: bytes) -> Any:
     """An answer as the store has it, for people: numbers, lists of numbers, or text, reason and finish of a reply."""
     found = form_of(operation).unpack(stored)
     if isinstance(found, Reply):
-        return [found.text, found.reason, found.finish]
+        return found.as_json
     return found.tolist() if isinstance(found, np.ndarray) else found
 
 

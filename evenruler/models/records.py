@@ -1,7 +1,7 @@
 """What is asked of a model and what it answers, as plain records, whatever backend answers."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -106,17 +106,35 @@ class Prompt:
     chat: bool = False
 
 
+CUT = "cut while thinking"
+"""How the reason of a reply begins whose thought took all the room."""
+
+
+def cut_of(reasons: Iterable[object]) -> list[str]:
+    """Of reasons why there are no replies, null where there are, those that the model only thought."""
+    return [reason for reason in reasons if isinstance(reason, str) and reason.startswith(CUT)]
+
+
 @dataclass(frozen=True)
 class Reply:
     """What was written after a prompt, or why there is nothing."""
 
     text: str | None
-    """Without special tokens; "" only where the model ended its reply at once; None where the prompt was refused."""
+    """Without special tokens; "" only where the model ended its reply at once; None where the prompt was refused, or
+    the model only thought."""
     reason: str | None = None
     """Why there is no text; None where there is one. A model on this machine never refuses."""
     finish: str | None = None
     """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what the server says, if
     anything."""
+    said: Mapping[str, Any] | None = field(default=None, compare=False)
+    """What a server says of itself, where it does: `model`, `fingerprint`, tokens that it thought in (`thought`), and
+    settings that it does not take (`own`), so that it sampled by its own."""
+
+    @property
+    def as_json(self) -> list[Any]:
+        """As it is kept: three values, and a fourth where a server said something."""
+        return [self.text, self.reason, self.finish, *([dict(self.said)] if self.said else [])]
 
 
 class CausalModel(Protocol):

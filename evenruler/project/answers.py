@@ -32,7 +32,7 @@ LARGEST = 12_000_000
 LEFT_OUT = ("embedding",)
 """Operations that are no part of a release: vectors are large, and asked in a minute."""
 
-KEPT = {"chat", "start", "labels", "entailment", "forms", "licence", "origin", "lineage"}
+KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
 """What an export says of a model's entry."""
 
 CARD = """---

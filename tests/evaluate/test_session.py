@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import linregress
 
 from evenruler import shipped
+from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
 from evenruler.evaluate.session import Session, silences, warnings
@@ -25,13 +26,14 @@ from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.backends.server import KEY, URL
+from evenruler.models.records import CUT
 from evenruler.models.store import RowStore
 from evenruler.publish.manifest import identity_of
 from evenruler.results.record import Result
 from evenruler.results.store import read
 from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
-from tests.loopback_openai import ScriptedServer, running
+from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.performance.planted_choices import found, published
 from tests.personas import Chooser, PersonaServer
 from tests.tiny import save_tiny, tiny_params
@@ -266,6 +268,46 @@ def test_replies_that_are_not_there_or_empty_are_warned_of() -> None:
         "2 of 4 replies are empty",
     ]
     assert silences({"replies": replies.iloc[2:3]}) == []
+
+
+def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
+    reasons = [f"{CUT} (9 tokens to think in): say `--thinking 18`", *[None] * 19]
+    replies = pd.DataFrame({"reply": [None, *["yes"] * 19], "reason": reasons})
+    assert silences({"replies": replies}) == ["the model gave no reply to 1 of 20 prompts"]
+    assert silences({"replies": replies.iloc[:19]}) == [
+        "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`",
+        "the model gave no reply to 1 of 19 prompts",
+    ]
+
+
+@pytest.mark.parametrize("every", [4, 1], ids=["a quarter", "all"])
+@pytest.mark.parametrize("name", ["framing-age", pytest.param("saged-fruit", marks=pytest.mark.slow)])
+def test_a_model_that_mostly_thinks_is_no_finding_and_what_to_set_is_said(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, name: str, every: int
+) -> None:
+    class Thinker(ScriptedServer):
+        def chat(self, question: dict[str, Any]) -> dict[str, Any]:
+            whole = len(self.asked) % every  # which is never 0 of those whose thought ends
+            return chat_choice(f"<think>So.{'</think>She is old.' * bool(whole)}", "stop" if whole else "length")
+
+    with running(Thinker(fingerprints=["fp_a", "fp_b"])) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "any")
+        asked = partial(measure, "endpoint:big", name, limit=FEW, options={"thinking": {"tokens": 50}})
+        result = asked()
+        sent = len(server.asked)
+        assert asked() == result
+        assert len(server.asked) == sent
+        with pytest.raises(UserError, match="cut off; some models think first"):
+            measure("endpoint:big", name, limit=FEW)
+    assert result.model.engine["thinking"] == {"end": "</think>", "tokens": 50}
+    figures = [own for models in result.figures.values() for own in models["big"].values()]
+    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
+    first = " ".join(line.strip() for line in list(lines_of(result))[1:4])
+    assert re.search(
+        r"\d+ of \d+ replies were cut while thinking \(50 tokens to think in\): say `--thinking 100`", first
+    )
+    assert "the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)" in result.warnings
 
 
 def test_warnings_are_of_figures_beyond_what_their_headings_allow() -> None:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.evaluate.subject import chosen, kind_of
+from evenruler.evaluate.subject import chosen, kind_of, options_of
+from evenruler.models.chats import Thinking
 from evenruler.models.store import RowStore
 from tests.tiny import save_tiny, save_tiny_masked
 
@@ -87,3 +88,41 @@ def test_a_slip_is_one_line(error_of: Callable[..., str], store: RowStore, tmp_p
     assert "say one of causal, masked, nli, seq2seq, chat, completions" in error_of(
         chosen, "endpoint:x", store, kind="foo"
     )
+
+
+def test_options_are_laid_over_what_an_entry_says(store: RowStore) -> None:
+    options = options_of("4096", "low", ["enable_thinking=true", "date=26 Jul", "n=3"], 50, 9)
+    entry = chosen("endpoint:big", store, options=options).entry
+    assert entry.thinking == Thinking(tokens=4096)
+    assert entry.template == {"enable_thinking": True, "date": "26 Jul", "n": 3}
+    assert (entry.effort, entry.new_tokens, entry.timeout) == ("low", 50, 9)
+    assert chosen("endpoint:big", store, options=options_of("off")).entry.thinking == "off"
+    assert chosen("endpoint:big", store, options=options_of()).entry == chosen("endpoint:big", store).entry
+
+
+def test_options_of_a_name_of_the_catalogue(store: RowStore, tmp_path: Path) -> None:
+    own = "thinking: {end: '[/T]', tokens: 9}, template: {a: 1}"
+    entry = f"{{kind: chat, source: 'endpoint:a', licence: x, origin: x, {own}}}"
+    (tmp_path / "params.yaml").write_text(f"models:\n  a: {entry}\n  b: {entry.replace('9', '7')}\n")
+    own = chosen("a", store, options=options_of("80", template=["b=2"]), root=tmp_path)
+    assert own.entry.thinking == Thinking(end="[/T]", tokens=80)
+    assert own.entry.template == {"a": 1, "b": 2}
+    assert own.catalogue.models["b"].thinking == Thinking(end="[/T]", tokens=7)
+    assert chosen("a", store, name="c", options=options_of("off"), root=tmp_path).entry.thinking == "off"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"thinking": "on"}, "--thinking: found 'on'; say off, or how many tokens, as in 4096"),
+        ({"template": ["x"]}, "--template: found 'x'; say key=value, as in enable_thinking=false"),
+        ({"template": ["=x"]}, "--template: found '=x'; say key=value, as in enable_thinking=false"),
+    ],
+)
+def test_an_option_that_is_none(error_of: Callable[..., str], options: dict, said: str) -> None:
+    assert error_of(options_of, **options) == said
+
+
+def test_an_option_of_another_kind(error_of: Callable[..., str], store: RowStore) -> None:
+    said = error_of(chosen, "endpoint:big", store, kind="completions", options=options_of("off"))
+    assert "`thinking` belongs to models that chat" in said

@@ -171,7 +171,7 @@ def _without(name: str, folder: Path) -> Seen:
 SAYS = {
     "wrong key": ("401", "OPENAI_API_KEY"),
     "no such model": ("does not exist", "endpoint:"),
-    "nothing with length": ("cut off", "more new tokens"),
+    "nothing with length": ("cut off", "--thinking 4096", "--new-tokens"),
     "html": ("is no answer", "Sign in"),
 }
 """Words of some lines; by default that the server is at fault."""

@@ -22,6 +22,12 @@ class TestUnanswered:
         assert unanswered(Replies(276, **{kind: 138})) is None
         assert unanswered(Replies(276, **{kind: 139})).startswith("139 of 276 requests were not answered")
 
+    def test_a_fifth_may_only_think(self) -> None:
+        assert unanswered(Replies(50, withheld=10, cut=["cut: say more"] * 10)) is None
+        said = "11 of 50 replies were cut: say more"
+        assert unanswered(Replies(50, withheld=11, cut=["cut: say more"] * 11)) == said
+        assert unanswered(Replies(50, withheld=45, cut=["cut: say more"] * 45)).startswith("45 of 50 replies were cut")
+
     def test_rare_kinds_are_named_where_there_are_some(self) -> None:
         said = unanswered(Replies(10, unread=5, withheld=1))
         assert said.endswith("(0 refused, 0 empty, 0 in another language, 5 without an answer in it, 1 not given)")

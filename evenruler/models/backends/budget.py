@@ -16,7 +16,14 @@ MOST = "EVENRULER_MAX_REQUESTS"
 """Variable of the environment: how many requests a command or a stage may send."""
 
 
-class UsedUpError(UserError):
+KEPT = "what was answered is kept: run again"
+
+
+class EndedError(UserError):
+    """It is of no use to ask a server more."""
+
+
+class UsedUpError(EndedError):
     """No more requests may go out."""
 
 
@@ -60,7 +67,7 @@ class Budget:
                 raise UsedUpError(
                     f"the budget of {self.most:,} requests is used up",
                     where=f"--max-requests or {MOST}",
-                    remedy="what was answered is kept: run again, or with a larger one, to go on from there",
+                    remedy=f"{KEPT}, or with a larger one, to go on from there",
                 )
             self.used = replace(self.used, requests=self.used.requests + 1)
 

@@ -1,8 +1,7 @@
 """Causal models by transformers: a loaded model, asked pack by pack."""
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
+from evenruler.models.chats import ChatSettings, Thoughts, rendered
 from evenruler.models.loading import Dtype, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
@@ -139,25 +139,27 @@ POSITIONS = 32
 """Next-token distributions that are held in float64 at a time."""
 
 
-MOST_STEPS = 1_000_000
-"""That a chat template may take. Those of models take some hundred; one may hold loops in loops."""
-
-MOST_ADDED = 1_000_000
-"""Characters that it may add."""
-
-
 class Causal:
     """A causal model in memory."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
-        """Load it; UserError where the folder holds no model that transformers can load."""
+    def __init__(
+        self, name: str, folder: Path, device: str, dtype: Dtype, settings: ChatSettings | None = None
+    ) -> None:
+        """Load it; UserError where the folder holds no model that transformers can load.
+
+        `settings`: how it chats, as its entry says.
+        """
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = self.model.generation_config.eos_token_id
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
-        self._name = name
+        self._name, self._settings = name, settings or ChatSettings()
+        if self.tokenizer.chat_template and (told := self._settings.options):
+            chats = [rendered(self.tokenizer, name, "Hello.", None, True, own) for own in (self._settings, None)]
+            if chats[0] == chats[1]:
+                note(f"{name}: its chat template writes the same without {', '.join(told)}")
         self._capacity = capacity_on(device, self.model)
         starts = [token for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if token is not None]
         if not starts:
@@ -192,7 +194,7 @@ class Causal:
             UserError: Prompt and word are longer than the model's context, or there is no chat template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
-        read = {key: rendered(self.tokenizer, self._name, *key) for key in dict.fromkeys(asked)}
+        read = {key: rendered(self.tokenizer, self._name, *key, self._settings) for key in dict.fromkeys(asked)}
         prompts, texts = [read[key] for key in asked], [request.text for request in requests]
         sequences = []
         for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
@@ -227,29 +229,48 @@ class Causal:
         """
         if not prompts:
             return Packs([], lambda _: [])
-        from evenruler.models.backends.sampling import replies_of
+        from evenruler.models.backends.sampling import end_tokens, replies_of
 
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
-        sequences = self._prompted(prompts)
+        thinking = self._settings.thoughts if prompts[0].chat else None
+        thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
+        if thoughts is not None:
+            sampling = replace(sampling, max_new_tokens=thoughts.most)
+        sequences, opened = self._prompted(prompts, sampling.max_new_tokens)
+        ends = end_tokens(self.model)
 
         def answer(wave: Sequence[int]) -> list[tuple[int, Reply]]:
-            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling)
-            places, tokens = zip(*(reply for replies in written for reply in replies), strict=True)
-            return list(zip((wave[i] for i in places), replies_of(self.tokenizer, self.model, tokens), strict=True))
+            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling, thoughts)
+            found = [(wave[i], tokens) for replies in written for i, tokens in replies]
+            said: list[list[int] | None] = [tokens for _, tokens in found]
+            if thoughts is not None:
+                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in found]
+            whole = replies_of(self.tokenizer, self.model, [tokens for _, tokens in found], said)
+            return [(i, self._answered(prompts[i], reply)) for (i, _), reply in zip(found, whole, strict=True)]
 
         return Packs(self._writer.waves(sequences, seeds, sampling.max_new_tokens), answer)
 
-    def _prompted(self, prompts: Sequence[Prompt]) -> list[Tokens]:
-        """Tokens of each prompt as the model reads it, start token first."""
-        new, tokens = prompts[0].sampling.max_new_tokens, {}
+    def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
+        """A reply without thoughts, where its tokens were not looked at for them."""
+        if reply.text is None:
+            return replace(reply, reason=self._settings.cut)
+        if prompt.chat and self._settings.thoughts:
+            return replace(reply, text=reply.text.lstrip())
+        return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
+
+    def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
+        """Tokens of each prompt as the model reads it, start token first; and whether it begins a thought."""
+        tokens, opened, thinking = {}, {}, self._settings.thoughts
         asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(asked):
-            read = rendered(self.tokenizer, self._name, *key)
+            read = rendered(self.tokenizer, self._name, *key, self._settings)
             own: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
             # The last new token is not read again.
             self._check_length(read, len(own) + new - 1, f" with its {new} new ones")
             tokens[key] = (self._start, *own)
-        return [tokens[key] for key in asked]
+            behind = read.rpartition(key[0])[2] if key[0] else read  # what the template writes
+            opened[key] = thinking is not None and thinking.answer(behind) is None
+        return [tokens[key] for key in asked], [opened[key] for key in asked]
 
     @cached_property
     def _writer(self) -> "Writer":
@@ -327,56 +348,3 @@ class Causal:
                 where=repr(text[:40]),
                 remedy="shorten it",
             )
-
-
-def rendered(tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool) -> str:
-    """The text that the model reads, without its start token.
-
-    Args:
-        tokenizer: With a chat template, for a chat.
-        name: Of the model, for errors.
-        prompt: What the user says.
-        system: What stands before: a paragraph, or the system message of the chat.
-        chat: Whether the template is used.
-
-    Raises:
-        UserError: There is no template, or it does not take the prompt, or does not come to an end.
-    """
-    if not chat:
-        return f"{system}\n\n{prompt}" if system else prompt
-    if not tokenizer.chat_template:
-        what = "a chat is asked of a model without a chat template"
-        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-    first = [{"role": "system", "content": system}] if system else []
-    messages = [*first, {"role": "user", "content": prompt}]
-    try:
-        with _Bounded():
-            text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
-            raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
-    except Exception as error:  # a template is a program, and may fail as one
-        reason = (str(error) or type(error).__name__).split("\n")[0]
-        what = f"the chat template of {name} does not take a prompt ({reason})"
-        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
-    bos = tokenizer.bos_token
-    return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
-
-
-class _Bounded:
-    """Ends a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
-
-    def __enter__(self) -> None:
-        self._before, self._began, self._steps = sys.gettrace(), False, 0
-        sys.settrace(self._trace)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-
-    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
-        self._began = self._began or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
-        if not self._began:
-            return None
-        self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
-        return self._trace

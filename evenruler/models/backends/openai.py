@@ -9,8 +9,10 @@ from typing import Any, Literal, get_args
 
 from evenruler.errors import UserError
 from evenruler.models.backends import echo
+from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.echo import Echo, Manner
-from evenruler.models.backends.server import Outcome, RefusalError, Server, place
+from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS, Outcome, RefusalError, Server, place
+from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling
 
 Mode = Literal["chat", "completions"]
@@ -25,8 +27,14 @@ writes after long ones, as a rule after the first alone."""
 
 _HARMLESS = "Hello."
 
+_PLAIN = ChatSettings()
 
-def engine(served: str, mode: Mode, revision: str | None, start: str | None = None) -> dict[str, object]:
+SEEDS = 2**31  # llama.cpp takes no larger one
+
+
+def engine(
+    served: str, mode: Mode, revision: str | None, start: str | None = None, settings: ChatSettings = _PLAIN
+) -> dict[str, object]:
     """All that is known of what answers: what a server runs can change without a word.
 
     Args:
@@ -34,6 +42,7 @@ def engine(served: str, mode: Mode, revision: str | None, start: str | None = No
         mode: What is asked.
         revision: As declared; whatever tells versions of the hosted model apart.
         start: What is put before every text; not in the key where it is nothing.
+        settings: How it chats, likewise.
 
     Returns:
         What goes into the key of an answer. Of the server's address only scheme, host, port and path are in it, as a
@@ -42,14 +51,14 @@ def engine(served: str, mode: Mode, revision: str | None, start: str | None = No
     Raises:
         UserError: The address is none.
     """
-    begun = {"start": start} if start else {}
-    return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **begun}
+    more = ({"start": start} if start else {}) | settings.in_key
+    return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **more}
 
 
 class OpenAI:
     """What a server answers."""
 
-    def __init__(self, name: str, served: str, mode: Mode, start: str = "") -> None:
+    def __init__(self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN) -> None:
         """Find the server; nothing is asked.
 
         Args:
@@ -58,6 +67,7 @@ class OpenAI:
             mode: `chat` writes replies; `completions` continues texts and says how likely they are.
             start: The start token, written out, that completions are asked with before every text; the server's own
                 by default.
+            settings: How it chats, and how long an answer may take.
 
         Raises:
             UserError: No key is in the environment, or what can be none.
@@ -65,8 +75,19 @@ class OpenAI:
         """
         if mode not in get_args(Mode):
             raise ValueError(f"mode is {mode!r}, expected chat or completions")
-        self._server, self._mode, self._start = Server(name, served), mode, start
-        self._name = name
+        thinking = settings.thoughts
+        longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
+        self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
+        self._name, self._settings = name, settings
+        template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
+        told = {
+            "reasoning_effort": settings.effort or ("none" if settings.thinking == "off" else None),
+            "chat_template_kwargs": template,
+            "thinking_token_budget": thinking and thinking.tokens,
+        }
+        self._told = {key: value for key, value in told.items() if value}
+        said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
+        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # what nobody said
         self._manner: Manner | None = None
         self._answered: set[Sampling] = set()
         """Settings with which something was answered, so that a refusal is one of the prompt and not of them."""
@@ -212,7 +233,7 @@ class OpenAI:
         """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
         for text, before in zip(texts, echoes, strict=True):
             question = {"prompt": self._start + text, "max_tokens": echo.WRITTEN, "logprobs": 1, "temperature": 1}
-            written = self._server.ask("/completions", question)[0]
+            written = self._server.ask("/completions", question).choices[0]
             said = written.get("text")
             if not isinstance(said, str) or not said:
                 continue
@@ -252,7 +273,8 @@ class OpenAI:
         # Temperature 1, so that the log-probabilities are the model's own, whatever the server does with it.
         question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
         try:
-            choices = self._server.ask("/completions", {"prompt": [self._start + text for text in texts], **question})
+            prompts = [self._start + text for text in texts]
+            choices = self._server.ask("/completions", {"prompt": prompts, **question}).choices
         except RefusalError as error:
             if len(texts) > 1:
                 return self._one_by_one(texts, new)
@@ -298,25 +320,31 @@ class OpenAI:
         return Outcome([(index, self._reply(prompt))])
 
     def _reply(self, prompt: Prompt) -> Reply:
-        sampling = prompt.sampling
+        sampling, thinking, chats = prompt.sampling, self._settings.thoughts, self._mode == "chat"
         question: dict[str, Any] = {
-            "max_tokens": sampling.max_new_tokens,
+            LIMIT if chats else OTHERWISE[LIMIT]: sampling.max_new_tokens + (thinking.tokens if thinking else 0),
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
-            "seed": prompt.seed,
+            "seed": prompt.seed % SEEDS,
+            **self._told,
         }
-        try:
-            if self._mode == "chat":
-                system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-                messages = [*system, {"role": "user", "content": prompt.text}]
-                return self._read(self._server.ask("/chat/completions", {"messages": messages, **question})[0])
+        if chats:
+            system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+            question["messages"] = [*system, {"role": "user", "content": prompt.text}]
+        else:
             text = f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
-            return self._read(self._server.ask("/completions", {"prompt": self._start + text, **question})[0])
+            question["prompt"] = self._start + text
+        try:
+            said = self._server.ask("/chat/completions" if chats else "/completions", question, self._optional)
         except RefusalError as error:
             return Reply(None, str(error))
+        details = said.usage.get("completion_tokens_details")
+        thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+        of_itself = {**said.of_itself, **({"thought": thought} if isinstance(thought, int) and thought else {})}
+        return replace(self._read(said.choices[0], "thought" in of_itself), said=of_itself or None)
 
-    def _read(self, choice: dict[str, Any]) -> Reply:
-        """The reply that a choice holds."""
+    def _read(self, choice: dict[str, Any], thought: bool) -> Reply:
+        """The reply that a choice holds, without its thoughts; `thought`: whether the server counted some."""
         finish, message = choice.get("finish_reason"), choice.get("message") if self._mode == "chat" else choice
         said = message if isinstance(message, dict) else {}
         text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
@@ -325,12 +353,32 @@ class OpenAI:
         if finish in ("stop", "length"):
             if not text and isinstance(refusal, str) and refusal:
                 return Reply(None, self._server.plain(refusal), finish)
-            if isinstance(text, str) and (text or finish == "stop"):
-                return Reply(text.encode(errors="replace").decode(), None, finish)  # JSON can hold halves of characters
-            if finish == "length" and not text:
-                remedy = "allow more new tokens; some models think before they write"
-                raise self._server.fault("the server wrote nothing before its reply was cut off", remedy)
+            fields = [said.get(key) for key in ("reasoning", "reasoning_content")]  # which of them differs
+            apart = thought or any(isinstance(own, str) and own.strip() for own in fields)
+            text = "" if text is None and (apart or finish == "length") else text
+            if isinstance(text, str):
+                text = text.encode(errors="replace").decode()  # JSON can hold halves of characters
+                if self._mode == "chat":
+                    return self._without_thoughts(text, finish, apart)
+                if text or finish == "stop":
+                    return Reply(text, None, finish)
         raise self._server.fault(f"what the server says is no reply ({self._server.plain(choice)})")
+
+    def _without_thoughts(self, text: str, finish: str, apart: bool) -> Reply:
+        """What a chat answers, without its thoughts; `apart`: whether there are some that do not stand in the text."""
+        settings, thinking = self._settings, self._settings.thoughts or Thinking()
+        before, within, _ = text.rpartition(thinking.end)
+        if settings.thinking == "off" and (apart or before.replace(thinking.begin, "").strip()):
+            remedy = "say how long it may (--thinking 4096), or take a model that need not"
+            raise EndedError("the server thinks, though thinking is off", where=self._name, remedy=remedy)
+        # A thought that a template began and that did not end looks like an answer: but for its length.
+        reply = settings.reply(text, finish, opened=bool(settings.thoughts) and finish == "length" and not apart)
+        if finish == "stop" or (reply.text and (within or apart or not settings.thoughts)):
+            return reply
+        if settings.thoughts:
+            return Reply(None, settings.cut, finish)
+        remedy = "some models think first: say how long it may (--thinking 4096), or off; or allow more (--new-tokens)"
+        raise EndedError("the server wrote no answer before its reply was cut off", where=self._name, remedy=remedy)
 
 
 class _UnscoredError(UserError):

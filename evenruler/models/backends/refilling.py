@@ -18,6 +18,7 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.likelihood import mask
 from evenruler.models.backends.sampling import draw, end_tokens, generate_batch, random_numbers
 from evenruler.models.backends.trie import Tokens, TokenSequence, Trie
+from evenruler.models.chats import Thoughts
 from evenruler.models.records import Sampling
 
 
@@ -215,15 +216,18 @@ class Writer:
             size = self._replies
         return [order[first : first + size] for first in range(0, len(order), size)]
 
-    def write(self, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling) -> Iterator[list[Reply]]:
+    def write(
+        self, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling, thoughts: Thoughts | None = None
+    ) -> Iterator[list[Reply]]:
         """Continue one wave, in the order of `waves`: replies as they end, with an end token if any.
 
-        `sequences`: tokens of each prompt, start token first.
+        `sequences`: tokens of each prompt, start token first; `thoughts`: what ends a reply sooner, if it thinks.
         """
         if self.plain_because is None:
             slots = min(len(sequences), self._slots(max(map(len, sequences)) + sampling.max_new_tokens))
-            return Wave(self._model, sequences, seeds, sampling, slots, self._max_nodes).replies()
-        return iter([list(enumerate(generate_batch(self._model, sequences, seeds, sampling)))])
+            return Wave(self._model, sequences, seeds, sampling, slots, self._max_nodes, thoughts).replies()
+        whole = generate_batch(self._model, sequences, seeds, sampling)
+        return iter([list(enumerate(whole if thoughts is None else map(thoughts.trimmed, whole)))])
 
     def _slots(self, columns: int) -> int:
         return max(1, min(self._replies, self._cache_bytes // (self._column_bytes * columns)))
@@ -284,8 +288,10 @@ class Wave:
         sampling: Sampling,
         slots: int,
         max_nodes: int,
+        thoughts: Thoughts | None = None,
     ) -> None:
         """Nothing is computed yet; see `Writer`."""
+        self._thoughts, self._places = thoughts, [0] * len(sequences)
         self._model, self._sequences, self._sampling, self._size = model, sequences, sampling, slots
         self._ends = end_tokens(model)
         self._waiting = read(model, sequences, max_nodes)
@@ -342,8 +348,14 @@ class Wave:
         at = [len(self._replies[i]) for i in prompts]
         for i, token in zip(prompts, draw(logits, self._numbers[prompts, at], self._sampling), strict=True):
             self._replies[i].append(token)
-        over = [
-            len(self._replies[i]) == self._sampling.max_new_tokens or self._replies[i][-1] in self._ends
-            for i in prompts
-        ]
-        return [(i, self._replies[i]) for i, ended in zip(prompts, over, strict=True) if ended]
+        return [(i, self._replies[i]) for i in prompts if self._is_over(i)]
+
+    def _is_over(self, prompt: int) -> bool:
+        own = self._replies[prompt]
+        if len(own) == self._sampling.max_new_tokens or own[-1] in self._ends:
+            return True
+        if self._thoughts is None:
+            return False
+        if self._thoughts.ends(own, len(own)):
+            self._places[prompt] = len(own)
+        return self._thoughts.is_over(len(own), self._places[prompt])

@@ -125,11 +125,16 @@ def generate_batch(
     return found
 
 
-def replies_of(tokenizer: Any, model: Any, written: Sequence[list[int]]) -> list[Reply]:
-    """New tokens as replies, without special tokens; each says whether the model ended it."""
-    ends = end_tokens(model)
-    texts = tokenizer.batch_decode(list(written), skip_special_tokens=True)
+def replies_of(
+    tokenizer: Any, model: Any, written: Sequence[list[int]], said: Sequence[list[int] | None] | None = None
+) -> list[Reply]:
+    """New tokens as replies, without special tokens; each says whether the model ended it.
+
+    `said`: those of each that are its answer, None where there is none; all by default.
+    """
+    ends, own = end_tokens(model), said or written
+    texts = tokenizer.batch_decode([tokens or [] for tokens in own], skip_special_tokens=True)
     return [
-        Reply(text, None, "stop" if tokens[-1] in ends else "length")
-        for text, tokens in zip(texts, written, strict=True)
+        Reply(None if answer is None else text, None, "stop" if tokens[-1] in ends else "length")
+        for text, tokens, answer in zip(texts, written, own, strict=True)
     ]

@@ -1,18 +1,25 @@
 """A server that speaks the OpenAI protocol: questions go there, answers come back, and every fault is one line."""
 
 import json
+import math
 import os
+import random
+import re
+import threading
 import time
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, urlsplit
 
 from evenruler.errors import UserError
 from evenruler.models.backends import budget
+from evenruler.terminal import note
 
 if TYPE_CHECKING:  # which takes a while to import
     from httpx2 import Request, Response
@@ -33,7 +40,24 @@ LONGEST = 1 << 24
 """Bytes that are read of an answer, unpacked: as many as of 16 texts of 10,000 tokens with their log-probabilities."""
 
 SHORTEST_SECRET = 4
-"""Letters from which on a value in the address's query is taken for a secret."""
+"""Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
+
+PATIENCE = 300
+"""Seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all."""
+
+LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
+OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
+"""Names of the limit of new tokens, each for where a server refuses the other."""
+
+REFUSES = re.compile(
+    "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed|invalid"
+    "|only the default|reasoning_config",
+    re.IGNORECASE,
+)
+"""Words in which servers do not take a setting, where no `param` says which."""
+
+VERSION = r"[-@:](?:(?:preview|exp)-)?(?:latest|v\d+(?:[.:]\d+)*|\d{3,4}|\d{6,8}|\d{4}-\d\d-\d\d|\d\d-\d\d(?:-\d{4})?)"
+"""What the name of a version has behind that of the model: a date, mostly."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
 
@@ -45,6 +69,23 @@ Answer = TypeVar("Answer")
 
 class RefusalError(Exception):
     """The server will not take this question (HTTP 400); it may well take others."""
+
+    def __init__(self, said: str, named: str | None) -> None:
+        """Say what it says, and what of the question it names, if anything."""
+        self.named = named
+        super().__init__(said)
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer of a server."""
+
+    choices: list[dict[str, Any]]
+    """At least one."""
+    usage: Mapping[str, Any]
+    """What it counted."""
+    of_itself: Mapping[str, Any]
+    """`model` and `fingerprint`, where it says them, and `own`: settings of the question that it does not take."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +99,11 @@ class Outcome(Generic[Answer]):
 class Server:
     """Where a hosted model is asked."""
 
-    def __init__(self, name: str, served: str) -> None:
+    def __init__(self, name: str, served: str, seconds: float | None = None) -> None:
         """Find it by the environment, where it is known as `served`; nothing is asked.
 
-        UserError where there is no key, or address or key cannot be one, or the budget is no number.
+        `seconds`: that an answer may take. UserError where there is no key, or address or key cannot be one, or the
+        budget is no number.
         """
         import httpx2
         import openai
@@ -69,11 +111,18 @@ class Server:
         self.budget = budget.current()
         self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
         if not self._key:
-            remedy = "set it; any word will do for a server without"
+            remedy = "set it; any value will do for a server without"
             raise UserError(f"no key for {name}", where=f"environment: {KEY}", remedy=remedy)
         if not (self._key.isascii() and self._key.isprintable()):
             remedy = "set it again; look for a line break or quotes copied along"
             raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._terms: dict[str, str | None] = {}
+        """What the server calls settings otherwise; None of those that it does not take. Learnt from its errors."""
+        self._answered = False
+        self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
+        """Questions at a time, when they last became fewer, and answers since."""
+        seconds = seconds or SECONDS
         url = address()
         values = [value for _, value in parse_qsl(url.query) if len(value) >= SHORTEST_SECRET]
         hidden = [self._key, url.password or "", url.query, *values, *map(quote, values), *map(quote_plus, values)]
@@ -81,12 +130,15 @@ class Server:
         try:
             # Another server is another key of answers, so nothing follows to where it sends. The query goes with every
             # request; left in the address, paths would be put behind it.
-            hooks: dict[str, list[Callable[..., None]]] = {"request": [_counting(self.budget)], "response": [_bounded]}
+            hooks: dict[str, list[Callable[..., None]]] = {
+                "request": [_counting(self.budget)],
+                "response": [_bounded(seconds)],
+            }
             packing, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks=hooks, params=url.query, headers=packing
             )
-            self._client = openai.OpenAI(base_url=bare, max_retries=ATTEMPTS - 1, timeout=SECONDS, http_client=http)
+            self._client = openai.OpenAI(base_url=bare, max_retries=0, timeout=seconds, http_client=http)
             weakref.finalize(self, http.close)  # a client that was given is not closed by its library
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
@@ -99,78 +151,193 @@ class Server:
         """What somebody said, short, on one line and without the key, or what else the address holds of secrets."""
         text = str(said)
         for secret in self._secrets:
-            text = text.replace(secret, "***")
+            short = len(secret) < SHORTEST_SECRET  # as a word alone: "x" stands in "max_tokens", too
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text) if short else text.replace(secret, "***")
         text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[: 4 * _SHOWN]  # cut before each letter is looked at
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
-    def ask(self, path: str, question: dict[str, Any]) -> list[dict[str, Any]]:
-        """Ask once, again where the server is busy or the line breaks.
+    def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
+        """Ask once, again where the server is busy, the line breaks, or it calls a limit of new tokens otherwise.
 
         Args:
             path: After the address, as in "/completions".
             question: The body, without the model's name.
-
-        Returns:
-            The choices of the answer: at least one.
+            optional: What of it is left out from where the server does not take it.
 
         Raises:
             RefusalError: The server does not take the question (400).
-            UsedUpError: No more requests may go out.
+            EndedError: It is of no use to go on: no more requests may go out, or another model answers.
             UserError: It cannot be reached, does not let us in, fails, or says what is no answer.
         """
+        terms = dict(self._terms)
+        while True:
+            called = {key: terms.get(key, key) for key in question}
+            body = {own: question[key] for key, own in called.items() if own is not None}
+            try:
+                answer = self._once(path, {"model": self._served, **body})
+            except RefusalError as error:
+                key = next((key for key, own in called.items() if own and own == error.named), "")
+                if (key in terms or key not in OTHERWISE) and key not in optional:
+                    raise
+                terms[key] = OTHERWISE.get(key)
+                continue
+            usage = said if isinstance(said := answer.get("usage"), dict) else {}
+            written = usage.get("completion_tokens")
+            if isinstance(written, int) and written > body.get(LIMIT, math.inf) and LIMIT not in terms:
+                terms[LIMIT] = OTHERWISE[LIMIT]  # which it does not heed, and says nothing
+                continue
+            with self._lock:
+                new = [key for key, own in terms.items() if own is None and self._terms.get(key, key) is not None]
+                self._terms.update(terms)
+            if new:
+                note(f"{self.name}: the server takes no {' and no '.join(new)}, so it goes by its own")
+            said_of_itself = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
+            of_itself: dict[str, Any] = {key: self.plain(said) for key, said in said_of_itself.items() if said}
+            left = sorted(key for key, own in called.items() if own is None and key in SAMPLING)
+            return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
+
+    def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a body, which may take several requests; what it raises is as of `ask`."""
         import httpx2
         import openai
 
-        try:
-            body = {"model": self._served, **question}
-            # Read as it is: the library would take anything for an answer, with None for whatever is missing.
-            said = self._client.post(path, cast_to=httpx2.Response, body=body).content
-        except openai.BadRequestError as error:
-            self.budget.answered(None)
-            raise RefusalError(self.plain(error)) from None
-        except openai.APIStatusError as error:
-            if not error.response.has_redirect_location:
-                raise self.fault(f"the server does not answer ({self.plain(error)})") from None
-            elsewhere = self.plain(error.response.headers["location"])
-            raise self.fault(f"the server sends elsewhere ({elsewhere})", f"set {URL} to where it is") from None
-        except openai.OpenAIError as error:
-            if isinstance(error.__cause__, budget.UsedUpError):
-                raise error.__cause__ from None
-            raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+        headers: Mapping[str, str]
+        problem: openai.OpenAIError
+        waited = 0.0
+        for tries in count(1):
+            began = time.monotonic()
+            try:
+                # Read as it is: the library would take anything for an answer, with None for whatever is missing.
+                return self._read(self._client.post(path, cast_to=httpx2.Response, body=body).content)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                self.budget.answered(None)
+                named = _named(error.body, body)
+                if named is None and error.status_code != 400:
+                    raise self.fault(f"the server does not answer ({self.plain(error)})") from None
+                self._answered = self._answered or named is None  # nothing to be learnt
+                raise RefusalError(self.plain(error), named) from None
+            except openai.APIStatusError as error:
+                status, headers, problem = error.status_code, error.response.headers, error
+                if error.response.has_redirect_location:
+                    what = f"the server sends elsewhere ({self.plain(headers['location'])})"
+                    raise self.fault(what, f"set {URL} to where it is") from None
+                if status == 402 or "insufficient_quota" in (error.code, error.type):
+                    what = f"nothing is left to pay with ({self.plain(error)})"
+                    raise budget.EndedError(what, where=self.name, remedy=f"pay in; {budget.KEPT}") from None
+                if status == 429:
+                    self._fit(began)
+                attempts = ATTEMPTS * (4 if status == 429 else 1 if status in (408, 409) or status >= 500 else 0)
+            except openai.OpenAIError as error:
+                if isinstance(error.__cause__, budget.UsedUpError):
+                    raise error.__cause__ from None
+                headers, problem = {}, error
+                attempts = ATTEMPTS if isinstance(error, openai.APIConnectionError) else 0
+            pause = _pause(headers, tries, waited)
+            if pause is None or tries >= attempts or self._over.wait(pause):
+                raise self.fault(f"the server does not answer ({self.plain(problem)})") from None
+            waited += pause
+        raise AssertionError
+
+    def _read(self, said: bytes) -> dict[str, Any]:
+        """What an answer holds, of the model that was asked."""
         if len(said) >= LONGEST:
             raise self.fault(f"what the server says is no answer ({LONGEST:,} bytes and more)")
         try:
-            answer = json.loads(said)
+            answer: Any = json.loads(said)
         except (ValueError, RecursionError):
             answer = said.decode(errors="replace")
-        choices = answer.get("choices") if isinstance(answer, dict) else None
+        answered: dict[str, Any] = answer if isinstance(answer, dict) else {}
+        choices = answered.get("choices")
         if not isinstance(choices, list) or not choices or not all(isinstance(choice, dict) for choice in choices):
             raise self.fault(f"what the server says is no answer ({self.plain(answer) or 'nothing'})")
-        self.budget.answered(answer.get("usage"))
-        return choices
+        self.budget.answered(answered.get("usage"))
+        self._answered, who = True, answered.get("model")
+        if isinstance(who, str) and who and not is_version(who, self._served):
+            other = self.plain(who)
+            what = f"another model answers than was asked ({other}, not {self._served})"
+            remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
+            raise budget.EndedError(what, where=self.name, remedy=remedy)
+        return answered
+
+    def _fit(self, busy_since: float | None = None) -> None:
+        """Ask half as many at a time, once for all questions that were out together; one more after many answers."""
+        with self._lock:
+            self._well += 1
+            if busy_since is not None and busy_since >= self._narrowed:
+                self._room, self._narrowed, self._well = max(1, self._room // 2), time.monotonic(), 0
+            elif busy_since is None and self._well % (4 * AT_ONCE) == 0:
+                self._room = min(AT_ONCE, self._room + 1)
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
         """Do what asks the server, `AT_ONCE` at a time: the answers of each task as soon as it is done.
 
-        UserError where something was wrong: the first fault, or that the budget is used up; after all that was answered
-        was yielded.
+        The first goes alone, so that what a server calls otherwise is learnt once; fewer go where it is too busy.
+        UserError where something was wrong: the first fault, or what ended it; after all that was answered was yielded.
         """
-        waiting, running, fault, in_a_row = iter(tasks), set[Future[Outcome[Answer]]](), None, 0
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
+        fault: UserError | None = None
+        pool = ThreadPoolExecutor(AT_ONCE)
+        try:
             while True:
-                while len(running) < AT_ONCE and in_a_row < AT_ONCE and (task := next(waiting, None)) is not None:
+                room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
+                while len(running) < room and (task := next(waiting, None)) is not None:
                     running.add(pool.submit(_outcome, task))
                 if not running:
                     break
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for outcome in [future.result() for future in done]:
-                    ended = isinstance(outcome.fault, budget.UsedUpError)
-                    fault = outcome.fault if ended else fault or outcome.fault
+                    if isinstance(outcome.fault, budget.EndedError) and not ended:
+                        fault, ended = outcome.fault, True
+                        self._over.set()
+                    fault = fault or outcome.fault
                     in_a_row = 0 if outcome.answers else in_a_row + 1
                     if outcome.answers:
+                        self._fit()
                         yield outcome.answers
+        finally:
+            self._over.set()  # whoever pauses need not go on
+            pool.shutdown()
+            self._over.clear()
         if fault is not None:
             raise fault
+
+
+def is_version(said: str, asked: str) -> bool:
+    """Whether a model by the name of `said` is the one that was asked, or a version of it: its name and a date."""
+    one, other = said.lower(), asked.lower()
+    if "/" not in one or "/" not in other:  # as in org/name, which not all say
+        one, other = one.rpartition("/")[2], other.rpartition("/")[2]
+    return one == other or bool(re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one))
+
+
+def _named(said: object, body: Collection[str]) -> str | None:
+    """What of a question an error says that a server does not take, by its `param`, else by its words."""
+    own = said if isinstance(said, dict) else {}
+    if own.get("code") == "content_filter":
+        return None
+    settings = [key for key in body if key not in ("model", "messages", "prompt")]
+    if isinstance(own.get("param"), str) and own["param"]:
+        name = own["param"].partition(".")[0]
+        return name if name in settings else None
+    message = str(own.get("message") or said)
+    if not REFUSES.search(message):
+        return None
+    places = {key: found.start() for key in settings if (found := re.search(rf"(?<!\w){key}(?!\w)", message))}
+    return min(places, key=lambda key: places[key], default=None)
+
+
+def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | None:
+    """Seconds to wait before a question is asked again: what the server names, else longer and longer; None: not."""
+    named = headers.get("retry-after-ms") or headers.get("retry-after") or ""
+    try:
+        pause = float(named) / (1000 if "retry-after-ms" in headers else 1)
+    except ValueError:
+        try:
+            pause = parsedate_to_datetime(named).timestamp() - time.time()
+        except ValueError:
+            pause = min(2.0 ** (tries - 2), 64) * (1 - random.random() / 4)
+            return pause if waited + pause <= PATIENCE else None
+    return max(pause, 0.0) if pause <= PATIENCE else None
 
 
 def address() -> SplitResult:
@@ -208,41 +375,44 @@ def _counting(own: budget.Budget) -> "Callable[[Request], None]":
     return goes_out
 
 
-def _bounded(response: "Response") -> None:
-    """Have a body read for so long, and unpacked so far.
+def _bounded(seconds: float) -> "Callable[[Response], None]":
+    """Has a body read for so long, and unpacked so far.
 
     A byte of gzip can stand for a thousand, and a server that drips never breaks the pause between two bytes.
     """
     import httpx2
     import openai
 
-    packed = response.headers.pop("content-encoding", "identity").lower()
-    if packed not in ("gzip", "identity"):
-        raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
+    def bound(response: "Response") -> None:
+        packed = response.headers.pop("content-encoding", "identity").lower()
+        if packed not in ("gzip", "identity"):
+            raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
 
-    class Bounded(httpx2.SyncByteStream):
-        def __init__(self, own: httpx2.SyncByteStream) -> None:
-            self.own = own
+        class Bounded(httpx2.SyncByteStream):
+            def __init__(self, own: httpx2.SyncByteStream) -> None:
+                self.own = own
 
-        def close(self) -> None:
-            self.own.close()
+            def close(self) -> None:
+                self.own.close()
 
-        def __iter__(self) -> Iterator[bytes]:
-            until, left, unpacking = time.monotonic() + SECONDS, LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
-            for part in self.own:
-                if time.monotonic() > until:
-                    raise httpx2.ReadTimeout(f"no whole answer in {SECONDS} s", request=response.request)
-                try:
-                    whole = unpacking.decompress(part, left) if packed == "gzip" else part[:left]
-                except zlib.error as error:
-                    raise httpx2.DecodingError(str(error), request=response.request) from error
-                yield whole
-                left -= len(whole)
-                if left <= 0:
-                    return
+            def __iter__(self) -> Iterator[bytes]:
+                until, left, unpacking = time.monotonic() + seconds, LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
+                for part in self.own:
+                    if time.monotonic() > until:
+                        raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
+                    try:
+                        whole = unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+                    except zlib.error as error:
+                        raise httpx2.DecodingError(str(error), request=response.request) from error
+                    yield whole
+                    left -= len(whole)
+                    if left <= 0:
+                        return
 
-    assert isinstance(response.stream, httpx2.SyncByteStream)
-    response.stream = Bounded(response.stream)
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = Bounded(response.stream)
+
+    return bound
 
 
 def _outcome(task: Callable[[], Outcome[Answer]]) -> Outcome[Answer]:

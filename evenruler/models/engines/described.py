@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
+from evenruler.models.chats import NOW, writes_day
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
@@ -153,6 +154,9 @@ def describe(
         "chat_template": _sha256(folder, templates, store),
         "libraries": dict(own.libraries),
     }
+    parts |= entry.in_key
+    if entry.chat and writes_day(folder, entry):
+        parts["now"] = (entry.now or NOW).isoformat()
     if own.device != "cpu":
         parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()

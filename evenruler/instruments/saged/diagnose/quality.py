@@ -29,6 +29,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.figures import finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
+from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, figures_of
 
 
@@ -64,6 +65,7 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
             int((empty & ~refused).sum()),
             int(foreign.sum()),
             withheld=len(generations) - len(given),
+            cut=cut_of(generations["reason"]),
             distinct=given.nunique(),
         )
     )

@@ -1,0 +1,233 @@
+"""How a model chats: options of its template, how long it may think, and what is its answer and what its thought."""
+
+import datetime
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+from unittest.mock import patch
+
+from pydantic import Field, JsonValue
+
+from evenruler.errors import UserError
+from evenruler.models.records import CUT, Reply
+from evenruler.strict import Strict, Text
+
+NOW: Final = datetime.date(2026, 1, 1)
+"""The day that a template is told where an entry says none: a prompt that holds today's is another one tomorrow."""
+
+CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
+"""Days with nothing in common, to see whether a template writes one."""
+
+OFF: Final = {"enable_thinking": False, "thinking": False}
+"""What templates call it (Qwen, SmolLM; Granite, DeepSeek); an option that one does not know changes nothing."""
+
+MOST_STEPS = MOST_ADDED = 1_000_000
+"""Steps that a chat template may take (of models some hundred; one may hold loops in loops), letters it may add."""
+
+TOKENS_A_SECOND = 20
+"""Thoughts are waited for as if a server wrote no more."""
+
+
+class Thinking(Strict):
+    """That a model thinks before it answers."""
+
+    end: Text = "</think>"
+    """What ends a thought, as its tokens are written: `<|channel|>final<|message|>` of gpt-oss."""
+    tokens: int = Field(default=4096, ge=1)
+    """It may think in; the answer has those of the instrument besides."""
+
+    @property
+    def begin(self) -> str:
+        """What begins a thought, by what ends it: `<think>`; empty where that cannot be told."""
+        return self.end.replace("/", "", 1) if "/" in self.end else ""
+
+    def answer(self, text: str, opened: bool = False, is_whole: bool = True) -> str | None:
+        """What a text says after its last thought; None where that does not end.
+
+        `opened`: whether a thought has begun before the text, as templates begin it; `is_whole`: whether the model
+        ended it. In one that was cut a thought within a thought ends none but itself.
+        """
+        _, mark, after = text.rpartition(self.end)
+        within = bool(self.begin) and not is_whole and text.count(self.begin) > text.count(self.end)
+        if within or (self.begin and self.begin in after) or (opened and not mark):
+            return None
+        return after.lstrip() if mark else text
+
+
+class ChatSettings(Strict):
+    """What an entry may say of how its model is asked; in the key of an answer where it is said, if it can matter."""
+
+    template: dict[Text, JsonValue] | None = None
+    """Options of its chat template, as `{enable_thinking: false}`; a server is sent them (`chat_template_kwargs`)."""
+    thinking: Thinking | Literal["off"] | None = None
+    """That it thinks, and how long; `off`: that it must not. Left out, what it thinks takes room from its answer."""
+    effort: Text | None = None
+    """How hard it thinks, in the words of the server (`reasoning_effort`) or of the template."""
+    now: datetime.date | None = None
+    """The day that its chat template writes, of one that writes any; `NOW` by default."""
+    new_tokens: int | None = Field(default=None, ge=1)
+    """Tokens that each of its replies may have, where an instrument allows fewer."""
+    timeout: int | None = Field(default=None, ge=1)
+    """Seconds that an answer of a server may take; more by default where it thinks. In no key."""
+
+    @property
+    def thoughts(self) -> Thinking | None:
+        """How it thinks; None where it does not, or nobody says."""
+        return self.thinking if isinstance(self.thinking, Thinking) else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All that its template is told."""
+        effort = {"reasoning_effort": self.effort} if self.effort else {}
+        return {**(OFF if self.thinking == "off" else {}), **effort, **(self.template or {})}
+
+    @property
+    def in_key(self) -> dict[str, Any]:
+        """What answers depend on; nothing where nothing is said."""
+        return self.model_dump(mode="json", include={"template", "thinking", "effort"}, exclude_none=True)
+
+    @property
+    def cut(self) -> str:
+        """The reason where a thought took all the room, with what to set."""
+        tokens = self.thoughts.tokens if self.thoughts else 0
+        more = f"`--thinking {2 * tokens}`" if tokens else "`--thinking 4096` or `--thinking off`"
+        return f"{CUT} ({tokens:,} tokens to think in): say {more}"
+
+    def reply(self, text: str, finish: str, opened: bool = False) -> Reply:
+        """What a chat wrote, without its thoughts; with a reason where they took all the room."""
+        answer = (self.thoughts or Thinking()).answer(text, opened, finish == "stop")
+        return Reply(None, self.cut, finish) if answer is None else Reply(answer, None, finish)
+
+
+class Thoughts:
+    """Thoughts in the tokens of one tokenizer, and the two budgets: of a thought, and of the answer after it."""
+
+    def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:
+        """Allow an answer of so many tokens."""
+        self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
+        own: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
+        self._end = own[0] if len(own) == 1 else None
+        self._window = len(thinking.end.encode())  # it has no more tokens, however it is cut
+
+    @property
+    def most(self) -> int:
+        """Tokens of a reply, at most."""
+        return self._thinking.tokens + self._answer
+
+    def _raw(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def ends(self, tokens: Sequence[int], n: int) -> bool:
+        """Whether the n-th of some tokens ends a thought: before they are decoded, which may delete such marks."""
+        if self._end is not None:
+            return tokens[n - 1] == self._end
+        tail = tokens[max(0, n - self._window) : n]
+        return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
+
+    def is_over(self, n: int, place: int) -> bool:
+        """Whether a reply of n tokens has no room left; `place`: how many of them are its thoughts, 0 while it thinks.
+
+        One that thinks again while it answers takes that from the whole.
+        """
+        return n >= min(place + self._answer if place else self._thinking.tokens, self.most)
+
+    def trimmed(self, tokens: list[int]) -> list[int]:
+        """What would have been written with these budgets of a reply that was given both together."""
+        place = 0
+        for n in range(1, len(tokens) + 1):
+            place = n if self.ends(tokens, n) else place
+            if self.is_over(n, place):
+                return tokens[:n]
+        return tokens
+
+    def answer(self, tokens: list[int], is_whole: bool, opened: bool) -> list[int] | None:
+        """The tokens after the last thought; None where it does not end.
+
+        `is_whole`: whether the model ended its reply; `opened`: whether the prompt begins a thought.
+        """
+        place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
+        opened = not place and (opened or not is_whole or not self._thinking.begin)
+        return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]
+
+
+def rendered(
+    tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool, settings: ChatSettings | None = None
+) -> str:
+    """The text that the model reads, without its start token.
+
+    `name`: of the model, for errors; `system`: a paragraph before the prompt, or the system message of a chat;
+    `settings`: what the template is told. UserError where a chat has no template, or one that does not take the prompt,
+    or does not come to an end.
+    """
+    if not chat:
+        return f"{system}\n\n{prompt}" if system else prompt
+    if not tokenizer.chat_template:
+        what = "a chat is asked of a model without a chat template"
+        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
+    first = [{"role": "system", "content": system}] if system else []
+    messages = [*first, {"role": "user", "content": prompt}]
+    own = settings or ChatSettings()
+    how = {"tokenize": False, "add_generation_prompt": True}
+    try:
+        with _at(own.now or NOW), _Bounded():
+            text: str = tokenizer.apply_chat_template(messages, **how, **own.options)
+        if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
+            raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
+    except Exception as error:  # a template is a program, and may fail as one
+        reason = (str(error) or type(error).__name__).split("\n")[0]
+        what = f"the chat template of {name} does not take a prompt ({reason})"
+        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
+    bos = tokenizer.bos_token
+    return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
+
+
+def writes_day(folder: Path, settings: ChatSettings) -> bool:
+    """Whether the chat template in a model's folder writes the day: whether it says the same at two clocks."""
+    files = [*folder.glob("**/*.jinja"), *folder.glob("*template*.json"), folder / "tokenizer_config.json"]
+    if not any(b"strftime_now" in path.read_bytes() for path in files if path.is_file()):
+        return False
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
+        said = [[rendered(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")]
+    except Exception:  # whatever it is, it shows again when the model is asked
+        return True
+    return any(one != other for one, other in said)
+
+
+@contextmanager
+def _at(day: datetime.date) -> Iterator[None]:
+    """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
+    from transformers.utils import chat_template_utils as library
+
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
+            return cls(day.year, day.month, day.day, tzinfo=tz)
+
+    with patch.object(library, "datetime", Clock):
+        yield
+
+
+class _Bounded:
+    """Ends a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
+
+    def __enter__(self) -> None:
+        self._before, self._began, self._steps = sys.gettrace(), False, 0
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
+        self._began = self._began or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
+        if not self._began:
+            return None
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
+        return self._trace

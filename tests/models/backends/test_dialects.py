@@ -1,0 +1,492 @@
+"""What servers call otherwise, do not take, or are too busy for; who answers; and thoughts before answers."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from evenruler.models import Model, Sampling, load
+from evenruler.models.backends import server as servers
+from evenruler.models.backends.server import AT_ONCE, KEY, URL, Server, is_version
+from evenruler.models.records import CUT, Reply
+from evenruler.models.store import RowStore
+from tests.loopback_openai import ScriptedServer, chat_choice, running, talking
+from tests.tiny import catalogue_of, tiny_declaration
+
+pytestmark = pytest.mark.enable_socket
+
+BRIEF = Sampling(max_new_tokens=7, temperature=0.5, top_p=0.9)
+NUMBERED = [f"prompt {i}" for i in range(24)]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[ScriptedServer], ScriptedServer]]:
+    with ExitStack() as stack:
+
+        def start(server: ScriptedServer) -> ScriptedServer:
+            stack.enter_context(running(server))
+            monkeypatch.setenv(URL, server.url)
+            monkeypatch.setenv(KEY, "secret-word")
+            return server
+
+        yield start
+
+
+def hosted(store: RowStore, kind: str = "chat", **entry: object) -> Model:
+    declaration = tiny_declaration({})
+    declaration["models"]["big"] = {"kind": kind, "source": "endpoint:big-one", "licence": "x", "origin": "x", **entry}
+    return load("big", catalogue_of(declaration), store=store)
+
+
+def of_openai(parameter: str, message: str, code: str = "unsupported_parameter") -> dict[str, Any]:
+    return {"message": message, "type": "invalid_request_error", "param": parameter, "code": code}
+
+
+NO_MOST = of_openai("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+NO_OTHER = {"message": "max_completion_tokens: Extra inputs are not permitted"}
+NO_HEAT = of_openai("temperature", "'temperature' does not support 0.5 with this model.", "unsupported_value")
+NO_TOP_P = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+"""As FastAPI says it, with status 422."""
+NO_SEED = {"message": "Unrecognized request argument supplied: seed"}
+
+
+# What it calls otherwise, and what it does not take
+
+
+def test_a_limit_is_called_as_the_server_has_it_and_asked_once(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    server = serve(ScriptedServer(takes_no={"max_completion_tokens": NO_OTHER}))
+    found = hosted(store).generate(NUMBERED, sampling=BRIEF)
+    assert found == [text.upper() for text in NUMBERED]
+    assert len(server.asked) == len(NUMBERED) + 1
+    assert [("max_tokens" in own, own.get("max_tokens")) for own in server.asked[1:]] == [(True, 7)] * len(NUMBERED)
+
+
+def test_completions_are_called_the_other_way_round(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    server = serve(ScriptedServer(takes_no={"max_tokens": NO_MOST}))
+    assert hosted(store, "completions").generate(["one", "two"], sampling=BRIEF) == ["ONE", "TWO"]
+    assert [own.get("max_completion_tokens") for own in server.asked] == [None, 7, 7]
+
+
+@pytest.mark.parametrize(("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("top_p", NO_TOP_P)])
+def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
+    serve: Callable[..., ScriptedServer],
+    store: RowStore,
+    capsys: pytest.CaptureFixture[str],
+    setting: str,
+    error: dict[str, Any],
+) -> None:
+    server, model = serve(ScriptedServer(takes_no={setting: error})), hosted(store)
+    assert model.generate(NUMBERED, sampling=BRIEF) == [text.upper() for text in NUMBERED]
+    assert len(server.asked) == len(NUMBERED) + 1
+    assert {setting in own for own in server.asked[1:]} == {False}
+    others = {"temperature": 0.5, "top_p": 0.9, "max_completion_tokens": 7}
+    assert all(own[key] == value for own in server.asked for key, value in others.items() if key != setting)
+    said = f"big: the server takes no {setting}, so it goes by its own"
+    assert capsys.readouterr().err.count(said) == 1
+    assert model.heard == [{"model": "big-one", "own": [setting]}] * len(NUMBERED)
+    again = hosted(store)
+    assert again.replies(["prompt 3"], sampling=BRIEF)[0].said == {"model": "big-one", "own": [setting]}
+    assert (again.asked, len(server.asked)) == (0, len(NUMBERED) + 1)
+
+
+def test_a_word_of_the_prompt_is_no_setting_and_a_filter_no_dialect(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    server = serve(ScriptedServer(refuses="seed"))
+    found = hosted(store).replies(["one", "a seed", "two"], sampling=BRIEF)
+    assert [reply.text for reply in found] == ["ONE", None, "TWO"]
+    assert {"seed" in own and "max_completion_tokens" in own for own in server.asked} == {True}
+
+
+def test_refusals_go_several_at_a_time(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    @dataclass
+    class Counting(ScriptedServer):
+        now: int = 0
+        most: int = 0
+
+        def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            time.sleep(0.05)
+            self.now -= 1
+            return super().answer(question)
+
+    server: Any = serve(Counting(refuses="prompt"))
+    assert {reply.text for reply in hosted(store).replies(NUMBERED)} == {None}
+    assert server.most > AT_ONCE // 2
+    assert server.asked[-1]["messages"][0]["content"] == "Hello."
+
+
+def test_what_was_said_of_the_model_is_never_left_out(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    error = of_openai("reasoning_effort", "Unsupported parameter: 'reasoning_effort'")
+    serve(ScriptedServer(takes_no={"reasoning_effort": error}))
+    said = error_of(hosted(store, effort="low").generate, ["one"])
+    assert "big: the server does not answer (" in said
+    assert "Unsupported parameter: 'reasoning_effort'" in said
+    assert store.count() == 0
+
+
+def test_neither_name_of_the_limit_is_one_line(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer(takes_no={"max_completion_tokens": NO_OTHER, "max_tokens": NO_MOST}))
+    assert "does not answer (" in error_of(hosted(store).generate, NUMBERED)
+    assert len(server.asked) == 2 * (len(NUMBERED) + 1)  # a refusal each, and of the greeting
+    assert store.count() == 0
+
+
+def test_a_limit_that_is_not_heeded_is_called_otherwise(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    @dataclass
+    class Heedless(ScriptedServer):
+        def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+            status, body = super().answer(question)
+            return status, body | {"usage": {"completion_tokens": question.get("max_tokens", 900)}}
+
+    server = serve(Heedless())
+    assert hosted(store).generate(["one", "two"], sampling=BRIEF) == ["ONE", "TWO"]
+    assert [own.get("max_tokens") for own in server.asked] == [None, 7, 7]
+
+
+def test_seeds_have_31_bits(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    server = serve(ScriptedServer())
+    hosted(store).generate(["one", "two"], seeds=[2**31 + 5, 2**32 - 1])
+    assert sorted(own["seed"] for own in server.asked) == [5, 2**31 - 1]
+
+
+def test_the_key_of_an_entry_that_says_nothing_stays(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    server = serve(ScriptedServer())
+    plain = f'{{"backend":"openai","mode":"chat","model":"big-one","revision":null,"url":"{server.url}"}}'
+    assert hosted(store).engine == plain == hosted(store, timeout=9, new_tokens=9).engine
+    assert hosted(store, thinking="off").engine == plain[:-1].replace('"url"', '"thinking":"off","url"') + "}"
+    thinking = hosted(store, thinking={"tokens": 9}, effort="low", template={"a": True})
+    assert '"effort":"low"' in thinking.engine
+    assert '"template":{"a":true},"thinking":{"end":"</think>","tokens":9}' in thinking.engine
+
+
+# Who answers
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "same"),
+    [
+        ("gpt-5.4", "gpt-5.4-2026-03-01", True),
+        ("gpt-5.4", "gpt-5.4-mini", False),
+        ("gpt-5.4", "gpt-5.4-mini-2026-03-01", False),
+        ("gpt-3.5-turbo", "gpt-3.5-turbo-0125", True),
+        ("claude-x-4", "claude-x-4-20260514", True),
+        ("mistral-large-latest", "mistral-large-2411", True),
+        ("org/Llama", "llama", True),
+        ("org/llama", "other/llama", False),
+        ("qwen3", "qwen3:latest", True),
+        ("qwen3:8b", "qwen3:4b", False),
+        ("gemini-2.5-flash", "gemini-2.5-flash-preview-05-20", True),
+        ("big-one", "small-one", False),
+    ],
+)
+def test_a_version_of_a_model_is_the_model(asked: str, said: str, same: bool) -> None:
+    assert is_version(said, asked) is same
+
+
+def test_another_model_ends_it_and_what_it_said_is_not_kept(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer())
+    hosted(store).generate(NUMBERED[:5])
+    server.served = "small-one"
+    said = error_of(hosted(store).generate, NUMBERED)
+    assert said == (
+        "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, or name "
+        "the one that you mean: endpoint:small-one"
+    )
+    assert store.count() == 5
+    assert len(server.asked) == 6
+    server.served = "big-one-2026-03-01"
+    model = hosted(store)
+    assert model.generate(NUMBERED) == [text.upper() for text in NUMBERED]
+    assert len(server.asked) == 6 + 19
+    assert {said["model"] for said in model.heard[5:]} == {"big-one-2026-03-01"}
+
+
+def test_fingerprints_are_kept_with_each_reply(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    from evenruler.evaluate.session import changes
+
+    serve(ScriptedServer(fingerprints=["fp_a", "fp_b"]))
+    hosted(store).generate(NUMBERED)
+    model = hosted(store)
+    model.generate(NUMBERED)
+    assert model.asked == 0
+    assert changes(model.heard) == ["the server changed meanwhile: replies bear 2 fingerprints (fp_a, fp_b)"]
+    assert changes([said for said in model.heard if said["fingerprint"] == "fp_a"]) == []
+    assert changes([{"own": ["temperature"]}, {}]) == ["the server takes no temperature: it samples by its own"]
+
+
+# Waiting, and what is paid
+
+
+def test_a_quota_that_is_used_up_ends_it_at_once_and_keeps_what_came(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    @dataclass
+    class Poor(ScriptedServer):
+        left: int = 10
+
+        def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+            self.left -= 1
+            if self.left < 0:
+                return 429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+            return super().answer(question)
+
+    server, prompts = serve(Poor()), [f"prompt {i}" for i in range(100)]
+    said = error_of(hosted(store).generate, prompts)
+    assert said.startswith("big: nothing is left to pay with (Error code: 429")
+    assert said.endswith("; pay in; what was answered is kept: run again")
+    assert store.count() == 10
+    assert server.left >= -AT_ONCE  # nothing more was sent
+    server.left = 90
+    assert hosted(store).generate(prompts) == [text.upper() for text in prompts]
+    assert len(server.asked) == 100
+
+
+def test_a_busy_server_is_asked_less_at_a_time_and_more_again(
+    serve: Callable[..., ScriptedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(ScriptedServer(failures=[429, 429, 429]))
+    asked = Server("big", "big-one")
+    asked.ask("/chat/completions", {"messages": [{"role": "user", "content": "one"}]})
+    assert asked._room == 1  # three one after another
+    for _ in range(4 * AT_ONCE):
+        asked._fit()
+    assert asked._room == 2
+    asked._narrowed = time.monotonic() + 9
+    asked._fit(time.monotonic())  # went out before it became fewer
+    assert asked._room == 2
+
+
+@pytest.mark.parametrize(
+    ("headers", "tries", "waited", "pause"),
+    [
+        ({"retry-after": "240"}, 1, 240.0, 240.0),
+        ({"retry-after": "301"}, 1, 0.0, None),
+        ({"retry-after-ms": "20"}, 3, 0.0, 0.02),
+        ({"retry-after": "-3"}, 1, 0.0, 0.0),
+        ({"retry-after": "nan"}, 1, 0.0, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 1, 0.0, 0.0),
+        ({"retry-after": "soon"}, 3, 0.0, 2.0),
+        ({}, 1, 0.0, 0.5),
+        ({}, 20, 0.0, 64.0),
+        ({}, 20, 250.0, None),
+    ],
+)
+def test_how_long_is_waited(
+    monkeypatch: pytest.MonkeyPatch, headers: dict[str, str], tries: int, waited: float, pause: float | None
+) -> None:
+    monkeypatch.setattr(servers.random, "random", lambda: 0.0)
+    assert servers._pause(headers, tries, waited) == pause
+
+
+def test_a_key_of_one_letter_is_hidden_as_a_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "x")
+    monkeypatch.setenv(URL, "http://127.0.0.1:9/v1")
+    assert Server("big", "m").plain("Incorrect API key: x; max_tokens") == "Incorrect API key: ***; max_tokens"
+    monkeypatch.setenv(KEY, "tokens")
+    assert Server("big", "m").plain("max_tokens") == "max_***"
+
+
+# Thoughts
+
+
+@dataclass
+class Thinker(ScriptedServer):
+    """Thinks before it answers, in one of the shapes that servers have."""
+
+    shape: str = "tags"
+    closes: Callable[[str], bool] = lambda text: True
+
+    def chat(self, question: dict[str, Any]) -> dict[str, Any]:
+        text = question["messages"][-1]["content"]
+        thought, answer, closed = f"What is {text}?", text.upper(), self.closes(text)
+        if self.shape in ("reasoning", "reasoning_content"):
+            content = answer if closed else None
+            return chat_choice(content, "stop" if closed else "length", **{self.shape: thought})
+        if self.shape == "hidden":
+            return chat_choice(answer if closed else "", "stop" if closed else "length")
+        begun = {"tags": "<think>", "nested": "<think>Well. <think>Hm.</think>", "unopened": ""}[self.shape]
+        said = f"{begun}{thought}</think>\n\n{answer}" if closed else f"{begun}{thought}"
+        return chat_choice(said, "stop" if closed else "length")
+
+
+SHAPES = ["tags", "nested", "unopened", "reasoning", "reasoning_content", "hidden"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_answer_is_what_stands_after_the_thought(
+    serve: Callable[..., ScriptedServer], store: RowStore, shape: str
+) -> None:
+    server = serve(Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}}))
+    model = hosted(store, thinking={"tokens": 100})
+    assert model.replies(["one", "two"], sampling=BRIEF) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
+    assert {own["max_completion_tokens"] for own in server.asked} == {107}
+    assert {own["thinking_token_budget"] for own in server.asked} == {100}
+    assert model.heard[0]["thought"] == 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_thought_without_an_end_is_no_answer_and_kept_as_such(
+    serve: Callable[..., ScriptedServer], store: RowStore, shape: str
+) -> None:
+    server = serve(Thinker(shape=shape, closes=lambda text: text != "two"))
+    model = hosted(store, thinking={"tokens": 100})
+    reason = f"{CUT} (100 tokens to think in): say `--thinking 200`"
+    for _ in range(2):
+        assert model.replies(["one", "two"], sampling=BRIEF) == [
+            Reply("ONE", None, "stop"),
+            Reply(None, reason, "length"),
+        ]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("shape", ["tags", "nested", "reasoning", "hidden"])
+def test_one_that_thinks_though_nobody_said_so_ends_it_with_what_to_say(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any, shape: str
+) -> None:
+    server = serve(Thinker(shape=shape, closes=lambda text: False))
+    said = error_of(hosted(store).generate, NUMBERED)
+    assert "big: the server wrote no answer before its reply was cut off; some models think first" in said
+    assert "(--thinking 4096), or off; or allow more (--new-tokens)" in said
+    assert (len(server.asked), store.count()) == (1, 0)
+
+
+@pytest.mark.parametrize("shape", ["tags", "unopened", "reasoning", "hidden"])
+def test_off_is_asked_for_and_one_that_thinks_all_the_same_is_found(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any, shape: str
+) -> None:
+    server = serve(Thinker(shape=shape, usage={"completion_tokens_details": {"reasoning_tokens": 5}}))
+    said = error_of(hosted(store, thinking="off").generate, ["one"])
+    assert said.startswith("big: the server thinks, though thinking is off; say how long it may (--thinking 4096)")
+    sent = server.asked[0]["chat_template_kwargs"], server.asked[0]["reasoning_effort"]
+    assert sent == ({"enable_thinking": False, "thinking": False}, "none")
+    assert store.count() == 0
+
+
+def test_off_of_one_that_knows_no_such_setting(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    error = {"message": "Unrecognized request argument supplied: chat_template_kwargs"}
+    other = of_openai("reasoning_effort", "Unsupported value: 'none'")
+    server = serve(ScriptedServer(takes_no={"chat_template_kwargs": error, "reasoning_effort": other}))
+    model = hosted(store, thinking="off")
+    assert model.replies(["one", "two"], sampling=BRIEF) == [Reply("ONE", None, "stop"), Reply("TWO", None, "stop")]
+    assert len(server.asked) == 2 + 2
+    assert model.heard == [{"model": "big-one"}] * 2  # of sampling nothing was left out
+
+
+def test_a_cut_answer_after_a_thought_is_an_answer(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    server = serve(ScriptedServer())
+    server.faults = [(200, chat_choice("<think>So.</think>The nurse", "length"))]
+    assert hosted(store, thinking={"tokens": 9}).replies(["one"]) == [Reply("The nurse", None, "length")]
+
+
+def test_new_tokens_lift_what_an_instrument_allows(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    server = serve(ScriptedServer())
+    model = hosted(store, new_tokens=50)
+    model.replies(["one"], sampling=BRIEF)
+    model.replies(["one"], sampling=Sampling(80))
+    assert [own["max_completion_tokens"] for own in server.asked] == [50, 80]
+    plain = hosted(store)
+    plain.replies(["one"], sampling=Sampling(50, BRIEF.temperature, BRIEF.top_p))
+    assert plain.asked == 0  # it is the same question
+
+
+def test_an_answer_is_waited_for_as_long_as_it_may_think(serve: Callable[..., ScriptedServer], store: RowStore) -> None:
+    serve(ScriptedServer())
+    seconds = {
+        name: hosted(store, **entry).backend._server._client.timeout
+        for name, entry in {"plain": {}, "said": {"timeout": 7}, "thinks": {"thinking": {"tokens": 4000}}}.items()
+    }
+    assert seconds == {"plain": 120, "said": 7, "thinks": 120 + 4000 / 20}
+
+
+@pytest.mark.parametrize("within", [1, 9])
+def test_a_server_that_drips_has_the_seconds_of_the_entry(
+    store: RowStore, monkeypatch: pytest.MonkeyPatch, error_of: Any, within: int
+) -> None:
+    """Each byte comes soon; the whole takes two seconds."""
+    body = json.dumps(chat_choice("SO.")).encode()
+
+    def drip(line: socket.socket) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        line.sendall(head.encode())
+        for part in (body[:20], body[20:40], body[40:60], body[60:80], body[80:]):
+            time.sleep(0.4)
+            line.sendall(part)
+
+    monkeypatch.setattr(servers, "ATTEMPTS", 1)
+    monkeypatch.setenv(KEY, "secret-word")
+    with talking(drip) as url:
+        monkeypatch.setenv(URL, url)
+        model = hosted(store, timeout=within)
+        if within == 9:
+            assert model.generate(["one"]) == ["SO."]
+        else:
+            assert "big: the server does not answer (Request timed out.)" in error_of(model.generate, ["one"])
+    assert store.count() == (within == 9)
+
+
+def test_a_pause_ends_with_the_run_and_the_next_one_waits_again(serve: Callable[..., ScriptedServer]) -> None:
+    server = serve(ScriptedServer(failures=[503]))
+    asked = Server("big", "big-one")
+    question = {"messages": [{"role": "user", "content": "one"}]}
+
+    def task() -> Any:
+        return servers.Outcome([asked.ask("/chat/completions", question).choices])
+
+    assert len(list(asked.at_once([task, task]))) == 2
+    server.failures = [503]
+    assert asked.ask("/chat/completions", question).choices  # not in a run any more, and still patient
+    assert len(server.asked) == 5
+
+
+def test_what_a_server_says_of_itself_is_short_and_holds_no_key(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    serve(ScriptedServer(fingerprints=["secret-word" + "\x1b" * 900]))
+    model = hosted(store)
+    model.generate(["one"])
+    assert model.heard == [{"model": "big-one", "fingerprint": "***"}]
+
+
+def test_operators_of_evolution_and_writers_go_through_the_same_door(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    from evenruler.instruments.probes.evolve.operators import ModelOperator
+
+    class Asking:
+        few_shot = False
+
+        def of(self, wishes: list[str], seeds: list[int]) -> list[tuple[str, int, int]]:
+            return [(wish, seed, 8) for wish, seed in zip(wishes, seeds, strict=True)]
+
+    server = serve(Thinker(takes_no={"max_completion_tokens": NO_OTHER}))
+    model = hosted(store, thinking={"tokens": 100}, effort="low", template={"a": True}, new_tokens=20)
+    operator: Any = ModelOperator(model, Asking())  # type: ignore[arg-type]
+    assert operator.reword(["one"], [3]) == [("one", "ONE")]
+    last = server.asked[-1]
+    assert (last["max_tokens"], last["reasoning_effort"], last["chat_template_kwargs"]) == (120, "low", {"a": True})
+
+
+def test_completions_that_end_before_a_letter_are_no_reply(
+    serve: Callable[..., ScriptedServer], store: RowStore, error_of: Any
+) -> None:
+    server = serve(ScriptedServer())
+    server.faults = [(200, {"choices": [{"text": "", "finish_reason": "length"}]})]
+    assert "is no reply" in error_of(hosted(store, "completions").generate, ["one"])
+    server.faults = [(200, {"choices": [{"text": "", "finish_reason": "stop"}]})]
+    assert hosted(store, "completions").generate(["one"]) == [""]
+    assert hosted(store, "completions").generate(["<think>a</think>b"]) == ["<THINK>A</THINK>B"]  # as it is
