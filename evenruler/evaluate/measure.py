@@ -28,7 +28,7 @@ WIDTH = 110
 
 
 def measure(
-    model: str,
+    model: Any,
     benchmark: str | Path,
     *,
     out: Path | str | None = None,
@@ -40,14 +40,16 @@ def measure(
     dtype: Dtype = "float32",
     start: str | None = None,
     max_requests: int | None = None,
+    tokenizer: Any = None,
+    cache_key: str | None = None,
 ) -> Result:
     """Measure a model with a published benchmark.
 
     Every answer is kept in the cache (`evenruler.models.store.cache_root`), so that nothing is asked twice.
 
     Args:
-        model: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, or a name of the
-            catalogue where there is a `params.yaml`.
+        model: As of `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
+            model with its `tokenizer`, or a function `f(messages, **settings) -> str | None`.
         benchmark: A name of `evenruler list`, a folder, or `USER/REPO[@TAG]` on the Hub.
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
@@ -60,6 +62,8 @@ def measure(
             text by itself.
         max_requests: To servers that may go out, repeated ones too; by default as `EVENRULER_MAX_REQUESTS` says, or
             any number.
+        tokenizer: Of a loaded model.
+        cache_key: Of a function, what its answers are kept under; without one they are not kept.
 
     Returns:
         Figures with intervals, controls and verdicts, and what they are of.
@@ -71,8 +75,10 @@ def measure(
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start)
-    session = Session(subject, store, model, device)
+    subject = chosen(
+        model, store, name=name, kind=kind, dtype=dtype, start=start, tokenizer=tokenizer, cache_key=cache_key
+    )
+    session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit)
         if out is not None:

@@ -104,6 +104,8 @@ class Session:
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
+        if chosen.model is not None:
+            return chosen.model
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
     def planned(self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None) -> Planned:
@@ -142,7 +144,7 @@ class Session:
             ),
             model=MeasuredModel(
                 name=self._chosen.name,
-                source=entry.source,
+                source=[f"local:{entry.adapter}", str(entry.source)] if entry.adapter else entry.source,
                 revision=entry.revision,
                 kind=subject.kind,
                 chat=subject.chats,

@@ -44,7 +44,8 @@ class MeasuredModel(Strict):
     name: Slug
     """By which figures and folders call it."""
     source: str | list[str]
-    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`."""
+    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`;
+    of an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME` of what Python gave."""
     revision: str | None
     """The commit of a Hub repository."""
     kind: Text

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
-from evenruler.models.loading import Dtype, card_memory, pretrained
+from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
 
@@ -149,7 +148,7 @@ MOST_ADDED = 1_000_000
 class Causal:
     """A causal model in memory."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+    def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError where the folder holds no model that transformers can load."""
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
