@@ -17,8 +17,8 @@ def measure(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE, or a "
-            "name of params.yaml.",
+            help="hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER (an adapter, too), package:MODULE/FILE, "
+            "endpoint:NAME, ollama:NAME, recorded:FILE, or a name of params.yaml.",
         ),
     ],
     benchmarks: Annotated[
@@ -26,8 +26,8 @@ def measure(
         typer.Option(
             "--with",
             metavar="BENCHMARK",
-            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], or "
-            "lm_eval:TASK. Without it, recorded answers say which they are to.",
+            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], FILE.yaml "
+            "(a source of your own), or lm_eval:TASK. Without it, recorded answers say which they are to.",
         ),
     ] = None,
     unit: Annotated[

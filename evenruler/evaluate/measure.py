@@ -50,7 +50,8 @@ def measure(
     Args:
         model: As of `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
             model with its `tokenizer`, or a function `f(messages, **settings) -> str | None`.
-        benchmark: A name of `evenruler list`, a folder, or `USER/REPO[@TAG]` on the Hub.
+        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or `FILE.yaml`, a source that
+            nobody published (`evenruler.evaluate.benchmark.of_file`).
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: So many units at most (attributes, items, stimuli, root items), evenly spread.

@@ -31,7 +31,7 @@ class MeasuredBenchmark(Strict):
     title: Text
     family: Slug
     origin: Text
-    """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
+    """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
     """Its identity, made of all its rows and its plan when it was measured (`publish.manifest.identity_of`)."""
     plan_sha256: Text

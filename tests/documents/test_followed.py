@@ -79,14 +79,17 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, *measured, compared, called = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, compared, called, client = follow("docs/measure.md", here, shell)
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
-    assert "on my-model" in measured[0]
-    assert "questionnaires-gad-7" in measured[-1]
+    assert "on my-model" in listed
+    assert "questionnaires-gad-7" in questionnaire
+    assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in own
+    assert "0 lists of placebos, of at least 12: every verdict will be inconclusive" in own
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert "seed my-model" in called
+    assert "INVALID ON THIS MODEL" in client
 
 
 def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
