@@ -52,7 +52,8 @@ def measure(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every figure, not the headlines alone.")] = False,
     output: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="json: a line of JSON a benchmark, as result.json.")
+        Literal["text", "json", "html"],
+        typer.Option("--format", help="json: a line of JSON a benchmark, as result.json; html: one page of all."),
     ] = "text",
     max_requests: Annotated[
         int | None,
@@ -80,7 +81,7 @@ def measure(
         start=start,
         max_requests=max_requests,
         unit=unit,
-        show="json" if output == "json" else "all" if everything else "answer",
+        show=output if output != "text" else "all" if everything else "answer",
     ):
         say(line)
 

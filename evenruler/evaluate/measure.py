@@ -1,6 +1,5 @@
 """Measuring a model with published benchmarks: one as a function, several as a command does, told in lines."""
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from evenruler.measurement.answered import unmeasured
 from evenruler.models.backends import budget
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
-from evenruler.results.store import refuse_another, write
+from evenruler.results.store import Stored, refuse_another, write
 from evenruler.terminal import note
 from evenruler.text.numbers import figure_in_words
 
@@ -104,7 +103,7 @@ def measure_each(
     start: str | None,
     max_requests: int | None,
     unit: str | None = None,
-    show: Literal["answer", "all", "json"] = "answer",
+    show: Literal["answer", "all", "json", "html"] = "answer",
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
@@ -129,7 +128,7 @@ def measure_each(
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
         raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
-    refused: list[str] = []
+    refused, pages = list[str](), list[Stored]()
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
@@ -151,7 +150,10 @@ def measure_each(
                 continue
             folder = write(measured.result, measured.headlines, out, measured.tables)
             if show == "json":
-                yield json.dumps(measured.result.model_dump(), ensure_ascii=False, allow_nan=False)
+                yield measured.result.to_json()
+                continue
+            if show == "html":
+                pages.append(Stored(measured.result, measured.headlines, folder))
                 continue
             yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
             yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
@@ -162,6 +164,10 @@ def measure_each(
                 yield from harness.lines_of(session.model, place.removeprefix(SCHEME), unit, limit)
             except UserError as error:
                 refused.append(str(error))
+    if pages:
+        from evenruler.results.view import render  # which few need
+
+        yield render(pages)
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         some = "the others were measured" if len(refused) < len(found) + len(tasks) else ""

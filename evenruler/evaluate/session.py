@@ -194,7 +194,8 @@ class Session:
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
-        return Measured(result.model_copy(update={"answer": answer(result, made_of)}), made_of, kept, answering.asked)
+        result = result.model_copy(update={"answer": answer(result, made_of)})
+        return Measured(result.with_tables(made_of, {**kept, **written(own, tables)}), made_of, kept, answering.asked)
 
 
 @contextmanager
@@ -244,6 +245,18 @@ def _diagnosed(
         for part, models in evidence.items()
     }
     return record, {part: models for part, models in of_model.items() if models}
+
+
+def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
+    """The table of replies, if any was asked for, each beside the prompt that it is to."""
+    if "replies" not in answers or answers["replies"].empty:
+        return {}
+    found = answers["replies"]
+    if "id" in found and "prompts" in published:
+        prompts = published["prompts"].set_index("id")["prompt"]
+        found = found.assign(prompt=found["id"].map(prompts))
+    first = [name for name in ("prompt", "reply", "reason") if name in found]
+    return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
 
 
 def silences(answers: Tables) -> list[str]:

@@ -192,6 +192,7 @@ def _at_hand(
         remedy = f"name it as {FORMS}, or give a loaded model or a function"
         raise UserError(f"found {type(model).__name__}", where="model", remedy=remedy)
     from evenruler.models import given
+    from evenruler.models.catalogue import backend_of
 
     told: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python"}
     if hasattr(model, "state_dict"):
@@ -212,7 +213,7 @@ def _at_hand(
             told["sampling"] = sampling
         slug = name or _slug(str(getattr(config, "name_or_path", "")).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
-        made = given.loaded(slug, entry, core, tokenizer, store, cache_key)
+        made = given.loaded(slug, entry, core, tokenizer, store, cache_key, backend_of)
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])

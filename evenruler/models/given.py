@@ -1,5 +1,6 @@
 """Models that somebody has at hand: loaded in Python, a function that writes replies, or served by Ollama."""
 
+import copy
 import hashlib
 import json
 import os
@@ -51,19 +52,19 @@ def core_of(model: Any, where: str) -> Any:
     return core
 
 
-def loaded(name: str, entry: ModelEntry, core: Any, tokenizer: Any, store: RowStore, cache_key: str | None) -> Model:
+def loaded(
+    name: str,
+    entry: ModelEntry,
+    core: Any,
+    tokenizer: Any,
+    store: RowStore,
+    cache_key: str | None,
+    make: Callable[..., Any],
+) -> Model:
     """A model that is in memory, asked where it is; its answers are kept under a hash of its weights as they are now.
 
-    Args:
-        name: By which figures call it.
-        entry: Of a kind that transformers loads.
-        core: What `core_of` gives.
-        tokenizer: That belongs to it.
-        store: Where answers are kept.
-        cache_key: Tells apart what no weight tells; needed where hooks change what it computes.
-
-    Raises:
-        UserError: Hooks change what it computes, and there is no `cache_key`.
+    `core`: what `core_of` gives; `make`: makes the backend (`catalogue.backend_of`). UserError where hooks change what
+    it computes, which no weight tells, and there is no `cache_key`.
     """
     if cache_key is None and any(own._forward_hooks or own._forward_pre_hooks for own in core.modules()):
         what = "hooks change what it computes, which its weights do not tell"
@@ -73,13 +74,9 @@ def loaded(name: str, entry: ModelEntry, core: Any, tokenizer: Any, store: RowSt
         return canonical(_described(core_of(core, name), tokenizer, cache_key)).decode()
 
     def backend() -> Any:
-        import copy
-
-        from evenruler.models.catalogue import backend_of
-
         # A copy that shares all weights: what we set of it, as how it ends a text, is not set of theirs.
         shared = copy.copy(core)
-        return backend_of(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
+        return make(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
 
     return Model(name, entry, entry.kind, store, describe, backend, None, name)
 
@@ -140,12 +137,7 @@ def _tokenizer_sha256(tokenizer: Any) -> str:
 def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None) -> Model:
     """A function that writes replies, as a model of kind `chat`; without a `cache_key` no answer is kept.
 
-    Args:
-        name: By which figures call it.
-        entry: Of kind `chat`.
-        call: The function.
-        store: Where answers are kept.
-        cache_key: Stands for all that an answer depends on, and that nobody can see from outside.
+    `cache_key` stands for all that an answer depends on, which nobody can see from outside.
     """
     if not cache_key:
         folder = Path(mkdtemp(prefix="evenruler-"))

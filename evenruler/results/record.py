@@ -7,15 +7,21 @@
 A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
+from evenruler.errors import UserError
 from evenruler.measurement.verdicts import ORDER, Verdict
+from evenruler.results.figures import as_frame, as_html, by_unit, figures_of, forest
 from evenruler.strict import Slug, Strict, Text
 from evenruler.versions import Version
+
+if TYPE_CHECKING:
+    import altair as alt
 
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
@@ -95,8 +101,21 @@ class Heading(Strict):
     """What units of high values are most of, and those of low values."""
 
 
+class Beside:
+    """Tables that lie beside a result; two results are the same whatever lies beside them."""
+
+    def __init__(self, headlines: pd.DataFrame | None = None, tables: Mapping[str, pd.DataFrame] | None = None) -> None:
+        """Take what its headlines are made of (`tables.schemas.HEADLINES`), and further tables by name."""
+        self.headlines, self.tables = headlines, dict(tables or {})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Beside)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Result(Strict):
-    """The content of `result.json`."""
+    """The content of `result.json`; of a result that was just measured, with the tables that it is made of."""
 
     format: Literal[1] = FORMAT
     evenruler: Text
@@ -117,6 +136,68 @@ class Result(Strict):
     """What speaks against using the benchmark on this model, a sentence each."""
     asked: dict[str, int] = Field(default_factory=dict)
     """Answers by table."""
+    _beside: Beside = PrivateAttr(default_factory=Beside)
+
+    def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
+        """The same with tables that lie beside it; they are in no JSON."""
+        found = self.model_copy()
+        found._beside = Beside(headlines, tables)
+        return found
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Scores by row, and what the family's diagnosis makes of them, by name; of a result that was read, none."""
+        return self._beside.tables
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdict of each headline by part and figure (`seed: gain`), and how it was asked if in several ways."""
+        found = [(*one[:3], one[3]["verdict"]) for one in figures_of(self) if "verdict" in one[3]]
+        return {
+            f"{part}{'' if label == self.model.name else f', {label}'}: {figure}": verdict
+            for part, label, figure, verdict in found
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """All figures, a row each, with the columns of `load_results`."""
+        return as_frame([self])
+
+    def units(self) -> pd.DataFrame:
+        """The value of each unit behind a headline: part, label, figure, unit, value, and where it lies on an axis.
+
+        A value is the mean over wordings and words, of the first group less the other where there are two; in the unit
+        of the figure's scores, highest first. UserError where the result was read without its tables.
+        """
+        if self._beside.headlines is None:
+            remedy = "read headlines.parquet beside result.json, or measure"
+            raise UserError("its tables are not here", where=self.folder, remedy=remedy)
+        rows = self._beside.headlines.rename(columns={"model": "label"})
+        of = ["part", "label", "figure"]
+        found = by_unit(rows, [*of, "unit"]).rename("value").reset_index()
+        found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
+        return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
+
+    def replies(self) -> pd.DataFrame:
+        """What was written, a row a reply (null where it was refused, with the `reason`), beside its prompt.
+
+        Empty where nothing was written, or the result was read from a file.
+        """
+        return self.tables.get("replies", pd.DataFrame(columns=["prompt", "reply", "reason"]))
+
+    def to_json(self) -> str:
+        """One line of JSON, as `evenruler measure --format json` prints it."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+
+    def plot(self) -> "alt.VConcatChart":
+        """Headlines with their intervals, placebos and the smallest effect worth naming, a panel a figure.
+
+        UserError where it has no headline, or altair is not installed.
+        """
+        return forest(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the answer, and the headlines as a table."""
+        return as_html(self)
 
     @property
     def folder(self) -> str:
@@ -124,15 +205,6 @@ class Result(Strict):
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
-
-
-def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
-    for part, of_part in sorted(result.figures.items()):
-        for label, of_label in sorted(of_part.items()):
-            for figure, record in sorted(of_label.items()):
-                if isinstance(record, dict) and "value" in record:
-                    yield part, label, figure, record
 
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
@@ -218,9 +290,7 @@ def _ends(heading: Heading, made_of: pd.DataFrame) -> str:
     """Who is nearest to either end, where units are words; the first end is that of high values."""
     if heading.ends is None or made_of.empty:
         return ""
-    poles = made_of[made_of["pole"] != 0].groupby(["unit", "pole"])["value"].mean().unstack("pole")
-    by_unit = poles.get(1, 0.0) - poles.get(-1, 0.0)
-    ordered = [str(unit) for unit in pd.Series(by_unit).sort_values(ascending=False, kind="stable").index]
+    ordered = [str(unit) for unit in by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index]
     if len(ordered) < 2 * NAMED:
         return ""
     high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]

@@ -79,7 +79,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, own, compared, called, client = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, compared, called, units, client = follow("docs/measure.md", here, shell)
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
     assert "on my-model" in listed
@@ -89,6 +89,7 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert "seed my-model" in called
+    assert "{'seed: gain': 'inconclusive'}" in units
     assert "INVALID ON THIS MODEL" in client
 
 

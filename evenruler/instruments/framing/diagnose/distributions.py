@@ -283,7 +283,7 @@ def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
     if measured["metric"].iloc[0] == CHOICE:
         lacking = replies["rule"].map(NO_ANSWER)
         refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
-        distinct = replies["reply"].dropna().str.strip().nunique()
+        distinct = replies["reply"].dropna().astype(str).str.strip().nunique()
         found = Replies(len(replies), refused, empty, 0, unread, withheld, distinct, free=False)
         if why := unanswered(found):
             return why
