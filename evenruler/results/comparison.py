@@ -16,7 +16,7 @@ from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
-from evenruler.results.figures import figures_of
+from evenruler.results.record import figures_of
 from evenruler.results.store import Stored, table_in_result
 from evenruler.tables.frames import stacked
 from evenruler.tables.schemas import CONCEPTS

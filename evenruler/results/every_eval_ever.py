@@ -19,8 +19,7 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
-from evenruler.results.figures import figures_of
-from evenruler.results.record import RESULT, Result
+from evenruler.results.record import RESULT, Result, figures_of
 from evenruler.results.store import Stored
 
 SCHEMA: Final = "0.3.0"

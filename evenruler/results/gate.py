@@ -7,8 +7,7 @@ from typing import Any, Final
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.verdicts import Verdict
 from evenruler.results.comparison import MORE, SAME, compare
-from evenruler.results.figures import figures_of
-from evenruler.results.record import Result
+from evenruler.results.record import Result, figures_of
 from evenruler.results.store import Stored
 
 PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3

@@ -8,7 +8,9 @@ A result of another size than `standard`, or of fewer units, has `+trial` or `+l
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
@@ -16,8 +18,9 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
 from evenruler.measurement.verdicts import ORDER, Verdict
-from evenruler.results.figures import as_frame, as_html, by_unit, figures_of, forest
 from evenruler.strict import Slug, Strict, Text
+from evenruler.tables.schemas import NUMBERS as OF_FIGURES
+from evenruler.text.numbers import figure_in_words
 from evenruler.versions import Version
 
 if TYPE_CHECKING:
@@ -101,17 +104,13 @@ class Heading(Strict):
     """What units of high values are most of, and those of low values."""
 
 
+@dataclass
 class Beside:
     """Tables that lie beside a result; two results are the same whatever lies beside them."""
 
-    def __init__(self, headlines: pd.DataFrame | None = None, tables: Mapping[str, pd.DataFrame] | None = None) -> None:
-        """Take what its headlines are made of (`tables.schemas.HEADLINES`), and further tables by name."""
-        self.headlines, self.tables = headlines, dict(tables or {})
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Beside)
-
-    __hash__ = None  # type: ignore[assignment]
+    headlines: pd.DataFrame | None = field(default=None, compare=False)
+    """What its headlines are made of, by `tables.schemas.HEADLINES`."""
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
 
 
 class Result(Strict):
@@ -173,7 +172,7 @@ class Result(Strict):
             raise UserError("its tables are not here", where=self.folder, remedy=remedy)
         rows = self._beside.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
-        found = by_unit(rows, [*of, "unit"]).rename("value").reset_index()
+        found = _by_unit(rows, [*of, "unit"]).rename("value").reset_index()
         found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
         return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
 
@@ -193,11 +192,11 @@ class Result(Strict):
 
         UserError where it has no headline, or altair is not installed.
         """
-        return forest(self)
+        return _forest(self)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the answer, and the headlines as a table."""
-        return as_html(self)
+        return _as_html(self)
 
     @property
     def folder(self) -> str:
@@ -205,6 +204,15 @@ class Result(Strict):
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
+
+
+def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
+    for part, of_part in sorted(result.figures.items()):
+        for label, of_label in sorted(of_part.items()):
+            for figure, record in sorted(of_label.items()):
+                if isinstance(record, dict) and "value" in record:
+                    yield part, label, figure, record
 
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
@@ -290,8 +298,104 @@ def _ends(heading: Heading, made_of: pd.DataFrame) -> str:
     """Who is nearest to either end, where units are words; the first end is that of high values."""
     if heading.ends is None or made_of.empty:
         return ""
-    ordered = [str(unit) for unit in by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index]
+    ordered = [str(unit) for unit in _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index]
     if len(ordered) < 2 * NAMED:
         return ""
     high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
     return f"  most {heading.ends[0]}: {', '.join(high)}; most {heading.ends[1]}: {', '.join(low)}"
+
+
+TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
+NUMBERS: Final = ("value", "low", "high")
+CONTROLS: Final = tuple(name for name in OF_FIGURES if name not in NUMBERS)
+NUMERIC: Final = {*OF_FIGURES, "n"}
+SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
+COLUMNS: Final = {
+    **dict.fromkeys(TEXTS, "string"),
+    **dict.fromkeys(NUMBERS, "float64"),
+    "n": "Int64",
+    "unit": "string",
+    **dict.fromkeys(CONTROLS, "float64"),
+    **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
+    "prefixes": "bool",
+    "limit": "Int64",
+}
+"""Of `load_results`, with their types."""
+
+
+def as_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """All figures of results, as `load_results` gives them."""
+    rows = []
+    for result in results:
+        roles = {heading.figure: heading.role for heading in result.headings}
+        rows += [
+            {
+                **{name: record[name] for name in COLUMNS.keys() & record.keys()},
+                "benchmark": result.benchmark.name,
+                "version": result.benchmark.version,
+                "model": result.model.name,
+                "revision": result.model.revision,
+                "part": part,
+                "label": label,
+                "figure": figure,
+                "role": roles.get(figure),
+                "prefixes": result.settings.prefixes,
+                "limit": result.settings.limit,
+            }
+            for part, label, figure, record in figures_of(result)
+        ]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
+    """The mean of each unit, placebos left out: of the first pole, less that of the other where there is one."""
+    poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
+    return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
+
+
+def _as_html(result: Result) -> str:
+    rows = [
+        [part, label, figure, figure_in_words(own), own.get("placebo", ""), own["verdict"], own.get("why", "")]
+        for part, label, figure, own in figures_of(result)
+        if "verdict" in own
+    ]
+    table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
+    told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
+    lines = "".join(f"<li>{escape(line)}</li>" for line in told)
+    return f"<p><b>{escape(result.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
+
+
+def _forest(result: Result) -> "alt.VConcatChart":
+    """Values as points on their intervals, placebos as bars on the side of the value, smallest effects dashed."""
+    try:
+        import altair as alt
+    except ModuleNotFoundError:
+        remedy = "run `pip install 'evenruler[build]'`"
+        raise UserError("a plot needs the package altair", where="plot", remedy=remedy) from None
+    from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
+
+    drawn: dict[str, list[dict[str, Any]]] = {}
+    for part, label, figure, own in figures_of(result):
+        if "verdict" in own and (value := own["value"]) is not None:
+            numbers = pd.Series(
+                {key: own.get(key) for key in ("value", "low", "high", "placebo", "smallest")}, dtype=float
+            )
+            numbers["placebo"] *= -1 if value < 0 else 1
+            where = f"{part}{'' if label == result.model.name else f', {label}'}: {own['verdict']}"
+            drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
+    if not drawn:
+        raise UserError("no headline has a value and a verdict", where=result.folder, remedy="take another size")
+    headings, panels = {one.figure: one.heading for one in result.headings}, []
+    for figure, rows in drawn.items():
+        base = alt.Chart(pd.DataFrame(rows), width=420)
+        base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
+        dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
+        panels.append(
+            dashed.encode(x="less:Q")
+            + dashed.encode(x="smallest:Q")
+            + base.mark_rule(color=QUIET).encode(x=alt.datum(0))
+            + base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
+            + base.mark_rule(color=ONE_HUE).encode(x=alt.X("low:Q", title=headings.get(figure, figure)), x2="high:Q")
+            + base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
+        )
+    return alt.vconcat(*panels, title=result.folder)

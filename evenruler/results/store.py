@@ -13,8 +13,7 @@ from evenruler.errors import UserError
 from evenruler.files import swapped
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.figures import NUMERIC, SAID, as_frame, figures_of
-from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result
+from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
 from evenruler.strict import validate
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole

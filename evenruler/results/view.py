@@ -13,8 +13,7 @@ from evenruler.publish.manifest import cell
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
-from evenruler.results.figures import figures_of
-from evenruler.results.record import Heading
+from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import Stored
 
 ABSENT: Final = "-"

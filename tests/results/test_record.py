@@ -91,13 +91,13 @@ def test_a_plot_has_a_panel_a_figure(error_of: Callable[..., str], monkeypatch: 
     below = figure(-0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
     figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "gain": below, "alpha": figure(0.9)}}}
     chart = synthetic(figures=figures).plot().to_dict()
-    gain, spread = chart["vconcat"]
-    rows = [chart["datasets"][panel["layer"][0]["data"]["name"]] if "data" in panel["layer"][0] else
-            chart["datasets"][panel["data"]["name"]] for panel in (gain, spread)]  # fmt: skip
-    numbers = [{key: row[key] for key in ("value", "low", "high", "placebo", "less", "more")} for (row,) in rows]
+    assert len(chart["vconcat"]) == 2
+    rows = sorted(chart["datasets"].values(), key=lambda own: own[0]["value"])
+    assert all(len(own) == 1 for own in rows)
+    numbers = [{key: own[0][key] for key in ("value", "low", "high", "placebo", "less", "smallest")} for own in rows]
     assert numbers == [
-        {"value": -0.6, "low": -0.8, "high": -0.4, "placebo": -0.2, "less": -0.05, "more": 0.05},
-        {"value": 0.6, "low": 0.4, "high": 0.8, "placebo": 0.2, "less": -0.05, "more": 0.05},
+        {"value": -0.6, "low": -0.8, "high": -0.4, "placebo": -0.2, "less": -0.05, "smallest": 0.05},
+        {"value": 0.6, "low": 0.4, "high": 0.8, "placebo": 0.2, "less": -0.05, "smallest": 0.05},
     ]
     assert rows[1][0]["where"] == "seed: effect"
     bare = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
