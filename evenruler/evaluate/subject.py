@@ -12,7 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
-from evenruler.models.loading import ADAPTER
+from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
@@ -147,12 +147,8 @@ def chosen(
     else:
         # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
         told, files = {}, []
-        if (
-            scheme == "local"
-            and (said := at_home(rest) / ADAPTER).is_file()
-            and not said.with_name("config.json").exists()
-        ):
-            given |= _over(at_home(rest), model)
+        if scheme == "local" and (at_home(rest) / ADAPTER).is_file() and not (at_home(rest) / "config.json").exists():
+            given |= _over(at_home(rest))
             files = [*at_home(rest).iterdir()]
         if given["source"].lower().endswith(".gguf"):
             told["sha256"] = store.file_sha256(sources.path_of(given["source"], model))
@@ -170,7 +166,7 @@ def chosen(
     return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
 
 
-def _over(folder: Path, model: str) -> dict[str, Any]:
+def _over(folder: Path) -> dict[str, Any]:
     """What the entry of an adapter says of the base that it names: a folder here, or a repository of the Hub."""
     said = _said_in(folder / ADAPTER)
     base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
@@ -200,20 +196,15 @@ def _at_hand(
         if tokenizer is None:
             raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
         core = given.core_of(model, called)
-        config = core.config
-        told["kind"] = kind or kind_of({**config.to_dict(), "architectures": [type(core).__name__]}, called)
-        chats = bool(getattr(tokenizer, "chat_template", None))
-        drawn = getattr(core, "generation_config", None)
-        own = drawn.to_diff_dict() if drawn is not None else {}
-        kinds = {"temperature": float, "top_p": float, "top_k": int}
-        sampling = {key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None}
+        told["kind"] = kind or kind_of({**core.config.to_dict(), "architectures": [type(core).__name__]}, called)
         if told["kind"] == "causal":
-            told |= {"chat": chats, "entailment": True}
-        if told["kind"] in ("causal", "seq2seq") and sampling:
-            told["sampling"] = sampling
-        slug = name or _slug(str(getattr(config, "name_or_path", "")).rpartition("/")[2] or called)
+            told |= {"chat": bool(getattr(tokenizer, "chat_template", None)), "entailment": True}
+        if told["kind"] in ("causal", "seq2seq"):
+            own, kinds = core.generation_config.to_diff_dict(), {"temperature": float, "top_p": float, "top_k": int}
+            told["sampling"] = {key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None}
+        slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
         entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
-        made = given.loaded(slug, entry, core, tokenizer, store, cache_key, backend_of)
+        made = given.loaded(slug, entry, Loaded(tokenizer, core), store, cache_key, backend_of)
     else:
         called = given.called(model)
         slug = name or _slug(called.rpartition(".")[2])

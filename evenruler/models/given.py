@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
+from evenruler.files import file_sha256
 from evenruler.models.backends import budget
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import ModelEntry
@@ -22,7 +23,7 @@ from evenruler.models.loading import Loaded
 from evenruler.models.model import Model
 from evenruler.models.records import Prompt, Reply
 from evenruler.models.store import RowStore
-from evenruler.tables.ids import canonical
+from evenruler.tables.ids import canonical, content_sha256
 
 Function = Callable[..., str | None]
 """`f(messages, **settings)`: chat messages as OpenAI writes them, and `max_new_tokens`, `temperature`, `top_p` and
@@ -53,19 +54,14 @@ def core_of(model: Any, where: str) -> Any:
 
 
 def loaded(
-    name: str,
-    entry: ModelEntry,
-    core: Any,
-    tokenizer: Any,
-    store: RowStore,
-    cache_key: str | None,
-    make: Callable[..., Any],
+    name: str, entry: ModelEntry, given: Loaded, store: RowStore, cache_key: str | None, make: Callable[..., Any]
 ) -> Model:
     """A model that is in memory, asked where it is; its answers are kept under a hash of its weights as they are now.
 
-    `core`: what `core_of` gives; `make`: makes the backend (`catalogue.backend_of`). UserError where hooks change what
-    it computes, which no weight tells, and there is no `cache_key`.
+    `given`: what `core_of` gives, and a tokenizer; `make`: makes the backend (`catalogue.backend_of`). UserError where
+    hooks change what it computes, which no weight tells, and there is no `cache_key`.
     """
+    tokenizer, core = given
     if cache_key is None and any(own._forward_hooks or own._forward_pre_hooks for own in core.modules()):
         what = "hooks change what it computes, which its weights do not tell"
         raise UserError(what, where=name, remedy='give `cache_key="..."`, another one for other hooks')
@@ -86,6 +82,14 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
+    layers = [
+        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
+        for place, layer in core.named_modules()
+        if type(layer).__module__.startswith("peft.")
+    ]
+    with TemporaryDirectory() as folder:  # its chat template is among its files
+        tokenizer.save_pretrained(folder)
+        files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
     return {
         "backend": "transformers",
         "loaded": f"{type(core).__module__}.{type(core).__qualname__}",
@@ -93,23 +97,13 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
         "device": own.device,
         "dtype": str(core.dtype).removeprefix("torch."),
         "quantisation": config.get("quantization_config"),
-        "adapter": _adapters(core),
+        "adapter": content_sha256(layers) if layers else None,
         "weights": _weights_sha256(core),
-        "config": hashlib.sha256(canonical(config)).hexdigest(),
-        "tokenizer": _tokenizer_sha256(tokenizer),
+        "config": content_sha256(config),
+        "tokenizer": content_sha256(files),
         "libraries": dict(own.libraries),
         **({"cache_key": cache_key} if cache_key else {}),
     }
-
-
-def _adapters(core: Any) -> str | None:
-    """A checksum of how the layers of PEFT are set; None where there is none."""
-    found = [
-        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
-        for place, layer in core.named_modules()
-        if type(layer).__module__.startswith("peft.")
-    ]
-    return hashlib.sha256(canonical(found)).hexdigest() if found else None
 
 
 def _weights_sha256(core: Any) -> str:
@@ -123,15 +117,6 @@ def _weights_sha256(core: Any) -> str:
                 digest.update(canonical([place, str(tensor.dtype), list(tensor.shape)]))
                 digest.update(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
-
-
-def _tokenizer_sha256(tokenizer: Any) -> str:
-    """A checksum of the files that a tokenizer is saved as, its chat template among them."""
-    with TemporaryDirectory() as folder:
-        tokenizer.save_pretrained(folder)
-        files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-        told = [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
-    return hashlib.sha256(canonical(told)).hexdigest()
 
 
 def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None) -> Model:

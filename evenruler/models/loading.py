@@ -123,7 +123,8 @@ def merged(model: Any, adapter: Path, name: str) -> Any:
 
     with quiet(), loading(name, str(adapter), "take the base that the adapter was fitted on"):
         tuned = PeftModel.from_pretrained(model, adapter)
-        lacking = set(get_peft_model_state_dict(tuned)) - set(load_peft_weights(str(adapter), device="cpu"))
+        there = load_peft_weights(str(adapter), device="cpu")
+        lacking = set(get_peft_model_state_dict(tuned, save_embedding_layers=False)) - set(there)
         if lacking:  # which PEFT makes up
             raise ValueError(f"the adapter lacks {len(lacking)} tensors, as {min(lacking)}")
         return tuned.merge_and_unload()

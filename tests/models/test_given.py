@@ -8,15 +8,18 @@ from typing import Any
 import pytest
 import torch
 from peft import LoraConfig, PromptEncoderConfig, get_peft_model
+from pydantic import ValidationError
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from evenruler.evaluate.subject import chosen
 from evenruler.models import Sampling, load
 from evenruler.models.backends.server import KEY, URL
+from evenruler.models.declared import Catalogue, ModelEntry
 from evenruler.models.given import OLLAMA, ollama
 from evenruler.models.store import RowStore
 from tests.loopback_openai import ScriptedServer, running
-from tests.tiny import save_tiny
+from tests.tiny import save_tiny, tiny_params
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # of PEFT
 
@@ -145,6 +148,43 @@ def test_an_adapter_that_does_not_fit_is_one_line(
     line = error_of(load(based_on(str(wider)), store=store).loglikelihood, [TEXT])
     assert "does not load (Error(s) in loading" in line
     assert "take the base that the adapter was fitted on" in line
+
+
+def test_an_adapter_that_lacks_tensors_is_refused(
+    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
+    adapted = tuned(model)
+    adapted.peft_config["default"].base_model_name_or_path = str(folder)
+    adapted.save_pretrained(tmp_path / "lora")
+    file = tmp_path / "lora/adapter_model.safetensors"
+    kept = load_file(file)
+    save_file({name: tensor for name, tensor in kept.items() if "q_proj" in name}, file)
+    line = error_of(load(f"{tmp_path}/lora", store=store).loglikelihood, [TEXT])
+    assert "the adapter lacks 6 tensors, as base_model.model.model.layers.0.self_attn.v_proj" in line
+
+
+def test_a_catalogue_names_adapters_and_nothing_that_only_python_gives(
+    tmp_path: Path, folder: Path, model: Any, store: RowStore, error_of: Callable[..., str]
+) -> None:
+    tuned(model).save_pretrained(tmp_path / "lora")
+    declared = tiny_params({"tiny": folder}, adapter=str(tmp_path / "lora"))
+    plain = load("tiny", tiny_params({"tiny": folder}), store=store).engine
+    assert load("tiny", declared, store=store).engine != plain
+    (tmp_path / "lora/adapter_config.json").unlink()
+    assert error_of(load, "tiny", declared, store=store) == (
+        f"params.yaml: models.tiny: {tmp_path}/lora: no adapter_config.json; name the folder of a saved adapter"
+    )
+    given = {"licence": "mit", "origin": "here"}
+    for source, kind in (("loaded:X", "causal"), ("function:f", "chat")):
+        entry = ModelEntry.model_validate({**given, "source": source, "kind": kind})
+        assert "only Python can give such a model" in error_of(load, "x", Catalogue(models={"x": entry}), store=store)
+    for wrong in (
+        {"source": "ollama:x", "kind": "completions"},
+        {"source": "ollama:x", "kind": "causal"},
+        {"source": "local:x", "kind": "nli", "adapter": "y"},
+    ):
+        with pytest.raises(ValidationError):
+            ModelEntry.model_validate({**given, **wrong})
 
 
 def test_an_adapter_before_texts_is_refused(
