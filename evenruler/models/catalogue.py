@@ -43,7 +43,8 @@ def load(
         )
     store = store or RowStore()
     if entry.scheme in ("loaded", "function"):
-        raise UserError("only Python can give such a model", where=where or sources.declared_at(name))
+        what, place = "only Python can give such a model", where or sources.declared_at(name)
+        raise UserError(what, where=place, remedy="name files or a server, or give it to `evenruler.models.load`")
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
     if entry.scheme == "recorded":
