@@ -96,7 +96,7 @@ def chosen(
     if tokenizer is not None or cache_key is not None:
         what = "a tokenizer is of loaded models, a cache key of what Python gives"
         raise UserError(what, where=model, remedy="leave them out")
-    if re.match(r"\.{0,2}/|~", model) or (model.endswith(".gguf") and Path(model).exists()):
+    if re.match(r"\.{0,2}/|~|[^:]+\.gguf$", model):
         model = f"local:{model}"
     scheme, _, rest = model.partition(":")
     if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):

@@ -287,6 +287,7 @@ def test_a_plain_path(
     monkeypatch.chdir(folder.parent)
     assert chosen("./tiny", store).entry.source == "local:./tiny"
     assert chosen(folder, store).entry.source == f"local:{folder}"
-    assert "no such file or folder" in error_of(chosen, "./missing", store)
+    for missing in ("./missing", "missing.gguf"):
+        assert "no such file or folder" in error_of(chosen, missing, store)
     (folder.parent / "m.gguf").write_bytes(b"no model")
     assert "local:m.gguf" in error_of(chosen, "m.gguf", store)
