@@ -10,7 +10,16 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SHIPPED = {"benchmarks": "evenruler/shipped/benchmarks", "data/adapters": "evenruler/shipped/adapters"}
+QUESTIONNAIRES = "questionnaires/shared"
+SHIPPED = {
+    "benchmarks": "evenruler/shipped/benchmarks",
+    "data/adapters": "evenruler/shipped/adapters",
+    # What a questionnaire of somebody's own, measured from its file alone, is asked with.
+    **{
+        f"data/sources/{QUESTIONNAIRES}/{kind}": f"evenruler/shipped/shared/{QUESTIONNAIRES}/{kind}"
+        for kind in ("scales", "pairs")
+    },
+}
 """Folders of the repository, and where a wheel has them."""
 
 OF_GIT = {".gitignore", ".gitkeep"}

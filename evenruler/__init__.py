@@ -12,5 +12,10 @@ __version__ = "0.1.0"
 
 __all__ = ["load_results", "measure"]
 
+
+def __dir__() -> list[str]:  # names that nobody asked for yet, too
+    return sorted({*globals(), *__all__})
+
+
 # What users import; the house imports modules, so that importing one of them loads nothing else.
 __getattr__ = lazily(__name__, load_results="results.store", measure="evaluate.measure")

@@ -78,6 +78,8 @@ class ScriptedServer:
     """Of its system, in turns."""
     takes_no: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By parameter: the error (400) of a question that holds it; one with `detail` is a whole body (422)."""
+    held: dict[str, str] = field(default_factory=dict)
+    """Digests of the models that it lists as Ollama does."""
 
     def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
         """Status and body for a question, which holds `path` and `key` besides; a body that is a text goes as it is."""
@@ -250,6 +252,15 @@ def running(scripted: ScriptedServer) -> Iterator[ScriptedServer]:
     """The server, listening at its `url` meanwhile."""
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # As Ollama lists what it holds.
+            held = [{"name": name, "digest": digest} for name, digest in scripted.held.items()]
+            body = json.dumps({"models": held}).encode()
+            self.send_response(200 if self.path == "/api/tags" else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
         def do_POST(self) -> None:
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             path, _, query = self.path.partition("?")

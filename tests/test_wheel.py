@@ -63,8 +63,8 @@ def files_in(wheel: Path) -> set[str]:
 def test_it_holds_what_git_tracks_and_nothing_else(wheel) -> None:
     found = files_in(wheel)
     shipped = {
-        re.sub("^(benchmarks|data/adapters)/", lambda match: f"{hatch_build.SHIPPED[match[1]]}/", name)
-        for name in tracked("benchmarks", "data/adapters")
+        re.sub(f"^({'|'.join(hatch_build.SHIPPED)})/", lambda match: f"{hatch_build.SHIPPED[match[1]]}/", name)
+        for name in tracked(*hatch_build.SHIPPED)
     }
     assert found == tracked("evenruler") | shipped
     assert len(shipped) > 150

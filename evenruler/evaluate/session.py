@@ -124,6 +124,8 @@ class Session:
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
+        if chosen.model is not None:
+            return chosen.model
         return load(chosen.name, chosen.catalogue, store=self._store, device=self._device, where=self._said)
 
     def planned(
@@ -166,7 +168,7 @@ class Session:
             ),
             model=MeasuredModel(
                 name=self._chosen.name,
-                source=entry.source,
+                source=[f"local:{entry.adapter}", str(entry.source)] if entry.adapter else entry.source,
                 revision=entry.revision,
                 kind=subject.kind,
                 chat=subject.chats,
@@ -236,7 +238,8 @@ class Session:
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
         result = result.model_copy(update={"answer": answer(result, made_of)})
-        return Measured(result, made_of, kept, answering.asked, examples)
+        tables_of = {**kept, **written(own, tables)}
+        return Measured(result.with_tables(made_of, tables_of), made_of, kept, answering.asked, examples)
 
 
 EXAMPLES = 3
@@ -291,6 +294,18 @@ def _diagnosed(
         for part, models in evidence.items()
     }
     return record, {part: models for part, models in of_model.items() if models}
+
+
+def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
+    """The table of replies, if any was asked for, each beside the prompt that it is to."""
+    if "replies" not in answers or answers["replies"].empty:
+        return {}
+    found = answers["replies"]
+    if "id" in found and "prompts" in published:
+        prompts = published["prompts"].set_index("id")["prompt"]
+        found = found.assign(prompt=found["id"].map(prompts))
+    first = [name for name in ("prompt", "reply", "reason") if name in found]
+    return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
 
 
 def silences(answers: Tables) -> list[str]:

@@ -1,22 +1,29 @@
-"""Which model a user means: one of the Hub, a folder, a file of a package, a server, or a name of the catalogue."""
+"""Which model a user means: of the Hub, in files, on a server, in the catalogue, or at hand in Python."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evenruler import repository
 from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 from evenruler.models import sources
-from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, Catalogue, Kind, ModelEntry
+from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
+from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
-FORMS: Final = "hub:ORG/NAME[@REVISION], local:FOLDER, package:MODULE/FILE, endpoint:NAME, recorded:FILE"
+if TYPE_CHECKING:  # which brings libraries that take seconds to import
+    from evenruler.models.model import Model
+
+FORMS: Final = (
+    "hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER, package:MODULE/FILE, endpoint:NAME, ollama:NAME, "
+    "recorded:FILE"
+)
 
 KINDS: Final[dict[str, Kind]] = {
     "ForCausalLM": "causal",
@@ -40,6 +47,8 @@ class Chosen:
     """By which figures and folders call it."""
     catalogue: Catalogue
     """That it is in."""
+    model: "Model | None" = None
+    """What answers, where Python gave it; else the catalogue says how it is loaded."""
 
     @property
     def entry(self) -> ModelEntry:
@@ -48,7 +57,7 @@ class Chosen:
 
 
 def chosen(
-    model: str,
+    model: Any,
     store: RowStore,
     *,
     name: str | None = None,
@@ -57,6 +66,8 @@ def chosen(
     start: str | None = None,
     options: Mapping[str, Any] = NO_OPTIONS,
     root: Path | None = None,
+    tokenizer: Any = None,
+    cache_key: str | None = None,
 ) -> Chosen:
     """The model that somebody names.
 
@@ -64,7 +75,8 @@ def chosen(
     resolved to its commit.
 
     Args:
-        model: One of `FORMS`, or a name of the catalogue in `params.yaml`.
+        model: One of `FORMS`, or a name of the catalogue in `params.yaml`; a loaded model of transformers or
+            PEFT, with its `tokenizer`; or a function (`evenruler.models.given.Function`).
         store: Where files are converted, once.
         name: What to call it; made of `model` by default.
         kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
@@ -72,6 +84,8 @@ def chosen(
         start: What is put before every text, of an endpoint of kind `completions`.
         options: What else its entry is to say, as `models.chats.ChatSettings` has it (`options_of`).
         root: The repository whose catalogue it is; the one here or above by default.
+        tokenizer: Of a loaded model.
+        cache_key: Of a function, what its answers are kept under; without one they are not kept.
 
     Raises:
         UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
@@ -81,11 +95,19 @@ def chosen(
     if kind is not None and kind not in KINDS.values() and kind not in HOSTED:
         known = ", ".join([*dict.fromkeys(KINDS.values()), *HOSTED])
         raise UserError(f"no kind {kind!r}", where="--kind", remedy=f"say one of {known}, or leave it out")
+    if not isinstance(model, str | Path):
+        return _at_hand(model, store, name, kind, tokenizer, cache_key)
+    model = str(model)
+    if tokenizer is not None or cache_key is not None:
+        what = "a tokenizer is of loaded models, a cache key of what Python gives"
+        raise UserError(what, where=model, remedy="leave them out")
+    if re.match(r"\.{0,2}/|~|[^:]+\.gguf$", model):
+        model = f"local:{model}"
     scheme, _, rest = model.partition(":")
-    if kind is not None and rest and (kind in HOSTED) != (scheme == "endpoint"):
+    if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in ("hub", "local", "package", "endpoint", "recorded"):
+    if not rest or scheme not in ("hub", "local", "package", "endpoint", "ollama", "recorded"):
         params = (root or repository.root() or Path()) / "params.yaml"
         remedy = f"name it as {FORMS}"
         if not params.exists():
@@ -113,6 +135,11 @@ def chosen(
         raise UserError(what, where=f"--start of {model}", remedy="say --kind completions, or leave --start out")
     if scheme == "endpoint":
         given |= {"kind": kind or "chat", "start": start}
+    elif scheme == "ollama":
+        from evenruler.models.given import digest_of
+
+        given |= {"kind": kind or "chat", "revision": digest_of(rest)}
+        slug = name or _slug(rest)
     elif scheme == "recorded":
         from evenruler.models.recorded import said_of
 
@@ -121,15 +148,20 @@ def chosen(
         given |= {key: value for key, value in told.items() if key != "name"}
     else:
         # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
-        told = {}
+        told, files = {}, []
+        if scheme == "local" and (at_home(rest) / ADAPTER).is_file() and not (at_home(rest) / "config.json").exists():
+            given |= _over(at_home(rest))
+            files = [*at_home(rest).iterdir()]
         if given["source"].lower().endswith(".gguf"):
             told["sha256"] = store.file_sha256(sources.path_of(given["source"], model))
         guessed = validate(ModelEntry, {**given, **told, "kind": "causal"}, Path(model))
         folder = sources.locate(slug, guessed, store, where=model)
         told["kind"] = kind or kind_of(_said_in(folder / "config.json"), model)
         if told["kind"] == "causal":
-            path = folder / "tokenizer_config.json"
-            chats = any(folder.glob("chat_template*")) or (path.exists() and "chat_template" in _said_in(path))
+            files += [*folder.iterdir()]
+            tokens = [path for path in files if path.name == "tokenizer_config.json"]
+            chats = any(path.name.startswith("chat_template") for path in files)
+            chats = chats or any("chat_template" in _said_in(path) for path in tokens)
             told |= {"chat": chats, "entailment": True}
         given |= told
     entry = _with(validate(ModelEntry, given, Path(model)), options, model)
@@ -169,6 +201,53 @@ def options_of(
     own = {"tokens": int(thinking)} if thinking and thinking != "off" else thinking
     found = {"thinking": own, "effort": effort, "template": told, "new_tokens": new_tokens, "timeout": timeout}
     return {key: value for key, value in found.items() if value}
+
+
+def _over(folder: Path) -> dict[str, Any]:
+    """What the entry of an adapter says of the base that it names: a folder here, or a repository of the Hub."""
+    said = _said_in(folder / ADAPTER)
+    base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
+    given: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
+    if Path(base).is_dir():
+        return {**given, "source": f"local:{base}"}
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", base):
+        what = f"its base is {base!r}, which is neither a folder here nor a repository of the Hub"
+        raise UserError(what, where=f"{folder / ADAPTER}: base_model_name_or_path", remedy="mend it")
+    commit, licence = _on_the_hub(base, str(revision) if revision else None)
+    return {**given, "source": f"hub:{base}", "revision": commit, "licence": licence}
+
+
+def _at_hand(
+    model: Any, store: RowStore, name: str | None, kind: str | None, tokenizer: Any, cache_key: str | None
+) -> Chosen:
+    """A loaded model or a function, declared as the catalogue would have it."""
+    if not callable(model):
+        remedy = f"name it as {FORMS}, or give a loaded model or a function"
+        raise UserError(f"found {type(model).__name__}", where="model", remedy=remedy)
+    from evenruler.models import given
+    from evenruler.models.catalogue import backend_of
+
+    told: dict[str, Any] = {"licence": NOT_STATED, "origin": "given in Python"}
+    if hasattr(model, "state_dict"):
+        called = type(model).__name__
+        if tokenizer is None:
+            raise UserError("no tokenizer is given", where=called, remedy="say tokenizer=...")
+        core = given.core_of(model, called)
+        told["kind"] = kind or kind_of({**core.config.to_dict(), "architectures": [type(core).__name__]}, called)
+        if told["kind"] == "causal":
+            told |= {"chat": bool(getattr(tokenizer, "chat_template", None)), "entailment": True}
+        if told["kind"] in ("causal", "seq2seq"):
+            own, kinds = core.generation_config.to_diff_dict(), {"temperature": float, "top_p": float, "top_k": int}
+            told["sampling"] = {key: make(own[key]) for key, make in kinds.items() if own.get(key) is not None}
+        slug = name or _slug(str(core.config.name_or_path).rpartition("/")[2] or called)
+        entry = validate(ModelEntry, {**told, "source": f"loaded:{called}"}, Path(called))
+        made = given.loaded(slug, entry, Loaded(tokenizer, core), store, cache_key, backend_of)
+    else:
+        called = given.called(model)
+        slug = name or _slug(called.rpartition(".")[2])
+        entry = validate(ModelEntry, {**told, "kind": "chat", "source": f"function:{called}"}, Path(called))
+        made = given.function(slug, entry, model, store, cache_key)
+    return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(called)), made)
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:

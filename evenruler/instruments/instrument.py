@@ -42,6 +42,7 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 
 from evenruler.errors import UserError, nearest
@@ -230,6 +231,12 @@ class Source(Strict):
     """What it does not show, one sentence each."""
     citations: list[Text] = Field(default_factory=list)
     """BibTeX entries of what it rests on."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _less_family(cls, said: Any) -> Any:
+        """A file that is measured by itself may say `family:`; elsewhere its folder says that."""
+        return {key: own for key, own in said.items() if key != "family"} if isinstance(said, dict) else said
 
 
 class Concept(Strict):

@@ -33,5 +33,10 @@ __all__ = [
     "load",
 ]
 
+
+def __dir__() -> list[str]:  # names that nobody asked for yet, too
+    return sorted({*globals(), *__all__})
+
+
 # Libraries that take seconds to load are behind these; what is declared of models is read without them.
 __getattr__ = lazily(__name__, load=".loaded", Model="model", **dict.fromkeys(_RECORDS, "records"))

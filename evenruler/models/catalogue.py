@@ -1,6 +1,7 @@
 """From a name in the catalogue to a model that answers."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from evenruler.models import engines, sources
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
 from evenruler.models.heads import adapter_folder, read_adapter
-from evenruler.models.loading import on_device
+from evenruler.models.loading import ADAPTER, Tuned, Weights, on_device
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
+from evenruler.strict import at_home
 from evenruler.tables.ids import canonical
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
@@ -40,6 +42,9 @@ def load(
             remedy=f"mend the name ({nearest(name, params.models)}) or add an entry",
         )
     store = store or RowStore()
+    if entry.scheme in ("loaded", "function"):
+        what, place = "only Python can give such a model", where or sources.declared_at(name)
+        raise UserError(what, where=place, remedy="name files or a server, or give it to `evenruler.models.load`")
     if entry.kind in HOSTED:
         return _hosted(name, entry, store, where)
     if entry.scheme == "recorded":
@@ -61,10 +66,12 @@ def load(
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(Pool, cluster, gpus, name)
-    load_it = partial(_backend, name, entry, kind, folder.absolute(), on, adapter)
+    over = _over(entry, where or sources.declared_at(name))
+    weights = Tuned(folder.absolute(), over) if over else folder.absolute()
+    load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
     def describe() -> str:
-        return described.describe(folder, entry, store, own, adapter.folder if adapter else None)
+        return described.describe(folder, entry, store, own, adapter.folder if adapter else over)
 
     def backend() -> Any:
         return load_it() if pool is None else pool(describe(), load_it)
@@ -77,18 +84,23 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
+    asked: Callable[[], AbstractContextManager[None]] = nullcontext
+    if entry.scheme == "ollama":
+        from evenruler.models.given import at_ollama as asked
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
 
     def describe() -> str:
-        return canonical(openai.engine(served, mode, entry.revision, entry.start, entry)).decode()
+        with asked():
+            return canonical(openai.engine(served, mode, entry.revision, entry.start, entry)).decode()
 
     def backend() -> openai.OpenAI:
-        return openai.OpenAI(name, served, mode, entry.start or "", entry)
+        with asked():
+            return openai.OpenAI(name, served, mode, entry.start or "", entry)
 
     return Model(name, entry, entry.kind, store, describe, backend, None, where)
 
 
-def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, adapter: "Adapter | None") -> Any:
+def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: str, adapter: "Adapter | None") -> Any:
     """The model itself; the libraries behind it take seconds to import."""
     dtype = described.dtype_on(entry, on)
     with on_device(name):
@@ -114,7 +126,18 @@ def _backend(name: str, entry: ModelEntry, kind: Kind, folder: Path, on: str, ad
             return Classifier(name, folder, on, dtype, adapter)
         from evenruler.models.backends.embedder import SentenceEmbedder
 
+        assert isinstance(folder, Path)
         return SentenceEmbedder(name, folder, on)
+
+
+def _over(entry: ModelEntry, where: str) -> Path | None:
+    """The folder of the adapter that an entry names; UserError where it holds none."""
+    if entry.adapter is None:
+        return None
+    folder = at_home(entry.adapter).absolute()  # a worker elsewhere runs in another folder
+    if not (folder / ADAPTER).is_file():
+        raise UserError(f"no {ADAPTER}", where=f"{where}: {folder}", remedy="name the folder of a saved adapter")
+    return folder
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:

@@ -148,8 +148,14 @@ HOSTED: Final = ("chat", "completions")
 TO_BE_GIVEN: Final = "to be given"
 """The `revision` of an entry on the Hub whose commit nobody here could look up."""
 
-SCHEMES: Final = frozenset(("hub", "package", "local", "endpoint", "untrained", "recorded"))
-"""What a source begins with."""
+SERVED: Final = ("endpoint", "ollama", "function")
+"""Schemes of what answers questions one by one, somewhere else."""
+
+SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
+"""What a source begins with; `loaded` and `function` are what Python alone can give (`evenruler.models.given`)."""
+
+ADAPTED: Final = ("causal", "seq2seq", "masked")
+"""Kinds that may have an `adapter`."""
 
 UNTRAINED: Final = ("causal", "masked", "nli")
 """Kinds of which a model with random weights can be made."""
@@ -169,10 +175,13 @@ class ModelEntry(ChatSettings):
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order; a zip file of a folder is
     unpacked), or `local:folder`;
     `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
-    architecture is made small and given random weights; `recorded:FILE`, answers that somebody has already paid for."""
+    architecture is made small and given random weights; `recorded:FILE`, answers that somebody has already paid for;
+    `ollama:NAME`, what Ollama on this machine knows by that name."""
     revision: Text | None = None
     """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves the model out with a line that
     asks for it, and so an instrument that names it; of an endpoint, whatever tells its versions apart, as a date."""
+    adapter: Text | None = None
+    """A folder of a PEFT adapter that is laid over what `source` gives."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package, or of recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -222,7 +231,8 @@ class ModelEntry(ChatSettings):
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
         if not complete or not schemes <= SCHEMES or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder, endpoint:name, untrained:name or recorded:file"
+            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name or "
+            known += "recorded:file"
             raise ValueError(f"found {source!r}, expected {known}")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
@@ -233,8 +243,10 @@ class ModelEntry(ChatSettings):
     @model_validator(mode="after")
     def _pinned(self) -> "ModelEntry":
         scheme = self.scheme
-        if (self.kind in HOSTED) != (scheme == "endpoint"):
-            raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it")
+        if (self.kind in HOSTED) != (scheme in SERVED) or (self.kind == "completions" and scheme != "endpoint"):
+            raise ValueError("`endpoint:` belongs to the kinds chat and completions, which need it; `ollama:` to chat")
+        if self.adapter is not None and self.kind not in ADAPTED:
+            raise ValueError(f"`adapter` belongs to the kinds {', '.join(ADAPTED)}")
         if self.kind == "recorded" and scheme != "recorded":
             raise ValueError("the kind recorded needs a source `recorded:FILE`")
         if scheme == "untrained" and self.kind not in UNTRAINED:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evenruler.errors import UserError, extra_of
 from evenruler.terminal import note
@@ -17,6 +17,33 @@ OF_THE_MACHINE = ("memory", "cuda")
 
 Dtype = Literal["float32", "bfloat16"]
 """What a model computes in."""
+
+ADAPTER = "adapter_config.json"
+"""What PEFT writes of an adapter, beside its weights."""
+
+
+class Tuned(NamedTuple):
+    """A folder of a model, and one of an adapter that is laid over it."""
+
+    base: Path
+    adapter: Path
+
+    def __str__(self) -> str:
+        return str(self.adapter)
+
+
+class Loaded(NamedTuple):
+    """A model that is in memory already, on its device, and its tokenizer."""
+
+    tokenizer: Any
+    model: Any
+
+    def __str__(self) -> str:
+        return type(self.model).__name__
+
+
+Weights = Path | Tuned | Loaded
+"""Where a backend gets its model from."""
 
 MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
 """What to do where a GPU has too little memory."""
@@ -61,24 +88,46 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
         raise UserError(f"{name} does not load ({reason})", where=where, remedy=remedy) from None
 
 
-def pretrained(kind: str, name: str, folder: Path, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
+def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
     """A tokenizer and a model in evaluation mode on its device, none of whose tensors is made up.
+
+    An adapter is merged into the model; its folder's tokenizer, if it has one, is that of the two.
 
     `kind`: the class of transformers that loads it, as in "AutoModelForCausalLM". UserError where the folder holds no
     such model, or lacks tensors.
     """
+    if isinstance(weights, Loaded):
+        return weights
     import torch
     import transformers
 
-    where = where or str(folder)
+    where = where or str(weights)
+    folder, adapter = weights if isinstance(weights, Tuned) else (weights, None)
+    tokens = adapter if adapter and (adapter / "tokenizer_config.json").exists() else folder
     with quiet(), loading(name, where):
-        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(tokens, trust_remote_code=False)
         loaded = getattr(transformers, kind).from_pretrained(
             folder, dtype=getattr(torch, dtype), output_loading_info=True, trust_remote_code=False
         )
     model = complete(loaded, name, where)
+    if adapter:
+        model = merged(model, adapter, name)
     require_embeddings(model, tokenizer, name)
     return tokenizer, model.to(device).eval()
+
+
+def merged(model: Any, adapter: Path, name: str) -> Any:
+    """The model with a PEFT adapter merged into it; UserError where the two do not go together."""
+    from peft import PeftModel, get_peft_model_state_dict
+    from peft.utils import load_peft_weights
+
+    with quiet(), loading(name, str(adapter), "take the base that the adapter was fitted on"):
+        tuned = PeftModel.from_pretrained(model, adapter)
+        there = load_peft_weights(str(adapter), device="cpu")
+        lacking = set(get_peft_model_state_dict(tuned, save_embedding_layers=False)) - set(there)
+        if lacking:  # which PEFT makes up
+            raise ValueError(f"the adapter lacks {len(lacking)} tensors, as {min(lacking)}")
+        return tuned.merge_and_unload()
 
 
 def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:

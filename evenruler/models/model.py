@@ -17,6 +17,7 @@ from evenruler.errors import UserError
 from evenruler.models.cache import Cache, Form, LackingError, Spent, all_finite
 from evenruler.models.declared import (
     BY_BACKEND,
+    HOSTED,
     OPERATIONS,
     Kind,
     ModelEntry,
@@ -173,8 +174,9 @@ class Model:
         if self._backend is None:
             backend = self._load()
             if self._describe() != self.engine:
+                what = "server" if self.kind in HOSTED else "files" if self._folder else "weights"
                 raise UserError(
-                    f"{'the files' if self._folder else 'the server'} of {self.name} changed while it was in use",
+                    f"the {what} of {self.name} changed while it was in use",
                     where=str(self._folder or self.where),
                     remedy="run again",
                 )

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 
 from evenruler.errors import UserError
 from evenruler.files import replace
+from evenruler.models.declared import SERVED
 from evenruler.publish.manifest import as_json
 from evenruler.results.record import RESULT, Result, figures_of
 from evenruler.results.store import Stored
@@ -143,7 +144,7 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]
-    served = scheme == "endpoint"
+    served = scheme in SERVED
     open_weights = scheme in ("hub", "package")
     details = {
         "deployment_type": "unknown" if served else "self_deployed",

@@ -7,15 +7,24 @@
 A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
+from evenruler.errors import UserError
 from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
 from evenruler.strict import Slug, Strict, Text
+from evenruler.tables.schemas import NUMBERS as OF_FIGURES
+from evenruler.text.numbers import figure_in_words
 from evenruler.versions import Version
+
+if TYPE_CHECKING:
+    import altair as alt
 
 FORMAT: Final = 1
 """Of `result.json`; another number means that what was called something is called something else."""
@@ -31,7 +40,7 @@ class MeasuredBenchmark(Strict):
     title: Text
     family: Slug
     origin: Text
-    """`shipped`, `folder`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
+    """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
     """Its identity, made of all its rows and its plan when it was measured (`publish.manifest.identity_of`)."""
     plan_sha256: Text
@@ -44,7 +53,8 @@ class MeasuredModel(Strict):
     name: Slug
     """By which figures and folders call it."""
     source: str | list[str]
-    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`."""
+    """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`;
+    of an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME` of what Python gave."""
     revision: str | None
     """The commit of a Hub repository."""
     kind: Text
@@ -96,8 +106,17 @@ class Heading(Strict):
     """What units of high values are most of, and those of low values."""
 
 
+@dataclass
+class Beside:
+    """Tables that lie beside a result; two results are the same whatever lies beside them."""
+
+    headlines: pd.DataFrame | None = field(default=None, compare=False)
+    """What its headlines are made of, by `tables.schemas.HEADLINES`."""
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
+
+
 class Result(Strict):
-    """The content of `result.json`."""
+    """The content of `result.json`; of a result that was just measured, with the tables that it is made of."""
 
     format: Literal[1] = FORMAT
     evenruler: Text
@@ -118,6 +137,68 @@ class Result(Strict):
     """What speaks against using the benchmark on this model, a sentence each."""
     asked: dict[str, int] = Field(default_factory=dict)
     """Answers by table."""
+    _beside: Beside = PrivateAttr(default_factory=Beside)
+
+    def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
+        """The same with tables that lie beside it; they are in no JSON."""
+        found = self.model_copy()
+        found._beside = Beside(headlines, tables)
+        return found
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Scores by row, and what the family's diagnosis makes of them, by name; of a result that was read, none."""
+        return self._beside.tables
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """The verdict of each headline by part and figure (`seed: gain`), and how it was asked if in several ways."""
+        found = [(*one[:3], one[3]["verdict"]) for one in figures_of(self) if "verdict" in one[3]]
+        return {
+            f"{part}{'' if label == self.model.name else f', {label}'}: {figure}": verdict
+            for part, label, figure, verdict in found
+        }
+
+    def frame(self) -> pd.DataFrame:
+        """All figures, a row each, with the columns of `load_results`."""
+        return as_frame([self])
+
+    def units(self) -> pd.DataFrame:
+        """The value of each unit behind a headline: part, label, figure, unit, value, and where it lies on an axis.
+
+        A value is the mean over wordings and words, of the first group less the other where there are two; in the unit
+        of the figure's scores, highest first. UserError where the result was read without its tables.
+        """
+        if self._beside.headlines is None:
+            remedy = "read headlines.parquet beside result.json, or measure"
+            raise UserError("its tables are not here", where=self.folder, remedy=remedy)
+        rows = self._beside.headlines.rename(columns={"model": "label"})
+        of = ["part", "label", "figure"]
+        found = _by_unit(rows, [*of, "unit"]).rename("value").reset_index()
+        found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())
+        return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
+
+    def replies(self) -> pd.DataFrame:
+        """What was written, a row a reply (null where it was refused, with the `reason`), beside its prompt.
+
+        Empty where nothing was written, or the result was read from a file.
+        """
+        return self.tables.get("replies", pd.DataFrame(columns=["prompt", "reply", "reason"]))
+
+    def to_json(self) -> str:
+        """One line of JSON, as `evenruler measure --format json` prints it."""
+        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
+
+    def plot(self) -> "alt.VConcatChart":
+        """Headlines with their intervals, placebos and the smallest effect worth naming, a panel a figure.
+
+        UserError where it has no headline, or altair is not installed.
+        """
+        return _forest(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the answer, and the headlines as a table."""
+        return _as_html(self)
 
     @property
     def folder(self) -> str:
@@ -215,10 +296,104 @@ def _ends(heading: Heading, made_of: pd.DataFrame) -> str:
     """Who is nearest to either end, where units are words; the first end is that of high values."""
     if heading.ends is None or made_of.empty:
         return ""
-    poles = made_of[made_of["pole"] != 0].groupby(["unit", "pole"])["value"].mean().unstack("pole")
-    by_unit = poles.get(1, 0.0) - poles.get(-1, 0.0)
-    ordered = [str(unit) for unit in pd.Series(by_unit).sort_values(ascending=False, kind="stable").index]
+    ordered = [str(unit) for unit in _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index]
     if len(ordered) < 2 * NAMED:
         return ""
     high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
     return f"  most {heading.ends[0]}: {', '.join(high)}; most {heading.ends[1]}: {', '.join(low)}"
+
+
+TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
+NUMBERS: Final = ("value", "low", "high")
+CONTROLS: Final = tuple(name for name in OF_FIGURES if name not in NUMBERS)
+NUMERIC: Final = {*OF_FIGURES, "n"}
+SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
+COLUMNS: Final = {
+    **dict.fromkeys(TEXTS, "string"),
+    **dict.fromkeys(NUMBERS, "float64"),
+    "n": "Int64",
+    "unit": "string",
+    **dict.fromkeys(CONTROLS, "float64"),
+    **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
+    "prefixes": "bool",
+    "limit": "Int64",
+}
+"""Of `load_results`, with their types."""
+
+
+def as_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """All figures of results, as `load_results` gives them."""
+    rows = []
+    for result in results:
+        roles = {heading.figure: heading.role for heading in result.headings}
+        rows += [
+            {
+                **{name: record[name] for name in COLUMNS.keys() & record.keys()},
+                "benchmark": result.benchmark.name,
+                "version": result.benchmark.version,
+                "model": result.model.name,
+                "revision": result.model.revision,
+                "part": part,
+                "label": label,
+                "figure": figure,
+                "role": roles.get(figure),
+                "prefixes": result.settings.prefixes,
+                "limit": result.settings.limit,
+            }
+            for part, label, figure, record in figures_of(result)
+        ]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
+    """The mean of each unit, placebos left out: of the first pole, less that of the other where there is one."""
+    poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
+    return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
+
+
+def _as_html(result: Result) -> str:
+    rows = [
+        [part, label, figure, figure_in_words(own), own.get("placebo", ""), own["verdict"], own.get("why", "")]
+        for part, label, figure, own in figures_of(result)
+        if "verdict" in own
+    ]
+    table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
+    told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
+    lines = "".join(f"<li>{escape(line)}</li>" for line in told)
+    return f"<p><b>{escape(result.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
+
+
+def _forest(result: Result) -> "alt.VConcatChart":
+    """Values as points on their intervals, placebos as bars on the side of the value, smallest effects dashed."""
+    try:
+        import altair as alt
+    except ModuleNotFoundError:
+        remedy = "run `pip install 'evenruler[build]'`"
+        raise UserError("a plot needs the package altair", where="plot", remedy=remedy) from None
+    from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
+
+    drawn: dict[str, list[dict[str, Any]]] = {}
+    for part, label, figure, own in figures_of(result):
+        if "verdict" in own and (value := own["value"]) is not None:
+            numbers = pd.Series(
+                {key: own.get(key) for key in ("value", "low", "high", "placebo", "smallest")}, dtype=float
+            )
+            numbers["placebo"] *= -1 if value < 0 else 1
+            where = f"{part}{'' if label == result.model.name else f', {label}'}: {own['verdict']}"
+            drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
+    if not drawn:
+        raise UserError("no headline has a value and a verdict", where=result.folder, remedy="take another size")
+    headings, panels = {one.figure: one.heading for one in result.headings}, []
+    for figure, rows in drawn.items():
+        base = alt.Chart(pd.DataFrame(rows), width=420)
+        base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
+        dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
+        panels.append(
+            dashed.encode(x="less:Q")
+            + dashed.encode(x="smallest:Q")
+            + base.mark_rule(color=QUIET).encode(x=alt.datum(0))
+            + base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
+            + base.mark_rule(color=ONE_HUE).encode(x=alt.X("low:Q", title=headings.get(figure, figure)), x2="high:Q")
+            + base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
+        )
+    return alt.vconcat(*panels, title=result.folder)

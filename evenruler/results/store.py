@@ -13,12 +13,11 @@ from evenruler.errors import UserError
 from evenruler.files import swapped
 from evenruler.publish.contents import is_number, json_of, schema_of, table_in
 from evenruler.publish.manifest import KIND, as_json
-from evenruler.results.record import FORMAT, HEADLINES_FILE, RESULT, Result, figures_of
+from evenruler.results.record import FORMAT, HEADLINES_FILE, NUMERIC, RESULT, SAID, Result, as_frame, figures_of
 from evenruler.strict import validate
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.parquet import table_of, write_whole
 from evenruler.tables.schemas import HEADLINES
-from evenruler.tables.schemas import NUMBERS as OF_FIGURES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
 """Of an engine, what is of the computer and not of the model: measured again elsewhere, it is the same model."""
@@ -81,6 +80,8 @@ def refuse_another(result: Result, root: Path) -> None:
             where=str(folder),
             remedy="give it another name with --name",
         )
+    if before.benchmark.origin == result.benchmark.origin == "file":  # it is being written
+        return
     if not before.benchmark.content_sha256.startswith(KIND):
         what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
         raise UserError(what, where=str(folder), remedy="move that folder away")
@@ -120,7 +121,8 @@ def find(*places: str | Path) -> list[Path]:
 
 def read(path: Path) -> Stored:
     """A result with what its headlines are made of; UserError where a file is missing or damaged."""
-    return Stored(read_result(path), table_in_result(path.with_name(HEADLINES_FILE), HEADLINES), path.parent)
+    headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
+    return Stored(read_result(path).with_tables(headlines, {}), headlines, path.parent)
 
 
 def read_all(*places: str | Path) -> list[Stored]:
@@ -143,7 +145,7 @@ def read_result(path: Path) -> Result:
     for part, label, figure, record in figures_of(result):
         if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:
             found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected a number"
-        elif wrong := [key for key in _SAID & record.keys() if not isinstance(record[key], str)]:
+        elif wrong := [key for key in SAID & record.keys() if not isinstance(record[key], str)]:
             found = f"{wrong[0]} of {part}, {label}, {figure} is {record[wrong[0]]!r:.60}, expected words"
         elif lacking := [key for key in ("n", "unit") if record.get(key) is None]:
             found = f"{part}, {label}, {figure} lacks {lacking[0]}"
@@ -166,24 +168,6 @@ def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
     return found
 
 
-TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
-NUMBERS: Final = ("value", "low", "high")
-CONTROLS: Final = tuple(name for name in OF_FIGURES if name not in NUMBERS)
-NUMERIC: Final = {*OF_FIGURES, "n"}
-_SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
-COLUMNS: Final = {
-    **dict.fromkeys(TEXTS, "string"),
-    **dict.fromkeys(NUMBERS, "float64"),
-    "n": "Int64",
-    "unit": "string",
-    **dict.fromkeys(CONTROLS, "float64"),
-    **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
-    "prefixes": "bool",
-    "limit": "Int64",
-}
-"""Of `load_results`, with their types."""
-
-
 def load_results(*places: str | Path) -> pd.DataFrame:
     """All figures of results, a row each.
 
@@ -199,23 +183,4 @@ def load_results(*places: str | Path) -> pd.DataFrame:
     Raises:
         UserError: A place holds no result, or a file is damaged.
     """
-    rows = []
-    for result in map(read_result, find(*places)):
-        roles = {heading.figure: heading.role for heading in result.headings}
-        rows += [
-            {
-                **{name: record[name] for name in COLUMNS.keys() & record.keys()},
-                "benchmark": result.benchmark.name,
-                "version": result.benchmark.version,
-                "model": result.model.name,
-                "revision": result.model.revision,
-                "part": part,
-                "label": label,
-                "figure": figure,
-                "role": roles.get(figure),
-                "prefixes": result.settings.prefixes,
-                "limit": result.settings.limit,
-            }
-            for part, label, figure, record in figures_of(result)
-        ]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    return as_frame(map(read_result, find(*places)))

@@ -23,6 +23,8 @@ NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said o
 
 HEAD: Final = ("part", "figure", "A", "B", "A - B", "beyond placebos", "p", "verdict")
 
+ONE_LEAD = "What benchmarks of Even Ruler say of a model."
+
 LEAD = (
     "What benchmarks of Even Ruler say of models. Models are compared over what both were asked: what each two differ "
     "in stands behind the grid."
@@ -150,10 +152,17 @@ def as_csv(comparisons: pd.DataFrame) -> str:
     return comparisons.to_csv(index=False, lineterminator="\n")
 
 
-def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
-    """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`."""
+def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
+    """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`.
+
+    Without `comparisons` each result stands for itself.
+    """
+    if comparisons is None:
+        groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
+    else:
+        groups, heading, lead = comparable(results), "Even Ruler: results side by side", LEAD
     instruments = []
-    for group in comparable(results):
+    for group in groups:
         benchmark = group[0].result.benchmark
         headings: dict[str, Heading] = {
             heading.figure: heading for one in group for heading in reversed(one.result.headings)
@@ -173,24 +182,26 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
                 columns=list(reversed(headings.values())),
                 figures=figures,
                 warnings=warnings_of(group),
-                sections=[_differences(rows_of(comparisons[comparisons["benchmark"] == benchmark.name]))],
+                sections=_differences(comparisons, benchmark.name),
                 decimals=DECIMALS,
             )
         )
-    models = dict.fromkeys(one.result.model.name for group in comparable(results) for one in group)
+    models = dict.fromkeys(one.result.model.name for group in groups for one in group)
     rows = convergent.lines(agreed(results))
     agreement = Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)
     shared = {"agreement": [agreement]} if rows else {}
-    return render_page("Even Ruler: results side by side", LEAD, instruments, models=list(models), shared=shared)
+    return render_page(heading, lead, instruments, models=list(models), shared=shared)
 
 
-def _differences(rows: Sequence[dict[str, Any]]) -> Section:
-    told: list[list[str | Cell]] = []
+def _differences(comparisons: pd.DataFrame | None, benchmark: str) -> list[Section]:
+    if comparisons is None:
+        return []
+    rows, told = rows_of(comparisons[comparisons["benchmark"] == benchmark]), list[list[str | Cell]]()
     for row in rows:
         *cells, verdict = difference_row(row)
         told.append([*cells, Cell(verdict, _light_of(row))])
     notes = sorted({row["note"] for row in rows if row["note"]})
-    return Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])
+    return [Section("Differences", " ".join([DIFFERENCES, *(f"{note}." for note in notes)]), [Table(HEAD, told)])]
 
 
 def _light_of(row: dict[str, Any]) -> Mark:

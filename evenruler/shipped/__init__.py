@@ -1,4 +1,4 @@
-"""Benchmarks and adapters that come with the package: a wheel has copies, a clone its own folders."""
+"""Benchmarks, adapters and what sources share: a wheel has copies, a clone its own folders."""
 
 from pathlib import Path
 
@@ -14,6 +14,11 @@ def benchmarks() -> Path:
 def adapters() -> Path:
     """The folder of the adapters, each in a folder of its model's name."""
     return _first(_PACKAGE / "adapters", _CLONE / "data/adapters")
+
+
+def shared(family: str) -> Path:
+    """The folder of what the sources of a family share; a wheel has what questionnaires need."""
+    return _first(_PACKAGE / "shared", _CLONE / "data/sources") / family / "shared"
 
 
 def _first(packed: Path, cloned: Path) -> Path:

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler import shipped
 from evenruler.publish.manifest import identity_of, read_manifest
+from evenruler.results.record import Heading
 from tests import loopback_hub
-from tests.documents.pages import command, follow
-from tests.results.synthetic import gain_of, stored, synthetic
+from tests.documents.pages import blocks, command, follow
+from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 from tests.tiny import save_tiny
 from tests.warm import Warm
 
@@ -79,14 +81,18 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, *measured, compared, called = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, compared, called, units, client = follow("docs/measure.md", here, shell)
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
-    assert "on my-model" in measured[0]
-    assert "questionnaires-gad-7" in measured[-1]
+    assert "on my-model" in listed
+    assert "questionnaires-gad-7" in questionnaire
+    assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in own
+    assert "0 lists of placebos, of at least 12: every verdict will be inconclusive" in own
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert "seed my-model" in called
+    assert "{'seed: gain': 'inconclusive'}" in units
+    assert "INVALID ON THIS MODEL" in client
 
 
 def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
@@ -98,6 +104,23 @@ def test_results_are_read_compared_and_exported(shell, tmp_path) -> None:
     *_, exported = follow("docs/results.md", tmp_path / "here", shell)
     assert "records/data" in exported
     assert (tmp_path / "here/side-by-side.html").exists()
+
+
+def test_the_workflow_for_ci_measures_and_stops(shell, tmp_path, tiny) -> None:
+    """Its steps as a runner does them, but for the installation; then with an effect among the results."""
+    (block,) = (block for block in blocks("docs/results.md") if block.title == ".github/workflows/bias.yaml")
+    steps = YAML(typ="safe").load(block.text)["jobs"]["bias"]["steps"]
+    runs = {step["name"]: step["run"] for step in steps if "run" in step}
+    assert list(runs) == ["Install", "Measure", "Gate"]
+    here = tmp_path / "here"
+    (here / "my-model").symlink_to(tiny)
+    assert "on my-model, standard" in shell("console", runs["Measure"])
+    assert "::warning::nothing can be told" in shell("console", runs["Gate"])
+    heading = Heading(figure="gain", heading="gain", meaning="how much", role="headline")
+    told = synthetic(figures={"seed": {"one": {"gain": figure(0.6, **CONFIRMED)}}})
+    stored(here / "results", told.model_copy(update={"headings": [heading]}), gain_of("one", figure="gain"))
+    with pytest.raises(AssertionError, match="failed: probes-made-up, seed, one: gain is effect"):
+        shell("console", runs["Gate"])
 
 
 def test_start(shell, tmp_path) -> None:

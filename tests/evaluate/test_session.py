@@ -390,3 +390,11 @@ def test_a_model_that_refuses_everything_is_no_finding(
     assert re.match(
         r"big: invalid on this model: .*: (\d+) of \1 requests were not answered \(\1 refused, 0 empty, 0", first
     )
+
+
+def test_a_function_that_refuses_everything_is_no_finding(elsewhere: Path) -> None:
+    """Where no reply has a text at all, as behind a filter."""
+    result = measure(lambda messages, **_: None, "framing-age", limit=2, size="trial")
+    figures = [own for models in result.figures.values() for own in models["lambda"].values()]
+    assert {own["verdict"] for own in figures if "verdict" in own} == {str(Verdict.INVALID)}
+    assert result.warnings[0] == "the model gave no reply to 12 of 12 prompts"

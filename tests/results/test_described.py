@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from evenruler.results.every_eval_ever import SCHEMA
-from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
-from evenruler.results.store import COLUMNS
+from evenruler.results.record import COLUMNS, Heading, MeasuredBenchmark, MeasuredModel, Result, Settings
 from evenruler.tables.schemas import HEADLINES
 
 PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()

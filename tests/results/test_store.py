@@ -6,7 +6,8 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError
-from evenruler.results.store import COLUMNS, find, load_results, read, write
+from evenruler.results.record import COLUMNS
+from evenruler.results.store import find, load_results, read, write
 from evenruler.tables.schemas import HEADLINES
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts, rendered
-from evenruler.models.loading import Dtype, card_memory, pretrained
+from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
 
@@ -143,7 +142,7 @@ class Causal:
     """A causal model in memory."""
 
     def __init__(
-        self, name: str, folder: Path, device: str, dtype: Dtype, settings: ChatSettings | None = None
+        self, name: str, folder: Weights, device: str, dtype: Dtype, settings: ChatSettings | None = None
     ) -> None:
         """Load it; UserError where the folder holds no model that transformers can load.
 

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, loading, pretrained, quiet, require_embeddings
+from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet, require_embeddings
 from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
@@ -115,7 +115,7 @@ def require_all(name: str, where: str, lacking: Iterable[str], brought: Iterable
 class Classifier:
     """A sequence classifier in memory."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
+    def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
         """Load it, or its encoder with what was fitted on it; UserError where it does not load."""
         where = str(folder)
         if adapter is not None and adapter.is_whole:
@@ -125,6 +125,7 @@ class Classifier:
         if adapter is None:
             self.tokenizer, self.model = pretrained(SEQUENCES, name, folder, device, dtype, where)
         else:
+            assert isinstance(folder, Path)
             with quiet(), loading(name, where):
                 self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
             model = load_adapted(name, folder, adapter, getattr(torch, dtype))
@@ -229,7 +230,7 @@ class Nli(Classifier):
     def __init__(
         self,
         name: str,
-        folder: Path,
+        folder: Weights,
         device: str,
         dtype: Dtype,
         labels: Sequence[str] | None = None,

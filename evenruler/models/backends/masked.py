@@ -1,7 +1,6 @@
 """Masked language models by transformers: the likelihood of a word in its place."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.models.backends.classifier import Encoded, longest, packs
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, pretrained
+from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Placed
 
 CAPACITY = {"cpu": 512, "cuda": 4096}
@@ -20,7 +19,7 @@ CAPACITY = {"cpu": 512, "cuda": 4096}
 class Masked:
     """A masked language model in memory."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+    def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError where its tokenizer has no mask, or does not say where its tokens stand."""
         self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:

@@ -4,7 +4,6 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +15,7 @@ from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import endings
-from evenruler.models.loading import Dtype, pretrained
+from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest
 
 
@@ -65,7 +64,7 @@ class Begun:
 class Seq2Seq:
     """An encoder-decoder in memory. It says how likely words are after a prompt, but not how likely a text is."""
 
-    def __init__(self, name: str, folder: Path, device: str, dtype: Dtype) -> None:
+    def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
         """Load it; UserError where it is no encoder-decoder whose decoder begins with its start token alone."""
         self.tokenizer, self.model = pretrained("AutoModelForSeq2SeqLM", name, folder, device, dtype)
         own = self.model.generation_config

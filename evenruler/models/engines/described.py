@@ -22,6 +22,7 @@ _WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")
 
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _CODE = ("**/*.py",)
+_ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
 _TOKENIZER_FILES = (
     "tokenizer*",
@@ -146,7 +147,7 @@ def describe(
         "device": own.device,
         "dtype": dtype_on(entry, own.device),
         "quantisation": None,
-        "adapter": adapter and _sha256(adapter, _found(adapter, "*.safetensors", "*.json"), store),
+        "adapter": adapter and _sha256(adapter, _found(adapter, *_ADAPTER), store),
         "weights": _sha256(folder, weights, store),
         "config": _sha256(folder, configuration, store),
         "code": _sha256(folder, code, store),

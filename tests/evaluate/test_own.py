@@ -1,0 +1,131 @@
+"""A source that nobody published, measured from its file alone, in an empty folder of no repository."""
+
+import shutil
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from evenruler.evaluate.benchmark import benchmark_at
+from evenruler.evaluate.measure import measure
+from evenruler.results.store import read
+from tests.conftest import ROOT
+
+SOURCES = ROOT / "data/sources"
+FEW = 6
+
+
+def starter(family: str, path: Path, *changes: tuple[str, str]) -> Path:
+    """What `evenruler new` would write."""
+    text = files(f"evenruler.instruments.{family}").joinpath("starter/NAME.yaml").read_text().replace("NAME", path.stem)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return path
+
+
+def refused(error_of: Callable[..., str], path: Path) -> str:
+    def open_it() -> None:
+        with benchmark_at(str(path)):
+            pass
+
+    return error_of(open_it)
+
+
+@pytest.mark.parametrize("family", ["probes", "questionnaires", "framing"])
+def test_a_starter_is_of_its_family_and_measured(elsewhere: Path, tiny_folder: Path, family: str) -> None:
+    path = starter(family, elsewhere / "mine.yaml")
+    result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
+    own = result.benchmark
+    assert (own.name, own.version, own.title, own.origin) == (f"{family}-mine", "0.0.0", "mine", "file")
+    assert {child.name for child in elsewhere.iterdir()} == {"mine.yaml", "results"}
+    assert read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json").result == result
+
+
+def test_the_figures_are_those_of_the_published_benchmark(elsewhere: Path, tiny_folder: Path) -> None:
+    shutil.copy(SOURCES / "probes/age-competence.yaml", elsewhere)
+    model = f"local:{tiny_folder}"
+    own = measure(model, "age-competence.yaml", size="trial", limit=FEW)
+    published = measure(model, "probes-age-competence", size="trial", limit=FEW)
+    assert own.figures == published.figures
+    assert own.answer == published.answer
+
+
+@pytest.mark.parametrize("name", ["probes/age-competence", "framing/gender", "questionnaires/gad-7"])
+def test_the_rows_are_those_of_the_pipeline(name: str) -> None:
+    with benchmark_at(str(SOURCES / f"{name}.yaml")) as own, benchmark_at(name.replace("/", "-")) as published:
+        assert own.manifest.rows == published.manifest.rows
+        for table, rows in own.tables.items():
+            assert rows.equals(published.tables[table][rows.columns]), table
+        # A judge of acceptability and adaptation are settings of a clone.
+        differ = {key for key, value in published.plan.items() if own.plan.get(key) != value}
+        assert differ <= {"judge", "adapted", "tools"}
+
+
+def test_a_result_is_replaced_while_its_file_is_written(elsewhere: Path, tiny_folder: Path) -> None:
+    path, found = elsewhere / "mine.yaml", []
+    for changes in ((), (("competent", "skilful"),)):
+        starter("probes", path, *changes)
+        found.append(measure(f"local:{tiny_folder}", path, size="trial", out="results"))
+    assert found[0].benchmark.content_sha256 != found[1].benchmark.content_sha256
+    assert read(elsewhere / "results/tiny/probes-mine@0.0.0+trial/result.json").result == found[1]
+
+
+def test_what_the_checks_warn_of_is_said(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with benchmark_at(str(starter("probes", elsewhere / "mine.yaml"))):
+        pass
+    said = capsys.readouterr().err
+    assert "mine.yaml: 48 sentences, 0 rejected" in said
+    assert "mine.yaml: neither a criterion nor keys: it describes, and has no verdict" in said
+
+
+def test_a_criterion_beside_it_and_a_scale_in_shared(elsewhere: Path, error_of: Callable[..., str]) -> None:
+    shutil.copy(SOURCES / "probes/occupation-gender.yaml", elsewhere)
+    line = refused(error_of, elsewhere / "occupation-gender.yaml")
+    assert line.startswith(f"{elsewhere}/bls-cps-2021.csv: no such file")
+    shutil.copy(SOURCES / "probes/shared/bls-cps-2021.csv", elsewhere)
+    with benchmark_at("occupation-gender.yaml") as own:
+        assert own.tables["attributes"]["criterion"].notna().sum() == 43
+    starter("questionnaires", elsewhere / "mine.yaml", ("scale: frequency", "scale: my-scale"))
+    assert "my-scale.yaml: no scale 'my-scale'; known: frequency" in refused(error_of, elsewhere / "mine.yaml")
+    shutil.copytree(SOURCES / "questionnaires/shared", elsewhere / "shared")
+    shutil.copy(elsewhere / "shared/scales/frequency.yaml", elsewhere / "shared/scales/my-scale.yaml")
+    with benchmark_at("mine.yaml") as own:
+        assert own.name == "questionnaires-mine"
+
+
+def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, error_of: Callable[..., str]) -> None:
+    path = elsewhere / "mine.yaml"
+    assert refused(error_of, path) == f"{path}: no such file; create it or mend the name"
+    path.write_text("- a list\n")
+    assert refused(error_of, path) == f"{path}: found list, expected keys; write a source"
+    path.write_text("title: x\n")
+    assert refused(error_of, path).startswith(f"{path}: family: a source of no family; say family: probes, ")
+    path.write_text("title: x\nfamily: probe\n")
+    assert refused(error_of, path).startswith(f"{path}: family: no family 'probe'; did you mean 'probes'?")
+    path.write_text("title: x\nfamily: framing\n")
+    assert refused(error_of, path).startswith(f"{path}: construct: missing; add the key 'construct'")
+    starter("probes", path, ("attributes:", "atributes:"))
+    assert f"{path}: atributes: unknown key 'atributes'; did you mean 'attributes'?" in refused(error_of, path)
+    starter("probes", path, ("a {TARGET} is {ATTRIBUTE}.\n      known", "a {TARGT} is {ATTRIBUTE}.\n      known"))
+    line = refused(error_of, path)
+    assert line.startswith(f"{path}: sets.seed.templates.think.text: ")
+    assert "unknown slot {TARGT}; did you mean '{TARGET}'?" in line
+    assert "its name is no slug" in refused(error_of, starter("probes", elsewhere / "My file.yaml"))
+
+
+def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..., str]) -> None:
+    line = refused(error_of, starter("saged", elsewhere / "mine.yaml"))
+    assert line.startswith(f"{elsewhere}/mine.yaml: a domain of saged is built of sentences that are scraped first")
+    starter("probes", elsewhere / "source.yaml")
+    (elsewhere / "history.parquet").write_bytes(b"")
+    assert "templates that evolved are built with how they did" in refused(error_of, elsewhere / "source.yaml")
+
+
+def test_a_family_may_be_named(elsewhere: Path) -> None:
+    path = starter("framing", elsewhere / "mine.yaml")
+    path.write_text(f"family: framing\n{path.read_text()}")
+    with benchmark_at(str(path)) as own:
+        assert own.family == "framing"

@@ -1,0 +1,161 @@
+"""A result in Python: its tables, verdicts, units, replies, plot and page, beside what `result.json` holds."""
+
+import json
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evenruler
+from evenruler import models
+from evenruler.evaluate.measure import measure, measure_each
+from evenruler.evaluate.session import written
+from evenruler.results.record import Result
+from evenruler.results.store import load_results, read
+from evenruler.tables.schemas import HEADLINES
+from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
+from tests.tiny import save_tiny
+
+MADE_OF = pd.DataFrame(
+    [
+        ("s", "one", "spread", "nurse", "r", "t", "man", "g", 1, 10.0, 1.0),
+        ("s", "one", "spread", "nurse", "r", "u", "man", "g", 1, 10.0, 3.0),
+        ("s", "one", "spread", "nurse", "r", "t", "woman", "h", -1, 10.0, 5.0),
+        ("s", "one", "spread", "nurse", "r", "t", "guest", "p", 0, 10.0, 99.0),
+        ("s", "one", "spread", "smith", "r", "t", "man", "g", 1, 90.0, 2.0),
+        ("s", "one", "spread", "smith", "r", "t", "woman", "h", -1, 90.0, 0.5),
+    ],
+    columns=HEADLINES.names,
+)
+
+
+def test_units_are_the_first_group_less_the_other_and_placebos_are_none() -> None:
+    units = synthetic().with_tables(MADE_OF, {}).units()
+    assert units.to_dict("records") == [
+        {"part": "s", "label": "one", "figure": "spread", "unit": "smith", "value": 1.5, "beside": 90.0},
+        {"part": "s", "label": "one", "figure": "spread", "unit": "nurse", "value": -3.0, "beside": 10.0},
+    ]
+
+
+def test_units_of_one_group_are_its_means() -> None:
+    units = synthetic().with_tables(MADE_OF[MADE_OF["pole"] == 1], {}).units()
+    assert dict(zip(units["unit"], units["value"], strict=True)) == {"nurse": 2.0, "smith": 2.0}
+
+
+def test_a_result_that_was_read_has_units_and_one_without_tables_says_so(
+    tmp_path: Path, error_of: Callable[..., str]
+) -> None:
+    found = stored(tmp_path, synthetic(), gain_of("one")).result
+    assert set(found.units()["unit"]) == {f"unit-{at:02}" for at in range(12)}
+    assert found.replies().empty
+    assert "its tables are not here" in error_of(synthetic().units)
+
+
+def test_tables_are_neither_in_json_nor_compared() -> None:
+    bare = synthetic()
+    whole = bare.with_tables(MADE_OF, {"scores": MADE_OF})
+    assert whole == bare
+    assert whole.to_json() == bare.to_json()
+    assert Result.model_validate_json(whole.to_json()) == bare
+    assert "\n" not in whole.to_json()
+    assert list(whole.tables) == ["scores"]
+    assert whole.model_copy(update={"answer": ["x"]}).tables is whole.tables
+
+
+def test_verdicts_by_part_and_figure_and_how_it_was_asked() -> None:
+    told = {"spread": figure(0.6, **CONFIRMED), "alpha": figure(0.9)}
+    other = {"spread": figure(0.6, **CONFIRMED) | {"verdict": "inconclusive"}}
+    result = synthetic("bert", figures={"seed": {"bert": told, "bert (mlm)": other}})
+    assert result.verdicts == {"seed: spread": "effect", "seed, bert (mlm): spread": "inconclusive"}
+
+
+def test_the_frame_is_that_of_the_folder(tmp_path: Path) -> None:
+    result = stored(tmp_path, synthetic(), gain_of("one")).result
+    pd.testing.assert_frame_equal(result.frame(), load_results(tmp_path))
+
+
+def test_replies_stand_beside_their_prompts() -> None:
+    replies = pd.DataFrame({"id": ["b", "a"], "seed": [1, 2], "reply": ["yes", None], "reason": [None, "no"]})
+    published = {"prompts": pd.DataFrame({"id": ["a", "b"], "prompt": ["A?", "B?"]})}
+    found = written({"replies": replies, "choices": replies}, published)["replies"]
+    assert list(found.columns) == ["prompt", "reply", "reason", "id", "seed"]
+    assert found["prompt"].tolist() == ["B?", "A?"]
+    assert written({"replies": replies.iloc[:0]}, published) == written({}, published) == {}
+
+
+def test_a_plot_has_a_panel_a_figure(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    below = figure(-0.6, **CONFIRMED) | {"low": -0.8, "high": -0.4}
+    figures = {"seed": {"one": {"spread": figure(0.6, **CONFIRMED), "gain": below, "alpha": figure(0.9)}}}
+    chart = synthetic(figures=figures).plot().to_dict()
+    assert len(chart["vconcat"]) == 2
+    rows = sorted(chart["datasets"].values(), key=lambda own: own[0]["value"])
+    assert all(len(own) == 1 for own in rows)
+    numbers = [{key: own[0][key] for key in ("value", "low", "high", "placebo", "less", "smallest")} for own in rows]
+    assert numbers == [
+        {"value": -0.6, "low": -0.8, "high": -0.4, "placebo": -0.2, "less": -0.05, "smallest": 0.05},
+        {"value": 0.6, "low": 0.4, "high": 0.8, "placebo": 0.2, "less": -0.05, "smallest": 0.05},
+    ]
+    assert rows[1][0]["where"] == "seed: effect"
+    bare = synthetic(figures={"seed": {"one": {"alpha": figure(0.9)}}})
+    assert "no headline has a value and a verdict" in error_of(bare.plot)
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert error_of(synthetic().plot) == "plot: a plot needs the package altair; run `pip install 'evenruler[build]'`"
+
+
+class Seen(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags, self.text = list[str](), ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_notebook_shows_the_answer_and_nothing_that_runs() -> None:
+    bad = "<script>alert(1)</script>"
+    told = {bad: {"one": {"spread": figure(0.6, **CONFIRMED)}}}
+    page = Seen(synthetic(figures=told).model_copy(update={"answer": [f"EFFECT {bad}"]})._repr_html_())
+    assert "script" not in page.tags
+    assert f"EFFECT {bad}" in page.text
+    assert "0.60 [0.40, 0.80], n = 20\n      0.2\n      effect\n" in page.text
+
+
+def test_what_is_measured_brings_its_tables_and_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    save_tiny(tmp_path / "tiny", chat=True, max_position_embeddings=1024)
+    result = measure("./tiny", "probes-age-competence", limit=6, size="trial", out="results")
+    there = read(tmp_path / "results" / result.folder / "result.json")
+    pd.testing.assert_frame_equal(result.units(), there.result.units(), rtol=1e-5)
+    assert {path.stem for path in there.folder.glob("*.parquet")} == {*result.tables, "headlines"}
+    said = {"device": None, "name": None, "kind": None, "dtype": "float32", "start": None, "max_requests": None}
+    (page,) = measure_each(
+        "./tiny", ["probes-age-competence", "framing-age"], Path("results"), limit=6, size="trial", show="html", **said
+    )  # fmt: skip
+    seen = Seen(page)
+    assert page.startswith("<!doctype html>")
+    assert "Age and competence" in seen.text
+    assert "framing-age" in seen.text
+    assert "Differences" not in seen.text
+    (line,) = measure_each(
+        "./tiny", ["probes-age-competence"], Path("results"), limit=6, size="trial", show="json", **said
+    )  # fmt: skip
+    assert json.loads(line) == json.loads(result.to_json())
+    written = measure("./tiny", "framing-age", limit=2, size="trial")
+    assert written.replies()["prompt"].notna().all()
+    assert len(written.replies()) == written.asked["replies"]
+
+
+def test_what_users_import_is_listed() -> None:
+    assert {"measure", "load_results"} <= {*dir(evenruler)}
+    assert {"load", "Model", "Sampling"} <= {*dir(models)}
