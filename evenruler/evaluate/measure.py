@@ -112,7 +112,7 @@ def measure_each(
     device: str | None,
     limit: int | None,
     size: Size,
-    form: str | None,
+    form: str | None = None,
     name: str | None,
     kind: str | None,
     dtype: str,

@@ -187,6 +187,7 @@ def test_how_it_was_measured(one, tmp_path):
         "label": "one",
         "prefixes": "true",
         "size": "standard",
+        "form": "null",
         "limit": "null",
         "level": "0.95",
         "resamples": "200",
