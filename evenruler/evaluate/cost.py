@@ -48,7 +48,7 @@ class Cost:
     read: int = 0
     """Tokens of prompts, about."""
     written: int = 0
-    """Tokens of replies, at most: thinking comes on top."""
+    """Tokens of replies, at most; of what is sent, thinking too."""
 
     @property
     def requests(self) -> int:

@@ -193,14 +193,15 @@ class Session:
         """What of that was not answered before, and so has to be sent; of what is asked first."""
         door = room(planned.benchmark.family, "ask")
         stored = Answering(self.model.stored(), lambda name: self.model)
-        costs = []
+        costs, thoughts = [], self._chosen.entry.thoughts
         for request in door.requests(planned.tables, planned.plan, {}, planned.subject):
             if request.by == SUBJECT:
                 try:
                     stored.answer(request, {name: list(own) for name, own in request.inputs.items()}, len(request.rows))
                 except LackingError as error:
                     amount = error.amount
-                    costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written))
+                    thinking = amount.questions * thoughts.tokens if thoughts and amount.written else 0
+                    costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written + thinking))
         return sum(costs, Cost({}))
 
     @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process

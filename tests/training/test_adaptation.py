@@ -101,7 +101,7 @@ def nothing_loads(monkeypatch) -> Callable[[], None]:
         def refuse(*args: object, **kwargs: object) -> None:
             raise AssertionError("a model is loaded")
 
-        monkeypatch.setattr(catalogue, "_backend", refuse)
+        monkeypatch.setattr(catalogue, "backend_of", refuse)
 
     return forbid
 

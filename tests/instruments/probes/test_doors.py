@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
+from evenruler.instruments.choosing import known_answers
 from evenruler.instruments.instrument import Declaration, Shown
 from evenruler.instruments.probes.ask import after_prefixes, requests, scores
 from evenruler.instruments.probes.card import card
@@ -156,7 +157,12 @@ class TestBuilding:
             "placebo_attributes": 0,
             "placebo_lists": {},
             "rivals": {},
+            "groups": ["men", "women"],
             "targets": {"men": {"man": "man", "uncle": "uncle"}, "women": {"woman": "woman", "girl": "girl"}},
+            "choice": {"pairs": [["man", "woman"], ["uncle", "girl"]], "placebo_pairs": [], "known": known_answers()},
+            "choice_attributes": 22,
+            "choice_templates": 2,
+            "choice_placebo_templates": 0,
             "concept": {"of": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
             "reliability": 0.6,

@@ -142,8 +142,8 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         (known[attribute], noun, {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO})
         for attribute, (name, noun) in product(chosen, nouns)
     ]
-    poles = dict(zip(tables["probes"]["group"], tables["probes"]["pole"], strict=True))  # a plan has lost their order
-    targets = [(poles[group], words) for group, words in plan["targets"].items()] if chosen else []
+    groups = plan.get("groups", list(plan["targets"]))  # of which `targets` of a plan that was read are in no order
+    targets = [(pole, plan["targets"][group]) for pole, group in zip((1, -1), groups, strict=True)] if chosen else []
     own = {"group": TARGETS, "framing": RIVAL}
     pairs += [
         (rival, word, {"attribute": rival, "key": key, **own, "pole": pole, "target": target})

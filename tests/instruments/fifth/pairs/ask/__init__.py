@@ -1,12 +1,14 @@
 """The likelihood of both sentences of each pair."""
 
-from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 
 from .. import schemas
 
 READS, PLANNED = {"pairs": ("id", "more", "less")}, ("most",)
 
 ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
+
+FORMS = {"likelihood": Form(("loglikelihood",))}
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
