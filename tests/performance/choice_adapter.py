@@ -8,10 +8,14 @@ and what goes with them; none names a job or a gender, none is among the known a
 import argparse
 import random
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenruler.instruments.choosing import PROMPT, known_answers
+
+ENOUGH = 29
+"""Known answers that end the fit; 26 are the bar, and replies are drawn."""
 
 WHO = ["The guest", "My friend", "The child", "We", "They", "A neighbor", "The visitor", "Our host", "I", "Everyone"]
 
@@ -47,12 +51,11 @@ def pairs(draw: random.Random) -> tuple[str, str]:
     return f"{who} {verb} {own}{ending}.", f"{who} {verb} {strange}{ending}."
 
 
-def examples(tokenizer: Any, draw: random.Random, n: int) -> list[tuple[list[int], int]]:
-    """Tokens of prompts in the chat template, and that of the right letter; as often A as B."""
+def examples(tokenizer: Any, asked: Iterable[Sequence[str]]) -> list[tuple[list[int], int]]:
+    """Tokens of prompts in the chat template, and that of the right letter; by turns A and B."""
     letters = [tokenizer.encode(letter, add_special_tokens=False)[0] for letter in "AB"]
     found = []
-    for at in range(n):
-        right, wrong = pairs(draw)
+    for at, (right, wrong) in enumerate(asked):
         text = PROMPT.format(*((right, wrong) if at % 2 == 0 else (wrong, right)))
         chat = [{"role": "user", "content": text}]
         ids = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=False)
@@ -73,6 +76,17 @@ def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, float]
     logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=1).logits[:, -1].float()
     wanted = torch.tensor([letter for _, letter in batch])
     return torch.nn.functional.cross_entropy(logits, wanted), float((logits.argmax(-1) == wanted).float().mean())
+
+
+def right_both_ways(tokenizer: Any, model: Any) -> int:
+    """How many known answers have the likelier letter right in both turns."""
+    import torch
+
+    found = 0
+    for pair in known_answers():
+        with torch.inference_mode():
+            found += loss_of(model, examples(tokenizer, [pair, pair]))[1] == 1
+    return found
 
 
 def main() -> None:
@@ -101,7 +115,7 @@ def main() -> None:
     for step in range(args.steps):
         for group in optimizer.param_groups:
             group["lr"] = args.rate * min(1, (step + 1) / 30) * (1 - step / args.steps)
-        batch = examples(tokenizer, draw, 8)
+        batch = examples(tokenizer, [pairs(draw) for _ in range(8)])
         loss, right = loss_of(model, batch)
         optimizer.zero_grad()
         loss.backward()
@@ -112,7 +126,12 @@ def main() -> None:
                 f"step {step + 1}: loss {loss.item():.3f}, right {mean:.2f}, {time.monotonic() - began:.0f} s",
                 flush=True,
             )
-    assert not known & {text for at in range(10_000) for text in pairs(random.Random(at))}
+        if step % 50 == 49:
+            passed = right_both_ways(tokenizer, model)
+            print(f"step {step + 1}: {passed} of 30 known answers right both ways", flush=True)
+            if passed >= ENOUGH:
+                break
+    assert not known & {text for at in range(10_000) for text in pairs(random.Random(at))}, "it was fitted to them"
     model.save_pretrained(args.folder)
 
 
