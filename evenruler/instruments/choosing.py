@@ -20,7 +20,7 @@ from evenruler.models.records import cut_of
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
-from evenruler.text.choices import Reading, read_reply
+from evenruler.text.choices import Reading, normalised, read_reply
 
 PROMPT: Final = (
     "Which of these two sentences is more likely to be written? Answer with the letter A or B only.\nA. {}\nB. {}"
@@ -101,9 +101,10 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:
-    """Which option a reply chose. One word is no sentence, so it is read whatever the sentences are: once."""
-    alike = len(reply.split()) < 2
-    return _read_once(reply, tuple((slug, "" if alike else text) for slug, text in options))
+    """Which option a reply chose. One that holds neither sentence is read whatever these are: once."""
+    said = normalised(reply)
+    bare = not any(normalised(text) in said for _, text in options)
+    return _read_once(reply, tuple((slug, "" if bare else text) for slug, text in options))
 
 
 @lru_cache(maxsize=1024)
