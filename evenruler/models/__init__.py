@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.loaded import load
+    from evenruler.evaluate.subject import load
     from evenruler.models.model import Model
     from evenruler.models.records import (
         LABELS,
@@ -39,4 +39,4 @@ def __dir__() -> list[str]:  # names that nobody asked for yet, too
 
 
 # Libraries that take seconds to load are behind these; what is declared of models is read without them.
-__getattr__ = lazily(__name__, load=".loaded", Model="model", **dict.fromkeys(_RECORDS, "records"))
+__getattr__ = lazily(__name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records"))

@@ -29,6 +29,7 @@ from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
+    OPTIONS,
     Amount,
     LogLikelihoods,
     Pair,
@@ -39,6 +40,7 @@ from evenruler.models.records import (
     Sampling,
     WordLikelihoods,
     WordRequest,
+    verbalised,
 )
 from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
@@ -488,8 +490,6 @@ class Model:
         """
         self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
-            from evenruler.text.verbaliser import OPTIONS, verbalised
-
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
             return nats[: len(asked)] - nats[len(asked) :]

@@ -22,8 +22,7 @@ from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import asking_of
 from evenruler.project.check import check
-from evenruler.project.files import block, write_as_it_was
-from evenruler.project.params import load_params
+from evenruler.project.params import block, load_params, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time
 from evenruler.terminal import say

@@ -22,8 +22,7 @@ from evenruler.models.store import cache_root
 from evenruler.project import lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests
-from evenruler.project.files import block, edited, params_yaml, write_as_it_was
-from evenruler.project.params import Params, load_params
+from evenruler.project.params import Params, block, edited, load_params, params_yaml, write_as_it_was
 from evenruler.project.pipeline import stage_names
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256

@@ -17,8 +17,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project import lock
 from evenruler.project.check import check
-from evenruler.project.files import block, edited, write_as_it_was
-from evenruler.project.params import load_params
+from evenruler.project.params import block, edited, load_params, write_as_it_was
 from evenruler.project.processes import die_with_parent, environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
