@@ -37,11 +37,9 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
             with part.open("rb") as file:
                 shutil.copyfileobj(file, out, _BLOCK)
     if sha256 is not None and (found := file_sha256(joined)) != sha256:
-        raise UserError(
-            f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}...",
-            where=f"{where}: {parts[0]}",
-            remedy="install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`",
-        )
+        what = f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}..."
+        remedy = "install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`"
+        raise UserError(what, where=f"{where}: {parts[0]}", remedy=remedy)
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:
@@ -90,9 +88,8 @@ def convert(path: Path, folder: Path, where: str) -> None:
                 trust_remote_code=False,
             )
     except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
-        raise UserError(
-            f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
-        ) from None
+        what = f"corrupt: no readable GGUF model ({error})"
+        raise UserError(what, where=where, remedy="get the file again") from None
     model = complete(loaded, where.rpartition(".")[2], where)
     # The weights are plain float32 now; the config must not go on saying that they are quantised.
     if hasattr(model.config, "quantization_config"):

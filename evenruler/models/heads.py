@@ -64,9 +64,8 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
             content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
         )
     except (ValueError, KeyError, TypeError):
-        raise UserError(
-            f"no record of how {name} was fitted", where=str(path), remedy=f"run `evenruler finetune {name} --again`"
-        ) from None
+        what = f"no record of how {name} was fitted"
+        raise UserError(what, where=str(path), remedy=f"run `evenruler finetune {name} --again`") from None
 
 
 SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"

@@ -177,11 +177,8 @@ class Model:
             backend = self._load()
             if self._describe() != self.engine:
                 what = "server" if self.kind in HOSTED else "files" if self._folder else "weights"
-                raise UserError(
-                    f"the {what} of {self.name} changed while it was in use",
-                    where=str(self._folder or self.where),
-                    remedy="run again",
-                )
+                what = f"the {what} of {self.name} changed while it was in use"
+                raise UserError(what, where=str(self._folder or self.where), remedy="run again")
             self._backend = backend
         return self._backend
 
@@ -227,11 +224,8 @@ class Model:
         """
         if not self.can(operation):
             others = ", ".join(sorted(operations_of(self.kind)))
-            raise UserError(
-                f"{self.name} (kind {self.kind}) cannot {operation}, only {others}",
-                where=self.where,
-                remedy=f"name a model that can {operation}",
-            )
+            what = f"{self.name} (kind {self.kind}) cannot {operation}, only {others}"
+            raise UserError(what, where=self.where, remedy=f"name a model that can {operation}")
 
     def loglikelihood(
         self,
@@ -430,11 +424,8 @@ class Model:
         found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
         for prompt, reply in zip(prompts, found, strict=True):
             if reply.text is None:
-                raise UserError(
-                    f"{self.name} gives no reply to a prompt ({reply.reason})",
-                    where=repr(prompt[:40]),
-                    remedy="change the prompt, or leave the model out",
-                )
+                what = f"{self.name} gives no reply to a prompt ({reply.reason})"
+                raise UserError(what, where=repr(prompt[:40]), remedy="change the prompt, or leave the model out")
         return [reply.text or "" for reply in found]
 
     def replies(
@@ -505,11 +496,8 @@ class Model:
         self.require("classify")
         own, configured = self.entry.labels, self._head.labels
         if own is not None and len(own) != len(configured):
-            raise UserError(
-                f"{len(own)} labels for a head of {len(configured)}",
-                where=f"{self.where}.labels",
-                remedy="name every output of the head, in order",
-            )
+            what = f"{len(own)} labels for a head of {len(configured)}"
+            raise UserError(what, where=f"{self.where}.labels", remedy="name every output of the head, in order")
         return own or configured
 
     @cached_property

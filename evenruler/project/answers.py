@@ -119,9 +119,8 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
     params = Declared(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
     if not families:
-        raise UserError(
-            f"nothing in use asks {name!r}", where="evenruler answers", remedy=nearest(name, params.catalogue.models)
-        )
+        what = f"nothing in use asks {name!r}"
+        raise UserError(what, where="evenruler answers", remedy=nearest(name, params.catalogue.models))
     if out.exists():
         raise UserError("it is there already", where=str(out), remedy="name a new folder with --out, or remove it")
     with TemporaryDirectory() as folder:

@@ -111,11 +111,8 @@ def _check_recipes(params: Params, path: Path) -> None:
         where = f"{path}: models.{name}.finetune"
         for data in [recipe.validation, *recipe.data]:  # what the others are compared with comes first
             if data not in params.training:
-                raise UserError(
-                    f"no training data {data!r}",
-                    where=where,
-                    remedy=f"add it under `training`, or mend the name ({nearest(data, params.training)})",
-                )
+                remedy = f"add it under `training`, or mend the name ({nearest(data, params.training)})"
+                raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
                 raise UserError(

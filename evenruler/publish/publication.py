@@ -66,11 +66,9 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         difference = compare(from_hub(repo, tag), folder)
         if difference.needs != "none":
             should = bumped(declared.version, difference.needs)
-            raise UserError(
-                f"{tag} is published with other content ({difference.reasons[0][1]})",
-                where=repo,
-                remedy=f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`",
-            )
+            what = f"{tag} is published with other content ({difference.reasons[0][1]})"
+            remedy = f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`"
+            raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
     if remote and (highest := newest(remote.tags)):
@@ -152,18 +150,13 @@ def _look(repo: str) -> Remote | None:
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
     if version_key(version) < version_key(newest):
-        raise UserError(
-            f"the version goes down, from {newest} to {version}",
-            where=repo,
-            remedy=f"give a version above {newest} under `versions` in params.yaml",
-        )
+        what = f"the version goes down, from {newest} to {version}"
+        raise UserError(what, where=repo, remedy=f"give a version above {newest} under `versions` in params.yaml")
     difference = compare(from_hub(repo, f"v{newest}"), folder)
     if version_key(version) < version_key(difference.next_version):
-        raise UserError(
-            f"{version} is too small a step from {newest} ({difference.reasons[0][1]})",
-            where=repo,
-            remedy=f"it should be {difference.next_version}: run `evenruler release {folder.name}`",
-        )
+        what = f"{version} is too small a step from {newest} ({difference.reasons[0][1]})"
+        remedy = f"it should be {difference.next_version}: run `evenruler release {folder.name}`"
+        raise UserError(what, where=repo, remedy=remedy)
 
 
 def _publish(

@@ -102,9 +102,8 @@ def _record(
     ]
     figures = [_figure(one, evaluation, *each) for each in chosen if each[3]["value"] is not None]
     if not figures:
-        raise UserError(
-            "no confirmatory figure or headline amount with a value", where=str(one.folder), remedy="leave it out"
-        )
+        what = "no confirmatory figure or headline amount with a value"
+        raise UserError(what, where=str(one.folder), remedy="leave it out")
     details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
     more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
     content = {
@@ -131,11 +130,8 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
     if not _HUB_ID.fullmatch(found):
-        raise UserError(
-            f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known",
-            where=str(one.folder),
-            remedy=f"say --id {model.name}=ORG/MODEL",
-        )
+        what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
+        raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
 
 

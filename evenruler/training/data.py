@@ -113,11 +113,8 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
         unlabelled = column.isna() | (column == "")
     found = column.map(names)
     if (strange := found.isna() & ~unlabelled).any():
-        raise UserError(
-            f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}",
-            where=where,
-            remedy=f"`labels` has {', '.join(labels)}",
-        )
+        what = f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
+        raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
     return found
 
 
@@ -154,11 +151,8 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
     chosen = [texts[0] not in kept and in_half(texts[0]) for texts in together.texts]
     fitted_on = _where(together, chosen)
     if not len(fitted_on):
-        raise UserError(
-            f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on",
-            where="params.yaml: finetune.held_out",
-            remedy="hold out fewer",
-        )
+        what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"
+        raise UserError(what, where="params.yaml: finetune.held_out", remedy="hold out fewer")
     return fitted_on, held_out
 
 

@@ -69,11 +69,8 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
     if entry is None or entry.finetune is None:
-        raise UserError(
-            f"no encoder {name!r}",
-            where="params.yaml: models",
-            remedy=f"mend the name ({nearest(name, encoders)}) or add an entry",
-        )
+        remedy = f"mend the name ({nearest(name, encoders)}) or add an entry"
+        raise UserError(f"no encoder {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     base = sources.locate(name, entry, store, params.models)
     base_sum = base_sha256(base, store)

@@ -342,8 +342,5 @@ class Causal:
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
         """Refuse what, with its start token, is longer than the model's context."""
         if self._longest is not None and tokens >= self._longest:
-            raise UserError(
-                f"a text of {tokens} tokens{which}, the model takes {self._longest}",
-                where=repr(text[:40]),
-                remedy="shorten it",
-            )
+            what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
+            raise UserError(what, where=repr(text[:40]), remedy="shorten it")

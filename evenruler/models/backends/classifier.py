@@ -260,11 +260,8 @@ class Nli(Classifier):
         order = tuple(said[label].most_common(1)[0][0] for label in LABELS)
         clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
         if len(set(order)) < len(LABELS) or not clear:
-            raise UserError(
-                f"{self._name} does not say what its three labels mean, and its answers do not tell",
-                where=self._where,
-                remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
-            )
+            what = f"{self._name} does not say what its three labels mean, and its answers do not tell"
+            raise UserError(what, where=self._where, remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]")
         return order[0], order[1], order[2]
 
 
