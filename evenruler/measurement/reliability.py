@@ -201,10 +201,8 @@ def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = N
     by_unit = by_unit[by_unit["size"] > 1]
     own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
     words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
-    return pd.DataFrame(
-        {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array},
-        index=by_unit.index,
-    )
+    found = {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array}
+    return pd.DataFrame(found, index=by_unit.index)
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":

@@ -383,6 +383,7 @@ class Catalogue(Strict):
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
         entries = {name: self.models[name] for name in models}
+        entries = {name: self.models[name] for name in models}
         return {
             name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
             for name, entry in entries.items()
@@ -400,9 +401,8 @@ class Catalogue(Strict):
         lacking = [name for name in dict.fromkeys(map(files_of, models)) if self.models[name].lacks_commit]
         if not lacking:
             return ""
-        pages = [
-            f"{name} (https://huggingface.co/{self.models[name].locations[0][1]}/commits/main)" for name in lacking
-        ]
+        hub = "https://huggingface.co"
+        pages = [f"{name} ({hub}/{self.models[name].locations[0][1]}/commits/main)" for name in lacking]
         what = f"the commit of {', '.join(pages)} is to be given"
         more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
         return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {lacking[0]}{more}"

@@ -82,11 +82,8 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
-    layers = [
-        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
-        for place, layer in core.named_modules()
-        if type(layer).__module__.startswith("peft.")
-    ]
+    of_peft = [(place, layer) for place, layer in core.named_modules() if type(layer).__module__.startswith("peft.")]
+    layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
     with TemporaryDirectory() as folder:  # its chat template is among its files
         tokenizer.save_pretrained(folder)
         files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}

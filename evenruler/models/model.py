@@ -249,16 +249,11 @@ class Model:
             [n] nats (raw sums over tokens, never normalised by length) and token counts.
         """
         given = [""] * len(texts) if before is None else before
-        answers = self._likelihoods(
-            [
-                Request(f"{between}{text}", first) if first else Request(text)
-                for text, first in zip(texts, given, strict=True)
-            ]
-        )
-        return LogLikelihoods(
-            nats=np.array([nats for nats, _ in answers], dtype=np.float64),
-            tokens=np.array([tokens for _, tokens in answers], dtype=np.int64),
-        )
+        pairs = zip(texts, given, strict=True)
+        asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
+        answers = self._likelihoods(asked)
+        nats = np.array([own for own, _ in answers], dtype=np.float64)
+        return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """Log-probability of each option after each prompt.

@@ -74,9 +74,8 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     own = RowStore(store.root / "exported" / str(entry.sha256))
     own.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
     # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
-    return Model(
-        name, entry, entry.kind, own, lambda: engines[0] if engines else "", lambda: None, None, where
-    ).stored()
+    engine = engines[0] if engines else ""
+    return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
 
 
 def answer_as_json(operation: str, stored: bytes) -> Any:

@@ -126,10 +126,8 @@ def in_use(
     catalogue = Declared(params, scale).catalogue
     members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     families = [family for family, named in members.items() if named]
-    models = {
-        family: [name for name in _asked(family, catalogue, scale, params) if asking_of(family, name) not in left_out]
-        for family in families
-    }
+    asked = {family: _asked(family, catalogue, scale, params) for family in families}
+    models = {of: [name for name in own if asking_of(of, name) not in left_out] for of, own in asked.items()}
     ask = {
         f"{family}-{model}": Asked(
             family=family, model=model, instruments=_asking(members[family], catalogue.models[model], scale)
@@ -179,11 +177,9 @@ def _pinned(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
 def _taken(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
     """The models of a scale that a family would ask, also where their commit is to be given."""
     takes = room(family, "declare").takes
-    return [
-        name
-        for name, entry in catalogue.models.items()
-        if entry.scale in (None, scale) and family in (entry.families or [family]) and takes(catalogue, name)
-    ]
+    entries = catalogue.models.items()
+    own = [name for name, entry in entries if entry.scale in (None, scale) and family in (entry.families or [family])]
+    return [name for name in own if takes(catalogue, name)]
 
 
 def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:

@@ -351,11 +351,8 @@ def table(plan: Plan) -> list[str]:
 
 def _amounts(askings: Sequence[Asking]) -> tuple[str, str, str]:
     amounts = [lack.amount for one in askings for lack in one.lacks]
-    return (
-        f"{sum(one.questions for one in amounts):,}",
-        f"{sum(one.read for one in amounts):,}",
-        f"{sum(one.written for one in amounts):,}",
-    )
+    read, written = sum(one.read for one in amounts), sum(one.written for one in amounts)
+    return f"{sum(one.questions for one in amounts):,}", f"{read:,}", f"{written:,}"
 
 
 def in_bytes(n: int) -> str:

@@ -160,7 +160,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         raise UserError(what, where=str(new), remedy="name the same benchmark twice")
     configs = [
         _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
-        for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]
+        for name in before.rows | after.rows
     ]
     figures, others = _evidence(old), _evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
@@ -341,11 +341,8 @@ def _text(folder: Path, name: str) -> str | None:
 
 def as_json(difference: Difference) -> dict[str, Any]:
     """Everything, with the version that is needed and why."""
-    return asdict(difference) | {
-        "needs": difference.needs,
-        "next_version": difference.next_version,
-        "reasons": [reason for _, reason in difference.reasons],
-    }
+    reasons = [reason for _, reason in difference.reasons]
+    return asdict(difference) | {"needs": difference.needs, "next_version": difference.next_version, "reasons": reasons}
 
 
 def as_markdown(difference: Difference) -> str:

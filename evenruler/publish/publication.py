@@ -76,11 +76,8 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
     gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
     if dry_run:
         kind = "private" if private else "public"
-        yield (
-            f"would make the {kind} data set {repo}"
-            if (remote is None)
-            else f"would add a commit to the data set {repo}"
-        )
+        what = f"make the {kind} data set" if remote is None else "add a commit to the data set"
+        yield f"would {what} {repo}"
         for name, content in files.items():
             n_bytes = len(content) if isinstance(content, bytes) else content.stat().st_size
             yield f"  add {name} ({n_bytes:,} bytes)"

@@ -30,13 +30,7 @@ SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
 """Light enough at both ends for dark numbers on it."""
 PALE_HUE: Final = SEQUENTIAL[-1]
 
-DARK: Final = {
-    ONE_HUE: "#5fb3d4",
-    QUIET: "#98a6ad",
-    INK: "#e6eaec",
-    PALE: "#263036",
-    GROUND: "#14191c",
-}
+DARK: Final = {ONE_HUE: "#5fb3d4", QUIET: "#98a6ad", INK: "#e6eaec", PALE: "#263036", GROUND: "#14191c"}
 
 
 @dataclass(frozen=True)
@@ -101,10 +95,8 @@ class Folded:
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
         # Each chart with its words for those who do not see it.
-        pictures = [
-            {**picture.chart.to_dict(), "description": f"{picture.title}. {picture.caption}"}
-            for picture in _pictures(self.sections)
-        ]
+        shown = [(picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)]
+        pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
         return packed({"figures": figures, "pictures": pictures})
 

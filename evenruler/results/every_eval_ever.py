@@ -95,11 +95,8 @@ def _record(
     evaluation = f"{result.benchmark.name}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
-    left_out = [
-        f"{part}, {label}, {figure}: {record.get('reason', 'no value')}"
-        for part, label, figure, record in chosen
-        if record["value"] is None
-    ]
+    lacking = [each for each in chosen if each[3]["value"] is None]
+    left_out = [f"{', '.join(each[:3])}: {each[3].get('reason', 'no value')}" for each in lacking]
     figures = [_figure(one, evaluation, *each) for each in chosen if each[3]["value"] is not None]
     if not figures:
         what = "no confirmatory figure or headline amount with a value"
@@ -157,13 +154,8 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
         name, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
         version = libraries.get(name) if isinstance(libraries, Mapping) else None
         engine = {"inference_engine": {"name": name, **({"version": str(version)} if version else {})}}
-    return {
-        "name": model.name,
-        "id": identity,
-        "developer": identity.partition("/")[0],
-        **engine,
-        "additional_details": details,
-    }
+    who = {"name": model.name, "id": identity, "developer": identity.partition("/")[0]}
+    return {**who, **engine, "additional_details": details}
 
 
 def _figure(
@@ -201,12 +193,7 @@ def _figure(
 def _data(result: Result) -> dict[str, Any]:
     """Which benchmark: on the Hub, or elsewhere."""
     benchmark = result.benchmark
-    details = {
-        "version": benchmark.version,
-        "content_sha256": benchmark.content_sha256,
-        "plan_sha256": benchmark.plan_sha256,
-        "origin": benchmark.origin,
-    }
+    details = {key: getattr(benchmark, key) for key in ("version", "content_sha256", "plan_sha256", "origin")}
     common = {"dataset_name": benchmark.name, "additional_details": details}
     if benchmark.origin.startswith("hub:"):
         repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")

@@ -352,10 +352,9 @@ def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
 
 
 def _as_html(result: Result) -> str:
+    judged = [figure for figure in figures_of(result) if "verdict" in figure[3]]
     rows = [
-        [part, label, figure, figure_in_words(own), own.get("placebo", ""), own["verdict"], own.get("why", "")]
-        for part, label, figure, own in figures_of(result)
-        if "verdict" in own
+        [*of, figure_in_words(own), own.get("placebo", ""), own["verdict"], own.get("why", "")] for *of, own in judged
     ]
     table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
     told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]

@@ -96,15 +96,9 @@ def find(*places: str | Path) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
-        of_place = (
-            [place]
-            if place.is_file()
-            else [
-                path
-                for path in sorted(place.rglob(RESULT))
-                if not path.parent.name.startswith(".")  # left by a write that was killed
-            ]
-        )
+        below = sorted(place.rglob(RESULT))
+        # A folder that begins with a dot was left by a write that was killed.
+        of_place = [place] if place.is_file() else [path for path in below if not path.parent.name.startswith(".")]
         if not of_place:
             what = "no result in this folder" if place.is_dir() else "no such file or folder"
             raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")

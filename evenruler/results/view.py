@@ -56,11 +56,9 @@ def number(value: float) -> str:
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
     """For people: per benchmark the confirmatory figures of every result, then the differences of each two."""
-    parts = [
-        block
-        for group in comparable(results)
-        for block in _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
-    ]
+    parts: list[str] = []
+    for group in comparable(results):
+        parts += _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
     if rows := convergent.lines(agreed(results)):
         parts += ["# Agreement across benchmarks", convergent.TEXT, _table(convergent.HEAD, rows)]
     return "\n\n".join(parts) + "\n"
@@ -101,11 +99,8 @@ def unmeasured_of(group: Sequence[Stored]) -> list[str]:
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:
     """What speaks against the benchmark on each model, a line each."""
-    return [
-        f"{one.result.model.name}{suffix}: {line}"
-        for one, suffix in zip(group, names(group), strict=True)
-        for line in one.result.warnings
-    ]
+    called = ((one.result, f"{one.result.model.name}{suffix}") for one, suffix in zip(group, names(group), strict=True))
+    return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
 def title(group: Sequence[Stored]) -> str:

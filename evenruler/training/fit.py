@@ -79,9 +79,8 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
         there = read_adapter(name)
         if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
             return there
-    read = {
-        d: data.read(d, params.training[d]) for d in dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
-    }
+    named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
+    read = {d: data.read(d, params.training[d]) for d in named}
     rows = {d: labelled for d, (labelled, _) in read.items()}
     described = {d: words for d, (_, words) in read.items()}
     fitting = _Fitting(name, entry, entry.finetune, labels, base, *data.split(rows, entry.finetune))
@@ -132,17 +131,11 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     from peft.utils.constants import DUMMY_TARGET_MODULES
 
     head = head_of(model)
-    inside = [
-        name
-        for name, module in model.named_modules()
-        if type(module).__name__ == "Linear" and not set(name.split(".")) & set(head)
-    ]
+    linear = (name for name, module in model.named_modules() if type(module).__name__ == "Linear")
+    inside = [name for name in linear if not set(name.split(".")) & set(head)]
+    targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
     config = LoraConfig(
-        task_type="SEQ_CLS",
-        r=recipe.rank,
-        lora_alpha=recipe.rank,
-        target_modules=inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES,
-        modules_to_save=head,
+        task_type="SEQ_CLS", r=recipe.rank, lora_alpha=recipe.rank, target_modules=targets, modules_to_save=head
     )
     return get_peft_model(model, config)
 
@@ -183,12 +176,8 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
         label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
         for label in sorted(set(fitting.held_out.labels))
     }
-    held_out = {
-        "data": fitting.recipe.validation,
-        "n": len(right),
-        "accuracy": round(float(right.mean()), 4),
-        "by_label": by_label,
-    }
+    accuracy = round(float(right.mean()), 4)
+    held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
     if set(fitting.labels) != set(NLI_LABELS):
         return {"held_out": held_out}
     return {"held_out": held_out, "sense_checks": sense_checks(_loaded(Nli, fitting, folder))}
