@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from evenruler.declared import Declared
 from evenruler.instruments.registry import room
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import load_changelog
 from stages.files import (
     BENCHMARKS,

@@ -81,7 +81,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
-    asked: Callable[[], AbstractContextManager[None]] = nullcontext
+    asked: Callable[[], AbstractContextManager[Any]] = nullcontext
     if entry.scheme == "ollama":
         from evenruler.models.given import at_ollama as asked
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"

@@ -7,10 +7,11 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Final
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
@@ -213,15 +214,6 @@ def digest_of(served: str) -> str:
     return there[wanted]
 
 
-@contextmanager
-def at_ollama() -> Iterator[None]:
+def at_ollama() -> AbstractContextManager[Any]:
     """Servers that are found meanwhile are Ollama, with any key; that of another server is not shown to it."""
-    before = {name: os.environ.get(name) for name in (URL, KEY)}
-    os.environ |= {URL: f"{ollama()}/v1", KEY: "ollama"}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
+    return patch.dict(os.environ, {URL: f"{ollama()}/v1", KEY: "ollama"})
