@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from evenruler import repository
 from evenruler.declared import Declared
@@ -14,6 +14,7 @@ from evenruler.files import require_regular
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
 from evenruler.models.loading import ADAPTER, Loaded
+from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
@@ -33,8 +34,6 @@ KINDS: Final[dict[str, Kind]] = {
     "ForConditionalGeneration": "seq2seq",
 }
 """By how the class in a configuration is called."""
-
-Dtype = Literal["float32", "bfloat16"]
 
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 

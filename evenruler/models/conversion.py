@@ -79,13 +79,10 @@ def convert(path: Path, folder: Path, where: str) -> None:
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
         with quiet(), _read_once():
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
+            of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, **of_file)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                path.parent,
-                gguf_file=path.name,
-                dtype=torch.float32,
-                output_loading_info=True,
-                trust_remote_code=False,
+                path.parent, dtype=torch.float32, output_loading_info=True, **of_file
             )
     except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
         what = f"corrupt: no readable GGUF model ({error})"

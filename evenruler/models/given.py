@@ -130,14 +130,8 @@ def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cach
     def describe() -> str:
         return canonical({"backend": "function", "function": called(call), "cache_key": cache_key}).decode()
 
-    def backend() -> Any:
-        return Written(
-            name,
-            call,
-            "what was answered is kept: run again" if cache_key else "no answer was kept, which `cache_key` does",
-        )
-
-    return Model(name, entry, "chat", store, describe, backend, None, name)
+    remedy = "what was answered is kept: run again" if cache_key else "no answer was kept, which `cache_key` does"
+    return Model(name, entry, "chat", store, describe, lambda: Written(name, call, remedy), None, name)
 
 
 def called(call: Function) -> str:

@@ -128,13 +128,10 @@ def in_use(
     families = [family for family, named in members.items() if named]
     asked = {family: _asked(family, catalogue, scale, params) for family in families}
     models = {of: [name for name in own if asking_of(of, name) not in left_out] for of, own in asked.items()}
-    ask = {
-        f"{family}-{model}": Asked(
-            family=family, model=model, instruments=_asking(members[family], catalogue.models[model], scale)
-        )
-        for family in families
-        for model in models[family]
-    }
+    ask = {}
+    for family, model in [(of, model) for of in families for model in models[of]]:
+        own = _asking(members[family], catalogue.models[model], scale)
+        ask[f"{family}-{model}"] = Asked(family=family, model=model, instruments=own)
     used = {own.name: _in_use(own, catalogue) for own in instruments}
     carded = {
         name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
@@ -209,12 +206,9 @@ def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
     DVC cannot look an entry up under a name that another entry gives, and keeps the whole text of a parameter in its
     lock. The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
     """
-    settings = [own.settings, *own.sizes.values()]
+    settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
-    return {
-        "settings": content_sha256(*(each.model_dump(mode="json", exclude_defaults=True) for each in settings))[:12],
-        "models": content_sha256(*models)[:12],
-    }
+    return {"settings": content_sha256(*settings)[:12], "models": content_sha256(*models)[:12]}
 
 
 def _all_of(model: str, catalogue: Catalogue) -> list[Any]:

@@ -187,14 +187,9 @@ def _built(root: Path, families: Iterable[str]) -> bool:
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     """What the store lacks, counted by a process of its own: it imports for seconds, and fetches nothing."""
     say("counting what the store lacks ...")
+    words = [word for job in jobs for word in (*job.families, job.model)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "stages.filling",
-            "count",
-            *(word for job in jobs for word in (*job.families, job.model)),
-        ],
+        [sys.executable, "-m", "stages.filling", "count", *words],
         cwd=root,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         stdout=subprocess.PIPE,
@@ -208,14 +203,10 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     on, *counted, models = map(json.loads, done.stdout.splitlines())
     catalogue = load_params(root / "params.yaml").models
     fetched = {name: _of_hub(catalogue[name]) for name in models["absent"] if catalogue[name].scheme == "hub"}
-    askings = [
-        Asking(
-            Job(one["model"], (one["family"],)),
-            [Lack(lack.pop("model"), lack.pop("operation"), Amount(**lack)) for lack in one["lacks"]],
-            one["wrong"],
-        )
-        for one in counted
-    ]
+    askings = []
+    for one in counted:
+        lacks = [Lack(own.pop("model"), own.pop("operation"), Amount(**own)) for own in one["lacks"]]
+        askings.append(Asking(Job(one["model"], (one["family"],)), lacks, one["wrong"]))
     return Plan(Machine(**on), askings, **models, fetched=fetched, known=machine.kept_rates(cache_root()))
 
 

@@ -115,12 +115,9 @@ def _check_recipes(params: Params, path: Path) -> None:
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
             own, first = params.training[data], params.training[recipe.validation]
             if set(own.labels) != set(first.labels) or len(own.columns) != len(first.columns):
-                raise UserError(
-                    f"{data!r} has labels {own.labels} on {len(own.columns)} columns, the validation data "
-                    f"{first.labels} on {len(first.columns)}",
-                    where=where,
-                    remedy="fit on data of one kind",
-                )
+                what = f"{data!r} has labels {own.labels} on {len(own.columns)} columns, the validation data "
+                what += f"{first.labels} on {len(first.columns)}"
+                raise UserError(what, where=where, remedy="fit on data of one kind")
         if entry.entailment and not params.can(name, "entail"):
             what = f"`entailment: true`, but its head tells {', '.join(params.labels(name))} apart"
             raise UserError(what, where=f"{path}: models.{name}", remedy="take it out")

@@ -125,10 +125,8 @@ class Difference:
         if figures := [figure for figure in self.figures if figure.differs]:
             found.append(("patch", f"{len(figures)} figures of quality differ"))
         found += [("patch", f"the parameter {name} changed") for name in self.parameters]
-        found += [
-            ("major", f"{name} changed: something else is asked") if name == PLAN else ("patch", f"{name} changed")
-            for name in self.files
-        ]
+        asked: tuple[Bump, str] = ("major", f"{PLAN} changed: something else is asked")
+        found += [asked if name == PLAN else ("patch", f"{name} changed") for name in self.files]
         return sorted(found, key=lambda reason: -BUMPS.index(reason[0]))
 
     @property
@@ -190,14 +188,11 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
 
 def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
     """Column by column, so that never more than two columns are in memory."""
+    path = data_file(name)
     if old is None or new is None:
-        before, after = (
-            contents.schema_of(folder / data_file(name), SEE)[1] if folder else None for folder in (old, new)
-        )
+        before, after = (contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new))
         return ConfigDifference(name, before, after)
-    (old_schema, before), (new_schema, after) = (
-        contents.schema_of(folder / data_file(name), SEE) for folder in (old, new)
-    )
+    (old_schema, before), (new_schema, after) = (contents.schema_of(folder / path, SEE) for folder in (old, new))
     old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
@@ -206,12 +201,11 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     del new_ids
     changed, said, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
     by_column: dict[str, int] = {}
-    for column in (column for column in old_schema.names if column != "id" and column in new_schema.names):
-        if old_schema.field(column).type != new_schema.field(column).type:
-            continue  # named as of another type
-        differs = _differs(
-            _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows), tolerance
-        )
+    shared = [column for column in old_schema.names if column in new_schema.names]
+    retyped = [column for column in shared if old_schema.field(column).type != new_schema.field(column).type]
+    for column in (column for column in shared if column != "id" and column not in retyped):
+        was, now = _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows)
+        differs = _differs(was, now, tolerance)
         if column == "content_sha256":
             hashes = differs
             continue
@@ -234,11 +228,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         by_column=by_column,
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
-        columns_retyped=[
-            column
-            for column in old_schema.names
-            if column in new_schema.names and old_schema.field(column).type != new_schema.field(column).type
-        ],
+        columns_retyped=retyped,
         examples={kind: ids.slice(0, EXAMPLES).to_pylist() for kind, ids in examples.items() if len(ids)},
     )
 

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,8 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
     validation = data[recipe.validation]
     order = sorted({texts[0] for texts in validation.texts}, key=_place)
     count = Counter(texts[0] for texts in validation.texts)
-    kept: set[str] = set()
-    rows = 0
-    for text in order:
-        if rows >= recipe.held_out:
-            break
-        kept.add(text)
-        rows += count[text]
+    before = accumulate((count[text] for text in order), initial=0)
+    kept = {text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out}
     held_out = _where(validation, [texts[0] in kept for texts in validation.texts])
     parts = [data[name] for name in recipe.data]
 

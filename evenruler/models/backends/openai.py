@@ -80,11 +80,9 @@ class OpenAI:
         self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
         self._name, self._settings = name, settings
         template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
-        told = {
-            "reasoning_effort": settings.effort or ("none" if settings.thinking == "off" else None),
-            "chat_template_kwargs": template,
-            "thinking_token_budget": thinking and thinking.tokens,
-        }
+        effort = settings.effort or ("none" if settings.thinking == "off" else None)
+        budget = thinking and thinking.tokens
+        told = {"reasoning_effort": effort, "chat_template_kwargs": template, "thinking_token_budget": budget}
         self._told = {key: value for key, value in told.items() if value}
         said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
         self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # what nobody said
