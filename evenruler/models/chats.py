@@ -3,7 +3,7 @@
 import datetime
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 from unittest.mock import patch
@@ -199,8 +199,7 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     return any(one != other for one, other in said)
 
 
-@contextmanager
-def _at(day: datetime.date) -> Iterator[None]:
+def _at(day: datetime.date) -> AbstractContextManager[Any]:
     """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
     from transformers.utils import chat_template_utils as library
 
@@ -209,8 +208,7 @@ def _at(day: datetime.date) -> Iterator[None]:
         def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
             return cls(day.year, day.month, day.day, tzinfo=tz)
 
-    with patch.object(library, "datetime", Clock):
-        yield
+    return patch.object(library, "datetime", Clock)
 
 
 @contextmanager

@@ -264,10 +264,9 @@ class ModelEntry(ChatSettings):
             raise ValueError("`now` is nothing that a server takes; name the option of its template in `template`")
         if self.timeout is not None and self.kind not in HOSTED:
             raise ValueError("`timeout` belongs to the kinds chat and completions")
-        if self.new_tokens is not None and "generate" not in self.operations:
-            raise ValueError("`new_tokens` belongs to models that generate")
-        if self.sampling is not None and "generate" not in self.operations:
-            raise ValueError("`sampling` belongs to models that generate")
+        for key in ("new_tokens", "sampling"):
+            if getattr(self, key) is not None and "generate" not in self.operations:
+                raise ValueError(f"`{key}` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:
             raise ValueError("`sampling.top_k` is nothing that a server takes")
         if self.entailment and self.kind != "encoder" and not self.operations & {"entail", "in_place"}:

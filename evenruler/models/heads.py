@@ -6,7 +6,7 @@ An adapter of ours says it in `data/adapters/{model}/training.json`, which `even
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenruler import shipped
 from evenruler.errors import UserError
@@ -72,8 +72,7 @@ SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classifi
 """What transformers calls the problems of heads that give probabilities."""
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """The head of a classifier."""
 
     labels: list[str]

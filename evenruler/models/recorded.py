@@ -207,17 +207,13 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
-            row = _parsed(line, where)
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
             if not isinstance(row, dict):
                 raise UserError("no object of JSON", where=where, remedy=REMEDY)
             yield where, row
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
 
 
 def _finite(value: Any, where: str, of: str) -> float:

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,7 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     said = benchmark.responsible
     if said is None:
         return {}
+    derived = [{"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")]
     return {
         "data_biases": [said.biases],
         "data_collection": said.made,
@@ -253,9 +255,7 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
         "personal_sensitive_information": [said.personal],
         "extra_properties": {
             "rai:hasSyntheticData": said.synthetic,
-            "prov:wasDerivedFrom": [
-                {"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")
-            ],
+            "prov:wasDerivedFrom": derived,
             "prov:wasGeneratedBy": {
                 "@type": "prov:Activity",
                 "prov:label": f"{PROJECT}: {benchmark.command}",
@@ -291,9 +291,7 @@ def render_card(benchmark: Benchmark) -> str:
         "cell": cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # The figures that a part of a benchmark has at all.
-        "known_in": lambda figures, models: [
-            one for one in figures if any(one.figure in own for own in models.values())
-        ],
+        "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         "heading": _heading,
@@ -368,15 +366,9 @@ def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items of a part, each with its correlation with the rest on every model."""
     known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
     named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
-    return [
-        {
-            "item": item,
-            "control": named[item],
-            "models": list(known),
-            "cells": [_correlation(items.get(item)) for items in known.values()],
-        }
-        for item in sorted(named, key=lambda item: (named[item], item))
-    ]
+    cells = {item: [_correlation(items.get(item)) for items in known.values()] for item in named}
+    ordered = sorted(named, key=lambda item: (named[item], item))
+    return [{"item": own, "control": named[own], "models": list(known), "cells": cells[own]} for own in ordered]
 
 
 def _correlation(item: Mapping[str, Any] | None) -> str:

@@ -90,11 +90,11 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 
 def unmeasured_of(group: Sequence[Stored]) -> list[str]:
     """On which models nothing was measured, and why, a line each."""
-    return [
-        f"{label}{suffix}: {said}"
-        for one, suffix in zip(group, names(group), strict=True)
-        for label, said in unmeasured_models((label, record) for _, label, _, record in figures_of(one.result)).items()
-    ]
+    found = []
+    for one, suffix in zip(group, names(group), strict=True):
+        told = unmeasured_models((label, record) for _, label, _, record in figures_of(one.result))
+        found += [f"{label}{suffix}: {said}" for label, said in told.items()]
+    return found
 
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:

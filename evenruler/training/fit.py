@@ -1,6 +1,7 @@
 """Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,12 +143,10 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     """Copy what was fitted; an adapter in half precision, without the path of this machine's encoder."""
-    folder.mkdir(parents=True)
-    for path in sorted(done.iterdir()):
-        if fitting.recipe.fit == "whole":
-            (folder / path.name).write_bytes(path.read_bytes())
     if fitting.recipe.fit == "whole":
+        shutil.copytree(done, folder, copy_function=shutil.copyfile)
         return
+    folder.mkdir(parents=True)
     tensors = load_file(done / WEIGHTS)
     save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
@@ -219,6 +218,7 @@ WHAT_IS_FITTED = {
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     """The text of a fitted model's card, by its `training.json`."""
     recipe = record["recipe"]
+    checks = record.get("sense_checks", [])
     return (
         templates("evenruler.training")
         .get_template("card.md.j2")
@@ -230,7 +230,7 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
             held_out=record["held_out"],
             fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
             below=record["held_out"]["accuracy"] < recipe["bar"],
-            checks=record.get("sense_checks", []),
-            failures=[check for check in record.get("sense_checks", []) if check["said"] != check["expected"]],
+            checks=checks,
+            failures=[check for check in checks if check["said"] != check["expected"]],
         )
     )
