@@ -119,17 +119,12 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     items = range(matrix.shape[1])
     others = [np.delete(matrix, item, axis=1) for item in items]
     alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in others]
+    known = [not (alike[item] or constant_total(others[item])) for item in items]
+    with_rest = [np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if known[item] else math.nan for item in items]
     return ItemStatistics(
         mean=matrix.mean(axis=0),
         sd=matrix.std(axis=0, ddof=1),
-        item_rest_correlation=np.array(
-            [
-                math.nan
-                if alike[item] or constant_total(others[item])
-                else np.corrcoef(matrix[:, item], of_rest[item])[0, 1]
-                for item in items
-            ]
-        ),
+        item_rest_correlation=np.array(with_rest),
         alpha_if_removed=np.array([cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]),
     )
 

@@ -163,7 +163,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
     figures, others = _evidence(old), _evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
-    was, now = before.parameters, after.parameters
+    was, now, sides = before.parameters, after.parameters, ((old, before), (new, after))
     return Difference(
         name=after.name,
         before=before.version,
@@ -175,14 +175,8 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
             for one, other in [(figures.get(name), others.get(name))]
         ],
         files=[name for name in files if _text(old, name) != _text(new, name)],
-        parameters=sorted(
-            name for name in was.keys() | now.keys() if name not in was or name not in now or was[name] != now[name]
-        ),
-        altered=[
-            str(folder)
-            for folder, manifest in ((old, before), (new, after))
-            if manifest.says_other(identity_of(folder, manifest.rows, SEE))
-        ],
+        parameters=sorted(name for name in was | now if name not in was or name not in now or was[name] != now[name]),
+        altered=[str(own) for own, said in sides if said.says_other(identity_of(own, said.rows, SEE))],
     )
 
 

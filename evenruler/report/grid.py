@@ -195,16 +195,9 @@ def families(
         ordered = sorted({told.model for _, told in confirmatory}, key=place)
         rows = [(one, rows_of(one, ordered)) for one in own]
         shown = {told.figure: one.words[told.figure] for one, told in confirmatory if told.figure in one.words}
-        found.append(
-            Family(
-                name,
-                ordered,
-                [(one, of_one) for one, of_one in rows if of_one],
-                [one for one, of_one in rows if not of_one],
-                {word.heading: word.meaning for word in shown.values()},
-                sections.get(name, ()),
-            )
-        )
+        blocks, without = [(one, own) for one, own in rows if own], [one for one, own in rows if not own]
+        meanings = {word.heading: word.meaning for word in shown.values()}
+        found.append(Family(name, ordered, blocks, without, meanings, sections.get(name, ())))
     return found
 
 

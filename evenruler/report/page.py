@@ -116,19 +116,14 @@ def render_page(
     first = [section for own in (shared or {}).values() for section in own if section.first]
     rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
     found = families(instruments, models, rest)
-    folded = {
-        family.name: [
-            *(
-                Folded(one.name, one.title, one, one.sections, own if (own := fitness(one))[1] else None)
-                for one in [*(one for one, _ in family.blocks), *family.without]
-            ),
-            *(
-                Folded(f"{family.name}--{number}", section.title, None, [section])
-                for number, section in enumerate(family.sections, 1)
-            ),
-        ]
-        for family in found
-    }
+    folded: dict[str, list[Folded]] = {}
+    for family in found:
+        of_all = enumerate(family.sections, 1)
+        own = folded[family.name] = []
+        for one in [*(one for one, _ in family.blocks), *family.without]:
+            fit = fitness(one)
+            own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
+        own += [Folded(f"{family.name}--{number}", section.title, None, [section]) for number, section in of_all]
     every = [part for own in folded.values() for part in own]
     environment = templates("evenruler.report", autoescape=True)
     # A text in which `words` are code, as cards have it.

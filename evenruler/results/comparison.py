@@ -240,7 +240,6 @@ def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
         said = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
     elif said == Verdict.NOT_SPECIFIC:
         said = str(Verdict.INCONCLUSIVE)
-    same = {
-        name: getattr(found, name) for name in ("specific", "specific_low", "specific_high", "smallest", "detectable")
-    }
+    shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
+    same = {name: getattr(found, name) for name in shared}
     return replace(one, **same, difference=found.value, n=found.n, p=found.p_effect, verdict=said, reason=found.why)

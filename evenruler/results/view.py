@@ -159,14 +159,11 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
-        headings: dict[str, Heading] = {
-            heading.figure: heading for one in group for heading in reversed(one.result.headings)
-        }
-        figures = [
-            Told(part, f"{label}{suffix}", figure, record)
-            for one, suffix in zip(group, names(group), strict=True)
-            for part, label, figure, record in figures_of(one.result)
-        ]
+        headings, figures = dict[str, Heading](), list[Told]()
+        for one, suffix in zip(group, names(group), strict=True):
+            headings |= {heading.figure: heading for heading in reversed(one.result.headings)}
+            told = figures_of(one.result)
+            figures += [Told(part, f"{label}{suffix}", figure, record) for part, label, figure, record in told]
         said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
         instruments.append(
             Instrument(
