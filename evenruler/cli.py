@@ -249,9 +249,7 @@ def list_shipped(
 
 
 @app.command()
-def verify(
-    place: Annotated[str, typer.Argument(help=PLACE)],
-) -> None:
+def verify(place: Annotated[str, typer.Argument(help=PLACE)]) -> None:
     """Compare a benchmark with its manifest: checksums, rows, schemas, card. Status 1 if anything is wrong."""
     from evenruler.publish.manifest import problems
     from evenruler.publish.places import opened

@@ -211,11 +211,8 @@ def require_written(path: Path, what: str, remedy: str) -> None:
 def refuse_hidden_keys(data: Any, path: Path) -> None:
     """UserError at parameters, at any depth, of names that DVC does not see."""
     for key in _hidden_keys(data):
-        raise UserError(
-            f"a parameter called {key.split('.')[-1]!r} is invisible to DVC",
-            where=f"{path}: {key}",
-            remedy="call it something else, for example 'n_rows'",
-        )
+        what = f"a parameter called {key.split('.')[-1]!r} is invisible to DVC"
+        raise UserError(what, where=f"{path}: {key}", remedy="call it something else, for example 'n_rows'")
 
 
 def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:

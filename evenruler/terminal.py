@@ -27,12 +27,7 @@ def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
     """A bar with rate and time left on standard error: on a terminal, a line now and then elsewhere."""
     interval = 0.5 if sys.stderr.isatty() else 15.0
     return tqdm(
-        total=total,
-        desc=printable(what),
-        unit=unit,
-        mininterval=interval,
-        maxinterval=interval * 2,
-        dynamic_ncols=True,
+        total=total, desc=printable(what), unit=unit, mininterval=interval, maxinterval=interval * 2, dynamic_ncols=True
     )
 
 

@@ -33,12 +33,8 @@ def version_key(version: str) -> tuple[int, ...]:
 def bumped(version: str, bump: Bump) -> str:
     """The version after a change."""
     major, minor, patch = version_key(version)
-    return {
-        "none": version,
-        "patch": f"{major}.{minor}.{patch + 1}",
-        "minor": f"{major}.{minor + 1}.0",
-        "major": f"{major + 1}.0.0",
-    }[bump]
+    after = {"patch": f"{major}.{minor}.{patch + 1}", "minor": f"{major}.{minor + 1}.0", "major": f"{major + 1}.0.0"}
+    return after.get(bump, version)
 
 
 class Release(Strict):

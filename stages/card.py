@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from evenruler.declared import Declared
 from evenruler.instruments.registry import room
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import load_changelog
 from stages.files import (
     BENCHMARKS,
@@ -32,12 +31,8 @@ def main(name: str) -> None:
     tables, plan = built_tables(family, name), plan_of(family, name)
     evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
     release = recorded()
-    origins = {
-        model: f"{origin}; its answers are recorded, release {release['release']}"
-        if model in release["models"]
-        else origin
-        for model, origin in evidence["models"].items()
-    }
+    also = f"; its answers are recorded, release {release['release']}"
+    origins = {name: f"{own}{also if name in release['models'] else ''}" for name, own in evidence["models"].items()}
     frames = {key: table.to_pandas() for key, table in tables.items()}
     card = room(family, "card").card(declared, frames, plan, evidence["figures"])
     configs = [Config(**vars(own), table=tables[own.name]) for own in card.configs]

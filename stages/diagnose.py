@@ -1,8 +1,6 @@
 """Diagnose the instruments of a family and the models that answered: answers -> `data/diagnosis/{family}/`."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -48,7 +46,9 @@ def main(family: str) -> None:
     write_json(for_people(evidence), folder / METRICS)
     keep_held(folder / METRICS)
     if hasattr(door, "plots"):
-        _write_plots(door.plots(tables), folder / PLOTS)
+        (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+        for name, frame in door.plots(tables).items():  # `dvc plots` reads CSV, not Parquet
+            frame.to_csv(folder / PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
 
 
 def _records(params: Declared, family: str) -> Iterator[Record]:
@@ -74,13 +74,6 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:
                 yield Record(name, subject, *built[name], figures(name, subject, answers))
-
-
-def _write_plots(tables: Any, folder: Path) -> None:
-    """What `dvc plots` draws: it reads CSV, not Parquet."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, frame in tables.items():
-        frame.to_csv(folder / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
 
 
 if __name__ == "__main__":

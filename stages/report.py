@@ -42,22 +42,14 @@ def main() -> None:
         parts = [Table(convergent.HEAD, rows)]
         shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, parts, first=True)]
     REPORT.mkdir(parents=True, exist_ok=True)
-    page = render_page(
-        "Even Ruler: what the instruments say, and how well they measure",
-        _lead(params),
-        instruments,
-        models=params.active.models,
-        shared=shared,
-    )
+    title = "Even Ruler: what the instruments say, and how well they measure"
+    page = render_page(title, _lead(params), instruments, models=params.active.models, shared=shared)
     (REPORT / "index.html").write_text(page, encoding="utf-8")
 
 
 def _lead(params: Declared) -> str:
-    small = (
-        " The models of the quick scale are small and quantised: they are here for trying things out."
-        if params.scale == "quick"
-        else ""
-    )
+    tiny = " The models of the quick scale are small and quantised: they are here for trying things out."
+    small = tiny if params.scale == "quick" else ""
     release = recorded()
     held = sum(file["rows"] for file in release["files"].values())
     replayed = (

@@ -90,10 +90,8 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
             told = task.process_results(doc, [own.filtered_resps[chain] for own in of_doc[place]])
             for metric in told.keys() & aggregation.keys():
                 values.setdefault((metric, chain), []).append((of_unit, told[metric]))
-    return {
-        f"{metric},{chain}": clustered(aggregation[metric], *map(list, zip(*given, strict=True)))
-        for (metric, chain), given in sorted(values.items())
-    }
+    given = {name: map(list, zip(*own, strict=True)) for name, own in sorted(values.items())}
+    return {f"{metric},{chain}": clustered(aggregation[metric], *own) for (metric, chain), own in given.items()}
 
 
 def clustered(aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from evenruler import repository
 from evenruler.declared import Declared
@@ -14,6 +14,7 @@ from evenruler.files import require_regular
 from evenruler.models import sources
 from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
 from evenruler.models.loading import ADAPTER, Loaded
+from evenruler.models.loading import Dtype as Dtype
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
@@ -33,8 +34,6 @@ KINDS: Final[dict[str, Kind]] = {
     "ForConditionalGeneration": "seq2seq",
 }
 """By how the class in a configuration is called."""
-
-Dtype = Literal["float32", "bfloat16"]
 
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
@@ -166,6 +165,44 @@ def chosen(
         given |= told
     entry = _with(validate(ModelEntry, given, Path(model)), options, model)
     return Chosen(slug, validate(Catalogue, {"models": {slug: entry.model_dump()}}, Path(model)))
+
+
+def load(
+    name: Any,
+    params: Catalogue | None = None,
+    *,
+    store: RowStore | None = None,
+    device: str | None = None,
+    where: str | None = None,
+    tokenizer: Any = None,
+    cache_key: str | None = None,
+) -> "Model":
+    """A model of whatever kind, answering through the row store.
+
+    Args:
+        name: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, `ollama:name`,
+            `recorded:FILE`, a path that begins with `./` or `/` or ends with `.gguf`, or a name of the catalogue; or a
+            model of transformers or PEFT that is loaded, or a function (`evenruler.models.given.Function`).
+        params: The catalogue; that of `params.yaml` here or above by default.
+        store: Where answers are kept; the one under `cache_root()` by default.
+        device: To compute on; a GPU where there is one by default.
+        where: The model is declared, for errors; in `params.yaml` by default.
+        tokenizer: Of a loaded model.
+        cache_key: Of a function, what its answers are kept under; without one they are not kept.
+
+    Returns:
+        A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
+
+    Raises:
+        UserError: No such model, no such device, or its files are missing or not what was declared.
+    """
+    from evenruler.models import catalogue
+
+    if params is not None:
+        return catalogue.load(name, params, store=store, device=device, where=where)
+    own = store or RowStore()
+    found = chosen(name, own, tokenizer=tokenizer, cache_key=cache_key)
+    return found.model or catalogue.load(found.name, found.catalogue, store=own, device=device, where=where)
 
 
 def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:

@@ -5,43 +5,26 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.measurement.checks import Resampling
-    from evenruler.measurement.diversity import lexical_diversity, semantic_diversity
-    from evenruler.measurement.figures import Confirmed, Figure, as_metrics, records
-    from evenruler.measurement.reliability import (
-        ItemStatistics,
-        cronbach_alpha,
-        feldt_interval,
-        first_component_share,
-        item_statistics,
-        mean_inter_item_correlation,
-        spearman_brown,
-    )
-    from evenruler.measurement.resampling import Interval, bootstrap
-    from evenruler.measurement.validity import Correlation, jackknifed_r, pearson, spearman
-
-__all__ = [
-    "Confirmed",
-    "Correlation",
-    "Figure",
-    "Interval",
-    "ItemStatistics",
-    "Resampling",
-    "as_metrics",
-    "bootstrap",
-    "cronbach_alpha",
-    "feldt_interval",
-    "first_component_share",
-    "item_statistics",
-    "jackknifed_r",
-    "lexical_diversity",
-    "mean_inter_item_correlation",
-    "pearson",
-    "records",
-    "semantic_diversity",
-    "spearman",
-    "spearman_brown",
-]
+    from evenruler.measurement.checks import Resampling as Resampling
+    from evenruler.measurement.diversity import lexical_diversity as lexical_diversity
+    from evenruler.measurement.diversity import semantic_diversity as semantic_diversity
+    from evenruler.measurement.figures import Confirmed as Confirmed
+    from evenruler.measurement.figures import Figure as Figure
+    from evenruler.measurement.figures import as_metrics as as_metrics
+    from evenruler.measurement.figures import records as records
+    from evenruler.measurement.reliability import ItemStatistics as ItemStatistics
+    from evenruler.measurement.reliability import cronbach_alpha as cronbach_alpha
+    from evenruler.measurement.reliability import feldt_interval as feldt_interval
+    from evenruler.measurement.reliability import first_component_share as first_component_share
+    from evenruler.measurement.reliability import item_statistics as item_statistics
+    from evenruler.measurement.reliability import mean_inter_item_correlation as mean_inter_item_correlation
+    from evenruler.measurement.reliability import spearman_brown as spearman_brown
+    from evenruler.measurement.resampling import Interval as Interval
+    from evenruler.measurement.resampling import bootstrap as bootstrap
+    from evenruler.measurement.validity import Correlation as Correlation
+    from evenruler.measurement.validity import jackknifed_r as jackknifed_r
+    from evenruler.measurement.validity import pearson as pearson
+    from evenruler.measurement.validity import spearman as spearman
 
 # scipy takes a second to load.
 _MODULES = {
@@ -53,4 +36,6 @@ _MODULES = {
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",
 }
-__getattr__ = lazily(__name__, **{name: module for module, names in _MODULES.items() for name in names.split()})
+_NAMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = sorted(_NAMES)
+__getattr__ = lazily(__name__, **_NAMES)

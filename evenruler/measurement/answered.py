@@ -57,11 +57,8 @@ def unanswered(replies: Replies) -> str | None:
     lacking = replies.refused + replies.empty + replies.foreign + replies.unread + replies.withheld
     if lacking > MOST_UNANSWERED * replies.n:
         rare = {"without an answer in it": replies.unread, "not given": replies.withheld}
-        counts = [
-            f"{replies.refused:,} refused",
-            f"{replies.empty:,} empty",
-            f"{replies.foreign:,} in another language",
-        ]
+        counts = [f"{replies.refused:,} refused", f"{replies.empty:,} empty"]
+        counts.append(f"{replies.foreign:,} in another language")
         counts += [f"{count:,} {what}" for what, count in rare.items() if count]
         return f"{lacking:,} of {replies.n:,} requests were not answered ({', '.join(counts)})"
     given, distinct = replies.n - replies.withheld, replies.distinct

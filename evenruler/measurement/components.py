@@ -63,11 +63,8 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
     def named(values: Mapping[tuple[int, ...], float]) -> dict[Effect, float]:
         return {tuple(facets[axis] for axis in effect): value for effect, value in values.items()}
 
-    return Components(
-        named(mean_squares),
-        {effect: int(value) for effect, value in named(degrees).items()},
-        named(variances),
-    )
+    counted = {effect: int(value) for effect, value in named(degrees).items()}
+    return Components(named(mean_squares), counted, named(variances))
 
 
 def _effects(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -154,10 +151,8 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     of_both = {
         effect: variance - 2 / words * of_words[(*effect, "word")] for effect, variance in of_bias.variances.items()
     }
-    parts = [
-        ((-1) ** (len(effect) + 1) / bias.size, square, of_bias.degrees[effect])
-        for effect, square in of_bias.mean_squares.items()
-    ]
+    squares = of_bias.mean_squares.items()
+    parts = [((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares]
     # That of the words themselves is in no mean square of the bias, for it moves all of it alike.
     for effect in of_words:
         pooled = sum(one.mean_squares[effect] for one in each) / 2

@@ -119,17 +119,12 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
     items = range(matrix.shape[1])
     others = [np.delete(matrix, item, axis=1) for item in items]
     alike, of_rest = constant_columns(matrix), [rest.sum(axis=1) for rest in others]
+    known = [not (alike[item] or constant_total(others[item])) for item in items]
+    with_rest = [np.corrcoef(matrix[:, item], of_rest[item])[0, 1] if known[item] else math.nan for item in items]
     return ItemStatistics(
         mean=matrix.mean(axis=0),
         sd=matrix.std(axis=0, ddof=1),
-        item_rest_correlation=np.array(
-            [
-                math.nan
-                if alike[item] or constant_total(others[item])
-                else np.corrcoef(matrix[:, item], of_rest[item])[0, 1]
-                for item in items
-            ]
-        ),
+        item_rest_correlation=np.array(with_rest),
         alpha_if_removed=np.array([cronbach_alpha(rest) if len(items) > 2 else math.nan for rest in others]),
     )
 
@@ -201,10 +196,8 @@ def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = N
     by_unit = by_unit[by_unit["size"] > 1]
     own = by_unit["var"] / by_unit["size"] if error is None else error.reindex(by_unit.index)
     words = [f"{of}:{str(unit).lower()}" for unit in by_unit.index]
-    return pd.DataFrame(
-        {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array},
-        index=by_unit.index,
-    )
+    found = {"concept": words, "value": by_unit["mean"].array, "error": own.array, "n": by_unit["size"].array}
+    return pd.DataFrame(found, index=by_unit.index)
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":

@@ -184,9 +184,8 @@ def jackknife(
         value = float(statistic(*samples))
         if n < FEWEST_UNITS:
             return Interval(value, math.nan, math.nan)
-        without_one = [
-            scale.there(float(statistic(*(np.delete(sample, unit, axis=0) for sample in samples)))) for unit in range(n)
-        ]
+        left = ([np.delete(sample, unit, axis=0) for sample in samples] for unit in range(n))
+        without_one = [scale.there(float(statistic(*rest))) for rest in left]
     low, high = of_left_out(scale.there(value), np.array(without_one), level)
     if math.isnan(low):
         return Interval(value, math.nan, math.nan)

@@ -90,12 +90,8 @@ def of_prefixes(
     asked = ~lacks.any(axis=1) & bare.notna()
     if asked.sum() < FEWEST_UNITS:
         return pd.DataFrame()
-    return pd.DataFrame(
-        [
-            {"prefix": prefix, "placebo": prefix in placebos, **asdict(shift(bare[asked], scores.loc[asked, prefix]))}
-            for prefix in sorted(after)
-        ]
-    )
+    shifts = {prefix: asdict(shift(bare[asked], scores.loc[asked, prefix])) for prefix in sorted(after)}
+    return pd.DataFrame([{"prefix": own, "placebo": own in placebos, **found} for own, found in shifts.items()])
 
 
 def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None) -> list[Figure]:

@@ -5,33 +5,20 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.loaded import load
-    from evenruler.models.model import Model
-    from evenruler.models.records import (
-        LABELS,
-        CausalModel,
-        Embedder,
-        LogLikelihoods,
-        Placed,
-        Reply,
-        Sampling,
-        WordLikelihoods,
-    )
+    from evenruler.evaluate.subject import load as load
+    from evenruler.models.model import Model as Model
+    from evenruler.models.records import LABELS as LABELS
+    from evenruler.models.records import CausalModel as CausalModel
+    from evenruler.models.records import Embedder as Embedder
+    from evenruler.models.records import LogLikelihoods as LogLikelihoods
+    from evenruler.models.records import Placed as Placed
+    from evenruler.models.records import Reply as Reply
+    from evenruler.models.records import Sampling as Sampling
+    from evenruler.models.records import WordLikelihoods as WordLikelihoods
 
 _RECORDS = ["LABELS", "CausalModel", "Embedder", "LogLikelihoods", "Placed", "Reply", "Sampling", "WordLikelihoods"]
 
-__all__ = [
-    "LABELS",
-    "CausalModel",
-    "Embedder",
-    "LogLikelihoods",
-    "Model",
-    "Placed",
-    "Reply",
-    "Sampling",
-    "WordLikelihoods",
-    "load",
-]
+__all__ = [*_RECORDS, "Model", "load"]
 
 
 def __dir__() -> list[str]:  # names that nobody asked for yet, too
@@ -39,4 +26,4 @@ def __dir__() -> list[str]:  # names that nobody asked for yet, too
 
 
 # Libraries that take seconds to load are behind these; what is declared of models is read without them.
-__getattr__ = lazily(__name__, load=".loaded", Model="model", **dict.fromkeys(_RECORDS, "records"))
+__getattr__ = lazily(__name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records"))

@@ -209,11 +209,8 @@ class Cache:
 def not_a_number(name: str, question: object = None) -> UserError:
     """What a model says to a question is not a number: weights that are broken, or too large for its dtype."""
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
-    return UserError(
-        f"{name} answers with what is no number",
-        where=f"model {name}" if question is None else repr(said)[:100],
-        remedy="take another dtype or model",
-    )
+    where = f"model {name}" if question is None else repr(said)[:100]
+    return UserError(f"{name} answers with what is no number", where=where, remedy="take another dtype or model")
 
 
 def all_finite(numbers: Any) -> bool:

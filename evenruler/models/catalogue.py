@@ -36,11 +36,8 @@ def load(
     """
     entry = params.models.get(name)
     if entry is None:
-        raise UserError(
-            f"no model {name!r}",
-            where="params.yaml: models",
-            remedy=f"mend the name ({nearest(name, params.models)}) or add an entry",
-        )
+        remedy = f"mend the name ({nearest(name, params.models)}) or add an entry"
+        raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     if entry.scheme in ("loaded", "function"):
         what, place = "only Python can give such a model", where or sources.declared_at(name)
@@ -84,7 +81,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]
-    asked: Callable[[], AbstractContextManager[None]] = nullcontext
+    asked: Callable[[], AbstractContextManager[Any]] = nullcontext
     if entry.scheme == "ollama":
         from evenruler.models.given import at_ollama as asked
     mode: openai.Mode = "chat" if entry.kind == "chat" else "completions"
@@ -153,9 +150,6 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
 
     record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):
-        raise UserError(
-            "fitted on other weights than `source` has",
-            where=str(fitted),
-            remedy=f"run `evenruler finetune {name}`",
-        )
+        what = "fitted on other weights than `source` has"
+        raise UserError(what, where=str(fitted), remedy=f"run `evenruler finetune {name}`")
     return Adapter(fitted.absolute(), record.labels)  # a worker elsewhere runs in another folder

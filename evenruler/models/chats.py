@@ -3,7 +3,7 @@
 import datetime
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 from unittest.mock import patch
@@ -171,7 +171,7 @@ def rendered(
     own = settings or ChatSettings()
     how = {"tokenize": False, "add_generation_prompt": True}
     try:
-        with _at(own.now or NOW), _Bounded():
+        with _at(own.now or NOW), _bounded():
             text: str = tokenizer.apply_chat_template(messages, **how, **own.options)
         if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
             raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
@@ -199,8 +199,7 @@ def writes_day(folder: Path, settings: ChatSettings) -> bool:
     return any(one != other for one, other in said)
 
 
-@contextmanager
-def _at(day: datetime.date) -> Iterator[None]:
+def _at(day: datetime.date) -> AbstractContextManager[Any]:
     """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
     from transformers.utils import chat_template_utils as library
 
@@ -209,25 +208,23 @@ def _at(day: datetime.date) -> Iterator[None]:
         def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
             return cls(day.year, day.month, day.day, tzinfo=tz)
 
-    with patch.object(library, "datetime", Clock):
-        yield
+    return patch.object(library, "datetime", Clock)
 
 
-class _Bounded:
-    """Ends a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """End a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
+    before, steps = sys.gettrace(), 0
 
-    def __enter__(self) -> None:
-        self._before, self._began, self._steps = sys.gettrace(), False, 0
-        sys.settrace(self._trace)
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-
-    def _trace(self, frame: Any, event: str, argument: Any) -> Any:
-        self._began = self._began or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
-        if not self._began:
-            return None
-        self._steps += 1
-        if self._steps > MOST_STEPS:
+    def trace(frame: Any, *_: Any) -> Any:
+        nonlocal steps
+        steps += bool(steps) or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
+        if steps > MOST_STEPS:
             raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
-        return self._trace
+        return trace if steps else None
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

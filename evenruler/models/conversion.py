@@ -37,11 +37,9 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
             with part.open("rb") as file:
                 shutil.copyfileobj(file, out, _BLOCK)
     if sha256 is not None and (found := file_sha256(joined)) != sha256:
-        raise UserError(
-            f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}...",
-            where=f"{where}: {parts[0]}",
-            remedy="install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`",
-        )
+        what = f"corrupt: sha256 is {found[:12]}..., declared is {sha256[:12]}..."
+        remedy = "install the package again (`pip install --force-reinstall --no-deps`) or mend `sha256`"
+        raise UserError(what, where=f"{where}: {parts[0]}", remedy=remedy)
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:
@@ -81,18 +79,14 @@ def convert(path: Path, folder: Path, where: str) -> None:
     note(f"{where.rpartition('.')[2]}: converting its GGUF file (once; up to two minutes)")
     try:
         with quiet(), _read_once():
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name, trust_remote_code=False)
+            of_file: Any = {"gguf_file": path.name, "trust_remote_code": False}
+            tokenizer = AutoTokenizer.from_pretrained(path.parent, **of_file)
             loaded: Any = AutoModelForCausalLM.from_pretrained(
-                path.parent,
-                gguf_file=path.name,
-                dtype=torch.float32,
-                output_loading_info=True,
-                trust_remote_code=False,
+                path.parent, dtype=torch.float32, output_loading_info=True, **of_file
             )
     except (ValueError, IndexError, KeyError, OverflowError, OSError, RuntimeError, struct.error) as error:
-        raise UserError(
-            f"corrupt: no readable GGUF model ({error})", where=where, remedy="get the file again"
-        ) from None
+        what = f"corrupt: no readable GGUF model ({error})"
+        raise UserError(what, where=where, remedy="get the file again") from None
     model = complete(loaded, where.rpartition(".")[2], where)
     # The weights are plain float32 now; the config must not go on saying that they are quantised.
     if hasattr(model.config, "quantization_config"):

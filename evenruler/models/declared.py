@@ -264,10 +264,9 @@ class ModelEntry(ChatSettings):
             raise ValueError("`now` is nothing that a server takes; name the option of its template in `template`")
         if self.timeout is not None and self.kind not in HOSTED:
             raise ValueError("`timeout` belongs to the kinds chat and completions")
-        if self.new_tokens is not None and "generate" not in self.operations:
-            raise ValueError("`new_tokens` belongs to models that generate")
-        if self.sampling is not None and "generate" not in self.operations:
-            raise ValueError("`sampling` belongs to models that generate")
+        for key in ("new_tokens", "sampling"):
+            if getattr(self, key) is not None and "generate" not in self.operations:
+                raise ValueError(f"`{key}` belongs to models that generate")
         if self.kind in HOSTED and self.sampling is not None and self.sampling.top_k:
             raise ValueError("`sampling.top_k` is nothing that a server takes")
         if self.entailment and self.kind != "encoder" and not self.operations & {"entail", "in_place"}:
@@ -383,6 +382,7 @@ class Catalogue(Strict):
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
         entries = {name: self.models[name] for name in models}
+        entries = {name: self.models[name] for name in models}
         return {
             name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
             for name, entry in entries.items()
@@ -400,9 +400,8 @@ class Catalogue(Strict):
         lacking = [name for name in dict.fromkeys(map(files_of, models)) if self.models[name].lacks_commit]
         if not lacking:
             return ""
-        pages = [
-            f"{name} (https://huggingface.co/{self.models[name].locations[0][1]}/commits/main)" for name in lacking
-        ]
+        hub = "https://huggingface.co"
+        pages = [f"{name} ({hub}/{self.models[name].locations[0][1]}/commits/main)" for name in lacking]
         what = f"the commit of {', '.join(pages)} is to be given"
         more = f", and so on for all {len(lacking)}" if len(lacking) > 1 else ""
         return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {lacking[0]}{more}"

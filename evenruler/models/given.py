@@ -7,10 +7,11 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Final
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from evenruler.errors import UserError
@@ -82,11 +83,8 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
-    layers = [
-        [place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)]
-        for place, layer in core.named_modules()
-        if type(layer).__module__.startswith("peft.")
-    ]
+    of_peft = [(place, layer) for place, layer in core.named_modules() if type(layer).__module__.startswith("peft.")]
+    layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
     with TemporaryDirectory() as folder:  # its chat template is among its files
         tokenizer.save_pretrained(folder)
         files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
@@ -132,14 +130,8 @@ def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cach
     def describe() -> str:
         return canonical({"backend": "function", "function": called(call), "cache_key": cache_key}).decode()
 
-    def backend() -> Any:
-        return Written(
-            name,
-            call,
-            "what was answered is kept: run again" if cache_key else "no answer was kept, which `cache_key` does",
-        )
-
-    return Model(name, entry, "chat", store, describe, backend, None, name)
+    remedy = "what was answered is kept: run again" if cache_key else "no answer was kept, which `cache_key` does"
+    return Model(name, entry, "chat", store, describe, lambda: Written(name, call, remedy), None, name)
 
 
 def called(call: Function) -> str:
@@ -216,15 +208,6 @@ def digest_of(served: str) -> str:
     return there[wanted]
 
 
-@contextmanager
-def at_ollama() -> Iterator[None]:
+def at_ollama() -> AbstractContextManager[Any]:
     """Servers that are found meanwhile are Ollama, with any key; that of another server is not shown to it."""
-    before = {name: os.environ.get(name) for name in (URL, KEY)}
-    os.environ |= {URL: f"{ollama()}/v1", KEY: "ollama"}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
+    return patch.dict(os.environ, {URL: f"{ollama()}/v1", KEY: "ollama"})

@@ -6,7 +6,7 @@ An adapter of ours says it in `data/adapters/{model}/training.json`, which `even
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenruler import shipped
 from evenruler.errors import UserError
@@ -64,17 +64,15 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
             content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
         )
     except (ValueError, KeyError, TypeError):
-        raise UserError(
-            f"no record of how {name} was fitted", where=str(path), remedy=f"run `evenruler finetune {name} --again`"
-        ) from None
+        what = f"no record of how {name} was fitted"
+        raise UserError(what, where=str(path), remedy=f"run `evenruler finetune {name} --again`") from None
 
 
 SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"
 """What transformers calls the problems of heads that give probabilities."""
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(NamedTuple):
     """The head of a classifier."""
 
     labels: list[str]

@@ -29,6 +29,7 @@ from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
+    OPTIONS,
     Amount,
     LogLikelihoods,
     Pair,
@@ -39,6 +40,7 @@ from evenruler.models.records import (
     Sampling,
     WordLikelihoods,
     WordRequest,
+    verbalised,
 )
 from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
@@ -175,11 +177,8 @@ class Model:
             backend = self._load()
             if self._describe() != self.engine:
                 what = "server" if self.kind in HOSTED else "files" if self._folder else "weights"
-                raise UserError(
-                    f"the {what} of {self.name} changed while it was in use",
-                    where=str(self._folder or self.where),
-                    remedy="run again",
-                )
+                what = f"the {what} of {self.name} changed while it was in use"
+                raise UserError(what, where=str(self._folder or self.where), remedy="run again")
             self._backend = backend
         return self._backend
 
@@ -225,11 +224,8 @@ class Model:
         """
         if not self.can(operation):
             others = ", ".join(sorted(operations_of(self.kind)))
-            raise UserError(
-                f"{self.name} (kind {self.kind}) cannot {operation}, only {others}",
-                where=self.where,
-                remedy=f"name a model that can {operation}",
-            )
+            what = f"{self.name} (kind {self.kind}) cannot {operation}, only {others}"
+            raise UserError(what, where=self.where, remedy=f"name a model that can {operation}")
 
     def loglikelihood(
         self,
@@ -253,16 +249,11 @@ class Model:
             [n] nats (raw sums over tokens, never normalised by length) and token counts.
         """
         given = [""] * len(texts) if before is None else before
-        answers = self._likelihoods(
-            [
-                Request(f"{between}{text}", first) if first else Request(text)
-                for text, first in zip(texts, given, strict=True)
-            ]
-        )
-        return LogLikelihoods(
-            nats=np.array([nats for nats, _ in answers], dtype=np.float64),
-            tokens=np.array([tokens for _, tokens in answers], dtype=np.int64),
-        )
+        pairs = zip(texts, given, strict=True)
+        asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
+        answers = self._likelihoods(asked)
+        nats = np.array([own for own, _ in answers], dtype=np.float64)
+        return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """Log-probability of each option after each prompt.
@@ -428,11 +419,8 @@ class Model:
         found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
         for prompt, reply in zip(prompts, found, strict=True):
             if reply.text is None:
-                raise UserError(
-                    f"{self.name} gives no reply to a prompt ({reply.reason})",
-                    where=repr(prompt[:40]),
-                    remedy="change the prompt, or leave the model out",
-                )
+                what = f"{self.name} gives no reply to a prompt ({reply.reason})"
+                raise UserError(what, where=repr(prompt[:40]), remedy="change the prompt, or leave the model out")
         return [reply.text or "" for reply in found]
 
     def replies(
@@ -488,8 +476,6 @@ class Model:
         """
         self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
-            from evenruler.text.verbaliser import OPTIONS, verbalised
-
             asked, empty = verbalised(pairs, before)
             nats = self.continuations([*asked, *empty], OPTIONS)
             return nats[: len(asked)] - nats[len(asked) :]
@@ -505,11 +491,8 @@ class Model:
         self.require("classify")
         own, configured = self.entry.labels, self._head.labels
         if own is not None and len(own) != len(configured):
-            raise UserError(
-                f"{len(own)} labels for a head of {len(configured)}",
-                where=f"{self.where}.labels",
-                remedy="name every output of the head, in order",
-            )
+            what = f"{len(own)} labels for a head of {len(configured)}"
+            raise UserError(what, where=f"{self.where}.labels", remedy="name every output of the head, in order")
         return own or configured
 
     @cached_property

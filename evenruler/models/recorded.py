@@ -74,9 +74,8 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     own = RowStore(store.root / "exported" / str(entry.sha256))
     own.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
     # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
-    return Model(
-        name, entry, entry.kind, own, lambda: engines[0] if engines else "", lambda: None, None, where
-    ).stored()
+    engine = engines[0] if engines else ""
+    return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
 
 
 def answer_as_json(operation: str, stored: bytes) -> Any:
@@ -208,17 +207,13 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
-            row = _parsed(line, where)
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
             if not isinstance(row, dict):
                 raise UserError("no object of JSON", where=where, remedy=REMEDY)
             yield where, row
-
-
-def _parsed(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UserError(f"not JSON, or cut off ({error})", where=where, remedy=REMEDY) from None
 
 
 def _finite(value: Any, where: str, of: str) -> float:

@@ -259,11 +259,9 @@ def _is_whole(folder: Path, store: RowStore) -> bool:
         sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return False
-    return (
-        isinstance(sums, dict)
-        and set(_files(folder)) == set(sums)
-        and all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
-    )
+    if not isinstance(sums, dict) or set(_files(folder)) != set(sums):
+        return False
+    return all(store.file_sha256(folder / file) == sha256 for file, sha256 in sums.items())
 
 
 def _files(folder: Path) -> list[str]:

@@ -126,17 +126,12 @@ def in_use(
     catalogue = Declared(params, scale).catalogue
     members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     families = [family for family, named in members.items() if named]
-    models = {
-        family: [name for name in _asked(family, catalogue, scale, params) if asking_of(family, name) not in left_out]
-        for family in families
-    }
-    ask = {
-        f"{family}-{model}": Asked(
-            family=family, model=model, instruments=_asking(members[family], catalogue.models[model], scale)
-        )
-        for family in families
-        for model in models[family]
-    }
+    asked = {family: _asked(family, catalogue, scale, params) for family in families}
+    models = {of: [name for name in own if asking_of(of, name) not in left_out] for of, own in asked.items()}
+    ask = {}
+    for family, model in [(of, model) for of in families for model in models[of]]:
+        own = _asking(members[family], catalogue.models[model], scale)
+        ask[f"{family}-{model}"] = Asked(family=family, model=model, instruments=own)
     used = {own.name: _in_use(own, catalogue) for own in instruments}
     carded = {
         name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
@@ -179,11 +174,9 @@ def _pinned(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
 def _taken(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
     """The models of a scale that a family would ask, also where their commit is to be given."""
     takes = room(family, "declare").takes
-    return [
-        name
-        for name, entry in catalogue.models.items()
-        if entry.scale in (None, scale) and family in (entry.families or [family]) and takes(catalogue, name)
-    ]
+    entries = catalogue.models.items()
+    own = [name for name, entry in entries if entry.scale in (None, scale) and family in (entry.families or [family])]
+    return [name for name in own if takes(catalogue, name)]
 
 
 def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
@@ -213,12 +206,9 @@ def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
     DVC cannot look an entry up under a name that another entry gives, and keeps the whole text of a parameter in its
     lock. The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
     """
-    settings = [own.settings, *own.sizes.values()]
+    settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
-    return {
-        "settings": content_sha256(*(each.model_dump(mode="json", exclude_defaults=True) for each in settings))[:12],
-        "models": content_sha256(*models)[:12],
-    }
+    return {"settings": content_sha256(*settings)[:12], "models": content_sha256(*models)[:12]}
 
 
 def _all_of(model: str, catalogue: Catalogue) -> list[Any]:

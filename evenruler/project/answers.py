@@ -119,9 +119,8 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
     params = Declared(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
     if not families:
-        raise UserError(
-            f"nothing in use asks {name!r}", where="evenruler answers", remedy=nearest(name, params.catalogue.models)
-        )
+        what = f"nothing in use asks {name!r}"
+        raise UserError(what, where="evenruler answers", remedy=nearest(name, params.catalogue.models))
     if out.exists():
         raise UserError("it is there already", where=str(out), remedy="name a new folder with --out, or remove it")
     with TemporaryDirectory() as folder:
@@ -162,24 +161,10 @@ def _packed(rows: Sequence[Answered]) -> bytes:
     sizes = {len(one.answer) for one in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
     schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])
-    table = pa.table(
-        {
-            "key": [one.key[:HALF] for one in rows],
-            "model": [one.model for one in rows],
-            "engine": [_short(one.engine) for one in rows],
-            "answer": [one.answer for one in rows],
-        },
-        schema=schema,
-    )
+    told = [{**vars(one), "key": one.key[:HALF], "engine": _short(one.engine)} for one in rows]
+    table = pa.Table.from_pylist(told, schema=schema)
     split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
     made = io.BytesIO()
-    pq.write_table(
-        table,
-        made,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=["model", "engine"],
-        store_schema=False,
-        **split,
-    )
+    how = {"compression": "zstd", "compression_level": 19, "store_schema": False, **split}
+    pq.write_table(table, made, use_dictionary=["model", "engine"], **how)
     return made.getvalue()

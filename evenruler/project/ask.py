@@ -22,8 +22,7 @@ from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import asking_of
 from evenruler.project.check import check
-from evenruler.project.files import block, write_as_it_was
-from evenruler.project.params import load_params
+from evenruler.project.params import block, load_params, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time
 from evenruler.terminal import say
@@ -188,14 +187,9 @@ def _built(root: Path, families: Iterable[str]) -> bool:
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     """What the store lacks, counted by a process of its own: it imports for seconds, and fetches nothing."""
     say("counting what the store lacks ...")
+    words = [word for job in jobs for word in (*job.families, job.model)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "stages.filling",
-            "count",
-            *(word for job in jobs for word in (*job.families, job.model)),
-        ],
+        [sys.executable, "-m", "stages.filling", "count", *words],
         cwd=root,
         env={**os.environ, "HF_HUB_OFFLINE": "1"},
         stdout=subprocess.PIPE,
@@ -209,14 +203,10 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     on, *counted, models = map(json.loads, done.stdout.splitlines())
     catalogue = load_params(root / "params.yaml").models
     fetched = {name: _of_hub(catalogue[name]) for name in models["absent"] if catalogue[name].scheme == "hub"}
-    askings = [
-        Asking(
-            Job(one["model"], (one["family"],)),
-            [Lack(lack.pop("model"), lack.pop("operation"), Amount(**lack)) for lack in one["lacks"]],
-            one["wrong"],
-        )
-        for one in counted
-    ]
+    askings = []
+    for one in counted:
+        lacks = [Lack(own.pop("model"), own.pop("operation"), Amount(**own)) for own in one["lacks"]]
+        askings.append(Asking(Job(one["model"], (one["family"],)), lacks, one["wrong"]))
     return Plan(Machine(**on), askings, **models, fetched=fetched, known=machine.kept_rates(cache_root()))
 
 
@@ -352,11 +342,8 @@ def table(plan: Plan) -> list[str]:
 
 def _amounts(askings: Sequence[Asking]) -> tuple[str, str, str]:
     amounts = [lack.amount for one in askings for lack in one.lacks]
-    return (
-        f"{sum(one.questions for one in amounts):,}",
-        f"{sum(one.read for one in amounts):,}",
-        f"{sum(one.written for one in amounts):,}",
-    )
+    read, written = sum(one.read for one in amounts), sum(one.written for one in amounts)
+    return f"{sum(one.questions for one in amounts):,}", f"{read:,}", f"{written:,}"
 
 
 def in_bytes(n: int) -> str:

@@ -22,8 +22,7 @@ from evenruler.models.store import cache_root
 from evenruler.project import lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests
-from evenruler.project.files import block, edited, params_yaml, write_as_it_was
-from evenruler.project.params import Params, load_params
+from evenruler.project.params import Params, block, edited, load_params, params_yaml, write_as_it_was
 from evenruler.project.pipeline import stage_names
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
@@ -77,11 +76,8 @@ def _check(root: Path) -> list[str]:
     for name, entry in active.card_of_others.items():
         held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
         if prune.tracked(root, [held]):
-            raise UserError(
-                "git tracks it, and it holds text of others",
-                where=held.as_posix(),
-                remedy=f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours",
-            )
+            remedy = f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours"
+            raise UserError("git tracks it, and it holds text of others", where=held.as_posix(), remedy=remedy)
     locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
     stages = _stages(root, text)
 
@@ -155,9 +151,8 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
         for key in shared or {}:
             if key not in known:
                 where = f"{path}: families.{family}.{key}"
-                raise UserError(
-                    f"unknown key {key!r}; {nearest(key, known)}", where=where, remedy="rename or remove it"
-                )
+                what = f"unknown key {key!r}; {nearest(key, known)}"
+                raise UserError(what, where=where, remedy="rename or remove it")
     active = in_use(found, path, scale, params.version, params.left_out)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
     _check_files(root, params, used)
@@ -165,11 +160,9 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     for encoder in used:
         recipe = params.models[encoder].finetune
         if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
-            raise UserError(
-                f"{encoder} was fitted by another recipe than `finetune` gives",
-                where=f"{root / ADAPTERS / encoder}",
-                remedy=f"run `evenruler finetune {encoder}`, or put the recipe back",
-            )
+            what = f"{encoder} was fitted by another recipe than `finetune` gives"
+            where = f"{root / ADAPTERS / encoder}"
+            raise UserError(what, where=where, remedy=f"run `evenruler finetune {encoder}`, or put the recipe back")
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found

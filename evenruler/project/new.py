@@ -12,8 +12,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project.active import SOURCES
-from evenruler.project.files import edited, write_as_it_was
-from evenruler.project.params import load_params
+from evenruler.project.params import edited, load_params, write_as_it_was
 from evenruler.strict import LONGEST_SLUG
 
 NAME = "NAME"

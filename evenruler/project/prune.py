@@ -54,11 +54,8 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
         if unknown:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
-            raise UserError(
-                f"not declared, and neither git nor dvc.lock knows it{more}",
-                where=first,
-                remedy="declare it, move it away or delete it; nothing was removed",
-            )
+            what = f"not declared, and neither git nor dvc.lock knows it{more}"
+            raise UserError(what, where=first, remedy="declare it, move it away or delete it; nothing was removed")
     return paths
 
 

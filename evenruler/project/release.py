@@ -17,8 +17,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project import lock
 from evenruler.project.check import check
-from evenruler.project.files import block, edited, write_as_it_was
-from evenruler.project.params import load_params
+from evenruler.project.params import block, edited, load_params, write_as_it_was
 from evenruler.project.processes import die_with_parent, environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
@@ -152,9 +151,8 @@ def _undo_broken(root: Path) -> Iterator[str]:
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
         what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed"
-        raise UserError(
-            f"{what} ({_listed(others)})", where=str(root), remedy="commit or stash these files, and release again"
-        )
+        what = f"{what} ({_listed(others)})"
+        raise UserError(what, where=str(root), remedy="commit or stash these files, and release again")
     if _undo(root, begun, keep=True):
         yield f"undid what a release of {begun.name} that was killed had written"
     check(root)
@@ -194,9 +192,8 @@ def _of_people(text: str) -> list[str]:
 def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     """What a release would do; arguments and errors as for `release`."""
     if (root / BEGUN).exists():
-        raise UserError(
-            "a release was killed, or runs now", where=str(root), remedy="run `evenruler release` without --dry-run"
-        )
+        what = "a release was killed, or runs now"
+        raise UserError(what, where=str(root), remedy="run `evenruler release` without --dry-run")
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
         raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks))
@@ -213,11 +210,8 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         return Plan(name, current, None, list(messages) or ["First release."])
     last = max(released, key=version_key)
     if version_key(current) < version_key(last):
-        raise UserError(
-            f"the version goes down, from {last} to {current}",
-            where=f"params.yaml: versions.{name}",
-            remedy=f"give {last} or a higher one",
-        )
+        what = f"the version goes down, from {last} to {current}"
+        raise UserError(what, where=f"params.yaml: versions.{name}", remedy=f"give {last} or a higher one")
     with opened(f"{name}@v{last}", root) as before:
         difference = compare(before, folder)
     if difference.needs == "none":
@@ -245,15 +239,11 @@ def _require_on_remote(root: Path, name: str) -> None:
     if _git(root, "ls-files", path):
         return
     if "core.remote=" not in _dvc(root, "config", "--list"):
-        raise UserError(
-            "no default DVC remote, and the rows are not in git",
-            where=path,
-            remedy="`dvc remote add --default NAME URL`, `dvc push`, then release again",
-        )
+        what = "no default DVC remote, and the rows are not in git"
+        raise UserError(what, where=path, remedy="`dvc remote add --default NAME URL`, `dvc push`, then release again")
     if _dvc(root, "status", "--cloud", "--json", path) != "{}":
-        raise UserError(
-            "the rows are not on the default DVC remote", where=path, remedy="run `dvc push`, then release again"
-        )
+        what = "the rows are not on the default DVC remote"
+        raise UserError(what, where=path, remedy="run `dvc push`, then release again")
 
 
 def _git(root: Path, *arguments: str) -> str:

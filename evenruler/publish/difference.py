@@ -125,10 +125,8 @@ class Difference:
         if figures := [figure for figure in self.figures if figure.differs]:
             found.append(("patch", f"{len(figures)} figures of quality differ"))
         found += [("patch", f"the parameter {name} changed") for name in self.parameters]
-        found += [
-            ("major", f"{name} changed: something else is asked") if name == PLAN else ("patch", f"{name} changed")
-            for name in self.files
-        ]
+        asked: tuple[Bump, str] = ("major", f"{PLAN} changed: something else is asked")
+        found += [asked if name == PLAN else ("patch", f"{name} changed") for name in self.files]
         return sorted(found, key=lambda reason: -BUMPS.index(reason[0]))
 
     @property
@@ -160,12 +158,12 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
         raise UserError(what, where=str(new), remedy="name the same benchmark twice")
     configs = [
         _compare_config(name, old if name in before.rows else None, new if name in after.rows else None, tolerance)
-        for name in [*before.rows, *(name for name in after.rows if name not in before.rows)]
+        for name in before.rows | after.rows
     ]
     figures, others = _evidence(old), _evidence(new)
     rows = {data_file(config) for config in before.rows.keys() | after.rows.keys()}
     files = sorted((before.files.keys() | after.files.keys()) - rows - {"evidence.json"})
-    was, now = before.parameters, after.parameters
+    was, now, sides = before.parameters, after.parameters, ((old, before), (new, after))
     return Difference(
         name=after.name,
         before=before.version,
@@ -177,27 +175,18 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
             for one, other in [(figures.get(name), others.get(name))]
         ],
         files=[name for name in files if _text(old, name) != _text(new, name)],
-        parameters=sorted(
-            name for name in was.keys() | now.keys() if name not in was or name not in now or was[name] != now[name]
-        ),
-        altered=[
-            str(folder)
-            for folder, manifest in ((old, before), (new, after))
-            if manifest.says_other(identity_of(folder, manifest.rows, SEE))
-        ],
+        parameters=sorted(name for name in was | now if name not in was or name not in now or was[name] != now[name]),
+        altered=[str(own) for own, said in sides if said.says_other(identity_of(own, said.rows, SEE))],
     )
 
 
 def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
     """Column by column, so that never more than two columns are in memory."""
+    path = data_file(name)
     if old is None or new is None:
-        before, after = (
-            contents.schema_of(folder / data_file(name), SEE)[1] if folder else None for folder in (old, new)
-        )
+        before, after = (contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new))
         return ConfigDifference(name, before, after)
-    (old_schema, before), (new_schema, after) = (
-        contents.schema_of(folder / data_file(name), SEE) for folder in (old, new)
-    )
+    (old_schema, before), (new_schema, after) = (contents.schema_of(folder / path, SEE) for folder in (old, new))
     old_ids, new_ids = _ids(old, name, old_schema), _ids(new, name, new_schema)
     place = pc.index_in(old_ids, value_set=new_ids)
     old_rows, new_rows = pc.indices_nonzero(place.is_valid()), place.drop_null()
@@ -206,12 +195,11 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
     del new_ids
     changed, said, hashes = (np.zeros(len(old_rows), dtype=bool) for _ in range(3))
     by_column: dict[str, int] = {}
-    for column in (column for column in old_schema.names if column != "id" and column in new_schema.names):
-        if old_schema.field(column).type != new_schema.field(column).type:
-            continue  # named as of another type
-        differs = _differs(
-            _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows), tolerance
-        )
+    shared = [column for column in old_schema.names if column in new_schema.names]
+    retyped = [column for column in shared if old_schema.field(column).type != new_schema.field(column).type]
+    for column in (column for column in shared if column != "id" and column not in retyped):
+        was, now = _column(old, name, column).take(old_rows), _column(new, name, column).take(new_rows)
+        differs = _differs(was, now, tolerance)
         if column == "content_sha256":
             hashes = differs
             continue
@@ -234,11 +222,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         by_column=by_column,
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
-        columns_retyped=[
-            column
-            for column in old_schema.names
-            if column in new_schema.names and old_schema.field(column).type != new_schema.field(column).type
-        ],
+        columns_retyped=retyped,
         examples={kind: ids.slice(0, EXAMPLES).to_pylist() for kind, ids in examples.items() if len(ids)},
     )
 
@@ -341,11 +325,8 @@ def _text(folder: Path, name: str) -> str | None:
 
 def as_json(difference: Difference) -> dict[str, Any]:
     """Everything, with the version that is needed and why."""
-    return asdict(difference) | {
-        "needs": difference.needs,
-        "next_version": difference.next_version,
-        "reasons": [reason for _, reason in difference.reasons],
-    }
+    reasons = [reason for _, reason in difference.reasons]
+    return asdict(difference) | {"needs": difference.needs, "next_version": difference.next_version, "reasons": reasons}
 
 
 def as_markdown(difference: Difference) -> str:

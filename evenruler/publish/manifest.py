@@ -214,11 +214,8 @@ def problems(folder: Path) -> list[str]:
     """All that is not as the manifest says, a line each: checksums, rows, schemas, ids, card."""
     declared = read_manifest(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if contents.is_file(path)}
-    return [
-        *_file_problems(folder, declared, there),
-        *_row_problems(folder, declared),
-        *_card_problems(folder, declared, there),
-    ]
+    rest = (*_row_problems(folder, declared), *_card_problems(folder, declared, there))
+    return [*_file_problems(folder, declared, there), *rest]
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:

@@ -105,10 +105,8 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
 def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
     """By path: a benchmark on the Hub, whose card, croissant and manifest name `repo`; other files as they are."""
     was = manifest.read_manifest(folder)
-    changed = {
-        name: renamed(name, (folder / name).read_text(encoding="utf-8"), repo).encode()
-        for name in was.files.keys() & NAMED.keys()
-    }
+    texts = {name: (folder / name).read_text(encoding="utf-8") for name in was.files.keys() & NAMED.keys()}
+    changed = {name: renamed(name, text, repo).encode() for name, text in texts.items()}
     sums = {name: manifest.bytes_sha256(content) for name, content in changed.items()}
     now = was.model_copy(update={"location": repo, "files": was.files | sums})
     files: dict[str, bytes | Path] = {name: folder / name for name in sorted(was.files)}

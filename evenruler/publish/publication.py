@@ -66,11 +66,9 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         difference = compare(from_hub(repo, tag), folder)
         if difference.needs != "none":
             should = bumped(declared.version, difference.needs)
-            raise UserError(
-                f"{tag} is published with other content ({difference.reasons[0][1]})",
-                where=repo,
-                remedy=f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`",
-            )
+            what = f"{tag} is published with other content ({difference.reasons[0][1]})"
+            remedy = f"published versions stay; this one should be {should}: run `evenruler release {folder.name}`"
+            raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
     if remote and (highest := newest(remote.tags)):
@@ -78,11 +76,8 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
     gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
     if dry_run:
         kind = "private" if private else "public"
-        yield (
-            f"would make the {kind} data set {repo}"
-            if (remote is None)
-            else f"would add a commit to the data set {repo}"
-        )
+        what = f"make the {kind} data set" if remote is None else "add a commit to the data set"
+        yield f"would {what} {repo}"
         for name, content in files.items():
             n_bytes = len(content) if isinstance(content, bytes) else content.stat().st_size
             yield f"  add {name} ({n_bytes:,} bytes)"
@@ -152,18 +147,13 @@ def _look(repo: str) -> Remote | None:
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
     if version_key(version) < version_key(newest):
-        raise UserError(
-            f"the version goes down, from {newest} to {version}",
-            where=repo,
-            remedy=f"give a version above {newest} under `versions` in params.yaml",
-        )
+        what = f"the version goes down, from {newest} to {version}"
+        raise UserError(what, where=repo, remedy=f"give a version above {newest} under `versions` in params.yaml")
     difference = compare(from_hub(repo, f"v{newest}"), folder)
     if version_key(version) < version_key(difference.next_version):
-        raise UserError(
-            f"{version} is too small a step from {newest} ({difference.reasons[0][1]})",
-            where=repo,
-            remedy=f"it should be {difference.next_version}: run `evenruler release {folder.name}`",
-        )
+        what = f"{version} is too small a step from {newest} ({difference.reasons[0][1]})"
+        remedy = f"it should be {difference.next_version}: run `evenruler release {folder.name}`"
+        raise UserError(what, where=repo, remedy=remedy)
 
 
 def _publish(

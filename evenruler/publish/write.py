@@ -1,9 +1,11 @@
-"""The folder of a benchmark, swapped in whole for the old one: rows, card, `croissant.json`, manifest."""
+"""A benchmark: what its folder is made from, how it is cited; and the folder, swapped in whole for the old one."""
 
 import json
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,110 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenruler.files import file_sha256, swapped, templates
-from evenruler.instruments.card import CHECKLIST, amounts
+from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import in_words
 from evenruler.publish import manifest
-from evenruler.publish.benchmark import AUTHORS, COMMIT, LAST, PROJECT, URL, Benchmark
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
 from evenruler.tables.frames import for_people
 from evenruler.text.english import with_capital
 from evenruler.text.numbers import figure_in_words
+from evenruler.versions import Changelog, Release
+
+PROJECT = "Even Ruler"
+
+AUTHORS = "The Even Ruler developers"
+
+URL: str | None = None
+"""Of the repository, as pyproject.toml has it (`Repository` under `project.urls`); None as long as it has none."""
+
+COMMIT = "COMMIT"
+"""Stands for the commit: no file can hold the name of the commit that it is part of."""
+
+LAST = ("variant", "framing", "source", "licence", "id", "content_sha256")
+"""The columns that every published row carries, as they stand at the end of a table."""
+
+
+@dataclass(frozen=True)
+class Config(Published):
+    """One table of a benchmark, with its rows."""
+
+    table: pa.Table = field(kw_only=True)
+
+    @property
+    def as_read(self) -> pa.Table:
+        """The table in the order of a reader: the columns of `first`, its others, then what every table has."""
+        first = [name for name in self.first if name in self.table.column_names]
+        last = [name for name in LAST if name in self.table.column_names and name not in first]
+        others = [name for name in self.table.column_names if name not in {*first, *last}]
+        return self.table.select([*first, *others, *last])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Card):
+    """All that a benchmark folder is made from: what its card says, and the rest."""
+
+    name: str
+    title: str
+    version: str
+    language: str
+    construct: str
+    warning: str | None
+    citations: list[str]
+    """BibTeX."""
+    configs: Sequence[Config]
+    n_rejected: int
+    plan: Mapping[str, Any]
+    """What is asked of its rows, for `plan.json`."""
+    evidence: Mapping[str, Any]
+    """Figures of quality by part (a set of templates, a subscale), model and figure."""
+    models: Mapping[str, str]
+    """Where the models of the evidence come from."""
+    command: str
+    """What rebuilds it."""
+    changelog: Changelog
+    of_others: bool = False
+    """Whether its rows hold text that others wrote, so that no package brings them."""
+
+    @property
+    def release(self) -> Release | None:
+        """Of this version; None before there is one."""
+        return self.changelog.releases.get(self.version)
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """By config, columns in the order of a reader."""
+        return {config.name: config.as_read for config in self.configs}
+
+    def distinct(self, column: str) -> list[str]:
+        """Every value of a column over all tables, sorted."""
+        return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
+
+    @property
+    def bibtex(self) -> list[str]:
+        """Entries of what is to be cited: the benchmark itself, with version and commit, then what it rests on."""
+        fields = {
+            "title": f"{{{_escaped(self.title)}}}",
+            "author": f"{{{AUTHORS}}}",
+            "howpublished": f"Benchmark data set {_escaped(self.name)}, built with {PROJECT}",
+            "version": self.version,
+            "note": f"Commit {COMMIT}",
+            **({"year": str(self.release.date.year)} if self.release else {}),
+            **({"url": URL} if URL else {}),
+        }
+        lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+        return [f"@misc{{evenruler-{self.name},\n{lines}\n}}", *(entry.strip() for entry in self.citations)]
+
+    @property
+    def commit(self) -> str:
+        """The command that prints the commit."""
+        return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
+
+
+def _escaped(text: str) -> str:
+    """A text as BibTeX takes it."""
+    return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
@@ -150,6 +246,7 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     said = benchmark.responsible
     if said is None:
         return {}
+    derived = [{"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")]
     return {
         "data_biases": [said.biases],
         "data_collection": said.made,
@@ -158,9 +255,7 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
         "personal_sensitive_information": [said.personal],
         "extra_properties": {
             "rai:hasSyntheticData": said.synthetic,
-            "prov:wasDerivedFrom": [
-                {"@type": "prov:Entity", "prov:label": source} for source in benchmark.distinct("source")
-            ],
+            "prov:wasDerivedFrom": derived,
             "prov:wasGeneratedBy": {
                 "@type": "prov:Activity",
                 "prov:label": f"{PROJECT}: {benchmark.command}",
@@ -196,9 +291,7 @@ def render_card(benchmark: Benchmark) -> str:
         "cell": cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
         # The figures that a part of a benchmark has at all.
-        "known_in": lambda figures, models: [
-            one for one in figures if any(one.figure in own for own in models.values())
-        ],
+        "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         "heading": _heading,
@@ -273,15 +366,9 @@ def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items of a part, each with its correlation with the rest on every model."""
     known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
     named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
-    return [
-        {
-            "item": item,
-            "control": named[item],
-            "models": list(known),
-            "cells": [_correlation(items.get(item)) for items in known.values()],
-        }
-        for item in sorted(named, key=lambda item: (named[item], item))
-    ]
+    cells = {item: [_correlation(items.get(item)) for items in known.values()] for item in named}
+    ordered = sorted(named, key=lambda item: (named[item], item))
+    return [{"item": own, "control": named[own], "models": list(known), "cells": cells[own]} for own in ordered]
 
 
 def _correlation(item: Mapping[str, Any] | None) -> str:

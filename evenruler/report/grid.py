@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import ORDER, Verdict, in_words
@@ -17,7 +17,12 @@ from evenruler.tables.schemas import NUMBERS, WHOLE
 from evenruler.text.english import with_capital
 
 if TYPE_CHECKING:
+    from evenruler.instruments.instrument import Column
     from evenruler.report.page import Section
+    from evenruler.results.record import Heading
+
+    Named: TypeAlias = Column | Heading
+    """A figure in words: of an instrument, or as a result has it."""
 
 FEW = 3
 """Models that a sentence names; of more it says how many."""
@@ -57,30 +62,6 @@ class Axis:
         return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
 
 
-class Named(Protocol):
-    """A figure in words: `evenruler.instruments.instrument.Column`, or what a result says of it."""
-
-    @property
-    def figure(self) -> str:
-        """Its name in records."""
-
-    @property
-    def heading(self) -> str:
-        """In a word or two."""
-
-    @property
-    def meaning(self) -> str:
-        """In a sentence."""
-
-    @property
-    def says(self) -> Sequence[str] | None:
-        """What a value above 0, and one below, says of a model."""
-
-    @property
-    def role(self) -> Literal["headline", "amount", "fitness"]:
-        """What the model does, or how well the instrument measures on it."""
-
-
 @dataclass(frozen=True)
 class Told:
     """One figure of an instrument."""
@@ -117,7 +98,7 @@ class Instrument:
     title: str
     sentence: str
     """What it measures, and which way."""
-    columns: Sequence[Named]
+    columns: "Sequence[Named]"
     """Its figures in words, those that people are shown first, first."""
     figures: Sequence[Told]
     reading: str = ""
@@ -135,7 +116,7 @@ class Instrument:
         return unmeasured_models((told.model, told.record) for told in self.figures)
 
     @cached_property
-    def words(self) -> dict[str, Named]:
+    def words(self) -> "dict[str, Named]":
         """By figure."""
         return {column.figure: column for column in self.columns}
 
@@ -214,16 +195,9 @@ def families(
         ordered = sorted({told.model for _, told in confirmatory}, key=place)
         rows = [(one, rows_of(one, ordered)) for one in own]
         shown = {told.figure: one.words[told.figure] for one, told in confirmatory if told.figure in one.words}
-        found.append(
-            Family(
-                name,
-                ordered,
-                [(one, of_one) for one, of_one in rows if of_one],
-                [one for one, of_one in rows if not of_one],
-                {word.heading: word.meaning for word in shown.values()},
-                sections.get(name, ()),
-            )
-        )
+        blocks, without = [(one, own) for one, own in rows if own], [one for one, own in rows if not own]
+        meanings = {word.heading: word.meaning for word in shown.values()}
+        found.append(Family(name, ordered, blocks, without, meanings, sections.get(name, ())))
     return found
 
 

@@ -30,13 +30,7 @@ SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
 """Light enough at both ends for dark numbers on it."""
 PALE_HUE: Final = SEQUENTIAL[-1]
 
-DARK: Final = {
-    ONE_HUE: "#5fb3d4",
-    QUIET: "#98a6ad",
-    INK: "#e6eaec",
-    PALE: "#263036",
-    GROUND: "#14191c",
-}
+DARK: Final = {ONE_HUE: "#5fb3d4", QUIET: "#98a6ad", INK: "#e6eaec", PALE: "#263036", GROUND: "#14191c"}
 
 
 @dataclass(frozen=True)
@@ -101,10 +95,8 @@ class Folded:
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
         # Each chart with its words for those who do not see it.
-        pictures = [
-            {**picture.chart.to_dict(), "description": f"{picture.title}. {picture.caption}"}
-            for picture in _pictures(self.sections)
-        ]
+        shown = [(picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)]
+        pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
         return packed({"figures": figures, "pictures": pictures})
 
@@ -124,19 +116,14 @@ def render_page(
     first = [section for own in (shared or {}).values() for section in own if section.first]
     rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
     found = families(instruments, models, rest)
-    folded = {
-        family.name: [
-            *(
-                Folded(one.name, one.title, one, one.sections, own if (own := fitness(one))[1] else None)
-                for one in [*(one for one, _ in family.blocks), *family.without]
-            ),
-            *(
-                Folded(f"{family.name}--{number}", section.title, None, [section])
-                for number, section in enumerate(family.sections, 1)
-            ),
-        ]
-        for family in found
-    }
+    folded: dict[str, list[Folded]] = {}
+    for family in found:
+        of_all = enumerate(family.sections, 1)
+        own = folded[family.name] = []
+        for one in [*(one for one, _ in family.blocks), *family.without]:
+            fit = fitness(one)
+            own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
+        own += [Folded(f"{family.name}--{number}", section.title, None, [section]) for number, section in of_all]
     every = [part for own in folded.values() for part in own]
     environment = templates("evenruler.report", autoescape=True)
     # A text in which `words` are code, as cards have it.

@@ -38,11 +38,9 @@ class Choices:
 
     def coded(self, table: pd.DataFrame) -> alt.InlineData:
         """One line a row, as CSV; the number of a name in place of the name, nothing in place of nothing."""
-        codes = {
-            column: table[column].map({name: number for number, name in enumerate(names)}).astype("Int64")
-            for column, names in self.names.items()
-            if column in table
-        }
+        kept = {own: names for own, names in self.names.items() if own in table}
+        numbered = {own: {name: number for number, name in enumerate(names)} for own, names in kept.items()}
+        codes = {own: table[own].map(numbers).astype("Int64") for own, numbers in numbered.items()}
         text = table.assign(**codes).to_csv(index=False, lineterminator="\n", float_format=SIGNIFICANT)
         numbers = dict.fromkeys(map(str, table), "number")
         return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
@@ -71,12 +69,10 @@ class Choices:
     @staticmethod
     def filtered(filters: Sequence[str], whole: Sequence[str] = ()) -> str:
         """The rows of what is chosen, as an expression of Vega."""
-        return " && ".join(
-            f"(chosen_{name} == {EVERY} || datum.{name} == chosen_{name})"
-            if name in whole
-            else f"datum.{name} == chosen_{name}"
-            for name in filters
-        )
+        chosen = {name: f"datum.{name} == chosen_{name}" for name in filters}
+        for name in chosen.keys() & {*whole}:
+            chosen[name] = f"(chosen_{name} == {EVERY} || {chosen[name]})"
+        return " && ".join(chosen.values())
 
     @staticmethod
     def named(*columns: str) -> dict[str, str]:

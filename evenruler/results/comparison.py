@@ -119,11 +119,8 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
             old, new = first.result.benchmark, second.result.benchmark
             same = (old.content_sha256, old.plan_sha256) == (new.content_sha256, new.plan_sha256)
             if old.version == new.version and not same:
-                raise UserError(
-                    f"{old.name} {old.version} has other content than in {first.folder}",
-                    where=str(second.folder),
-                    remedy="measure both models on one copy of the benchmark",
-                )
+                what, where = f"{old.name} {old.version} has other content than in {first.folder}", str(second.folder)
+                raise UserError(what, where=where, remedy="measure both models on one copy of the benchmark")
     return found
 
 
@@ -243,7 +240,6 @@ def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
         said = DIFFER if not signed else f"{larger}: {MORE} than {smaller}"
     elif said == Verdict.NOT_SPECIFIC:
         said = str(Verdict.INCONCLUSIVE)
-    same = {
-        name: getattr(found, name) for name in ("specific", "specific_low", "specific_high", "smallest", "detectable")
-    }
+    shared = ("specific", "specific_low", "specific_high", "smallest", "detectable")
+    same = {name: getattr(found, name) for name in shared}
     return replace(one, **same, difference=found.value, n=found.n, p=found.p_effect, verdict=said, reason=found.why)

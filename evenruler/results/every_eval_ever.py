@@ -95,16 +95,12 @@ def _record(
     evaluation = f"{result.benchmark.name}/{identity}/{written}"
     amounts = {heading.figure for heading in result.headings if heading.role != "fitness"}
     chosen = [each for each in figures_of(result) if "verdict" in each[3] or each[2] in amounts]
-    left_out = [
-        f"{part}, {label}, {figure}: {record.get('reason', 'no value')}"
-        for part, label, figure, record in chosen
-        if record["value"] is None
-    ]
+    lacking = [each for each in chosen if each[3]["value"] is None]
+    left_out = [f"{', '.join(each[:3])}: {each[3].get('reason', 'no value')}" for each in lacking]
     figures = [_figure(one, evaluation, *each) for each in chosen if each[3]["value"] is not None]
     if not figures:
-        raise UserError(
-            "no confirmatory figure or headline amount with a value", where=str(one.folder), remedy="leave it out"
-        )
+        what = "no confirmatory figure or headline amount with a value"
+        raise UserError(what, where=str(one.folder), remedy="leave it out")
     details = {"benchmark_family": result.benchmark.family, "benchmark_title": result.benchmark.title}
     more = {"not_exported": left_out, "left_out": result.left_out, "warnings": result.warnings}
     content = {
@@ -131,11 +127,8 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
     if not _HUB_ID.fullmatch(found):
-        raise UserError(
-            f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known",
-            where=str(one.folder),
-            remedy=f"say --id {model.name}=ORG/MODEL",
-        )
+        what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
+        raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
 
 
@@ -161,13 +154,8 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
         name, libraries = str(model.engine.get("backend", "unknown")), model.engine.get("libraries")
         version = libraries.get(name) if isinstance(libraries, Mapping) else None
         engine = {"inference_engine": {"name": name, **({"version": str(version)} if version else {})}}
-    return {
-        "name": model.name,
-        "id": identity,
-        "developer": identity.partition("/")[0],
-        **engine,
-        "additional_details": details,
-    }
+    who = {"name": model.name, "id": identity, "developer": identity.partition("/")[0]}
+    return {**who, **engine, "additional_details": details}
 
 
 def _figure(
@@ -205,12 +193,7 @@ def _figure(
 def _data(result: Result) -> dict[str, Any]:
     """Which benchmark: on the Hub, or elsewhere."""
     benchmark = result.benchmark
-    details = {
-        "version": benchmark.version,
-        "content_sha256": benchmark.content_sha256,
-        "plan_sha256": benchmark.plan_sha256,
-        "origin": benchmark.origin,
-    }
+    details = {key: getattr(benchmark, key) for key in ("version", "content_sha256", "plan_sha256", "origin")}
     common = {"dataset_name": benchmark.name, "additional_details": details}
     if benchmark.origin.startswith("hub:"):
         repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")

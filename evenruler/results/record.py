@@ -192,13 +192,50 @@ class Result(Strict):
     def plot(self) -> "alt.VConcatChart":
         """Headlines with their intervals, placebos and the smallest effect worth naming, a panel a figure.
 
-        UserError where it has no headline, or altair is not installed.
+        Values are points, placebos bars on the side of the value, smallest effects are dashed. UserError where it has
+        no headline, or altair is not installed.
         """
-        return _forest(self)
+        try:
+            import altair as alt
+        except ModuleNotFoundError:
+            remedy = "run `pip install 'evenruler[build]'`"
+            raise UserError("a plot needs the package altair", where="plot", remedy=remedy) from None
+        from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
+
+        keys, drawn = ("value", "low", "high", "placebo", "smallest"), dict[str, list[dict[str, Any]]]()
+        for part, label, figure, own in figures_of(self):
+            if "verdict" in own and (value := own["value"]) is not None:
+                numbers = pd.Series({key: own.get(key) for key in keys}, dtype=float)
+                numbers["placebo"] *= -1 if value < 0 else 1
+                where = f"{part}{'' if label == self.model.name else f', {label}'}: {own['verdict']}"
+                drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
+        if not drawn:
+            raise UserError("no headline has a value and a verdict", where=self.folder, remedy="take another size")
+        headings, panels = {one.figure: one.heading for one in self.headings}, []
+        for figure, rows in drawn.items():
+            values = alt.X("low:Q", title=headings.get(figure, figure))
+            base = alt.Chart(pd.DataFrame(rows), width=420)
+            base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
+            dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
+            panels.append(
+                dashed.encode(x="less:Q")
+                + dashed.encode(x="smallest:Q")
+                + base.mark_rule(color=QUIET).encode(x=alt.datum(0))
+                + base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
+                + base.mark_rule(color=ONE_HUE).encode(x=values, x2="high:Q")
+                + base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
+            )
+        return alt.vconcat(*panels, title=self.folder)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the answer, and the headlines as a table."""
-        return _as_html(self)
+        judged = [figure for figure in figures_of(self) if "verdict" in figure[3]]
+        more = ((of, own, own.get("placebo", ""), own["verdict"], own.get("why", "")) for *of, own in judged)
+        rows = [[*of, figure_in_words(own), *said] for of, own, *said in more]
+        table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
+        told = [*self.answer, *(f"warning: {line}" for line in self.warnings)]
+        lines = "".join(f"<li>{escape(line)}</li>" for line in told)
+        return f"<p><b>{escape(self.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
 
     @property
     def folder(self) -> str:
@@ -349,51 +386,3 @@ def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
     """The mean of each unit, placebos left out: of the first pole, less that of the other where there is one."""
     poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
     return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")
-
-
-def _as_html(result: Result) -> str:
-    rows = [
-        [part, label, figure, figure_in_words(own), own.get("placebo", ""), own["verdict"], own.get("why", "")]
-        for part, label, figure, own in figures_of(result)
-        if "verdict" in own
-    ]
-    table = pd.DataFrame(rows, columns=["part", "asked", "figure", "value", "placebo", "verdict", "why"])
-    told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
-    lines = "".join(f"<li>{escape(line)}</li>" for line in told)
-    return f"<p><b>{escape(result.folder)}</b></p><ul>{lines}</ul>{table.to_html(index=False) if rows else ''}"
-
-
-def _forest(result: Result) -> "alt.VConcatChart":
-    """Values as points on their intervals, placebos as bars on the side of the value, smallest effects dashed."""
-    try:
-        import altair as alt
-    except ModuleNotFoundError:
-        remedy = "run `pip install 'evenruler[build]'`"
-        raise UserError("a plot needs the package altair", where="plot", remedy=remedy) from None
-    from evenruler.report.page import INK, ONE_HUE, QUIET  # which few need
-
-    drawn: dict[str, list[dict[str, Any]]] = {}
-    for part, label, figure, own in figures_of(result):
-        if "verdict" in own and (value := own["value"]) is not None:
-            numbers = pd.Series(
-                {key: own.get(key) for key in ("value", "low", "high", "placebo", "smallest")}, dtype=float
-            )
-            numbers["placebo"] *= -1 if value < 0 else 1
-            where = f"{part}{'' if label == result.model.name else f', {label}'}: {own['verdict']}"
-            drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
-    if not drawn:
-        raise UserError("no headline has a value and a verdict", where=result.folder, remedy="take another size")
-    headings, panels = {one.figure: one.heading for one in result.headings}, []
-    for figure, rows in drawn.items():
-        base = alt.Chart(pd.DataFrame(rows), width=420)
-        base = base.encode(y=alt.Y("where:N", title=None, axis=alt.Axis(labelLimit=500)))
-        dashed = base.mark_tick(color=QUIET, size=24, thickness=1, strokeDash=[2, 2])
-        panels.append(
-            dashed.encode(x="less:Q")
-            + dashed.encode(x="smallest:Q")
-            + base.mark_rule(color=QUIET).encode(x=alt.datum(0))
-            + base.mark_tick(color=INK, size=16, thickness=3).encode(x="placebo:Q")
-            + base.mark_rule(color=ONE_HUE).encode(x=alt.X("low:Q", title=headings.get(figure, figure)), x2="high:Q")
-            + base.mark_point(color=ONE_HUE, filled=True, opacity=1).encode(x="value:Q")
-        )
-    return alt.vconcat(*panels, title=result.folder)

@@ -75,11 +75,8 @@ def refuse_another(result: Result, root: Path) -> None:
     told = (old.keys() | new.keys()) - OF_THE_COMPUTER
     other = sorted(key for key in told if old.get(key) != new.get(key))
     if other:
-        raise UserError(
-            f"{result.model.name} is another model there ({', '.join(other)} differ)",
-            where=str(folder),
-            remedy="give it another name with --name",
-        )
+        what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
+        raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if before.benchmark.origin == result.benchmark.origin == "file":  # it is being written
         return
     if not before.benchmark.content_sha256.startswith(KIND):
@@ -88,11 +85,8 @@ def refuse_another(result: Result, root: Path) -> None:
     if any(
         getattr(before.benchmark, key) != getattr(result.benchmark, key) for key in ("content_sha256", "plan_sha256")
     ):
-        raise UserError(
-            f"{result.benchmark.name} {result.benchmark.version} has other content there",
-            where=str(folder),
-            remedy="move that folder away, or give the benchmark another version",
-        )
+        what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
+        raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
 
 
 def find(*places: str | Path) -> list[Path]:
@@ -102,15 +96,9 @@ def find(*places: str | Path) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
-        of_place = (
-            [place]
-            if place.is_file()
-            else [
-                path
-                for path in sorted(place.rglob(RESULT))
-                if not path.parent.name.startswith(".")  # left by a write that was killed
-            ]
-        )
+        below = sorted(place.rglob(RESULT))
+        # A folder that begins with a dot was left by a write that was killed.
+        of_place = [place] if place.is_file() else [path for path in below if not path.parent.name.startswith(".")]
         if not of_place:
             what = "no result in this folder" if place.is_dir() else "no such file or folder"
             raise UserError(what, where=str(place), remedy="name what `evenruler measure` wrote, or a folder above it")
@@ -136,11 +124,8 @@ def read_result(path: Path) -> Result:
     if not isinstance(content, dict) or "format" not in content:
         raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")
     if content["format"] != FORMAT:
-        raise UserError(
-            f"format {content['format']!r}, expected {FORMAT}",
-            where=str(path),
-            remedy="measure again, or use the evenruler that wrote it",
-        )
+        what = f"format {content['format']!r}, expected {FORMAT}"
+        raise UserError(what, where=str(path), remedy="measure again, or use the evenruler that wrote it")
     result = validate(Result, content, path)
     for part, label, figure, record in figures_of(result):
         if wrong := [key for key in NUMERIC & record.keys() if not is_number(record[key])]:

@@ -56,11 +56,9 @@ def number(value: float) -> str:
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
     """For people: per benchmark the confirmatory figures of every result, then the differences of each two."""
-    parts = [
-        block
-        for group in comparable(results)
-        for block in _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
-    ]
+    parts: list[str] = []
+    for group in comparable(results):
+        parts += _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
     if rows := convergent.lines(agreed(results)):
         parts += ["# Agreement across benchmarks", convergent.TEXT, _table(convergent.HEAD, rows)]
     return "\n\n".join(parts) + "\n"
@@ -92,20 +90,17 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 
 def unmeasured_of(group: Sequence[Stored]) -> list[str]:
     """On which models nothing was measured, and why, a line each."""
-    return [
-        f"{label}{suffix}: {said}"
-        for one, suffix in zip(group, names(group), strict=True)
-        for label, said in unmeasured_models((label, record) for _, label, _, record in figures_of(one.result)).items()
-    ]
+    found = []
+    for one, suffix in zip(group, names(group), strict=True):
+        told = unmeasured_models((label, record) for _, label, _, record in figures_of(one.result))
+        found += [f"{label}{suffix}: {said}" for label, said in told.items()]
+    return found
 
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:
     """What speaks against the benchmark on each model, a line each."""
-    return [
-        f"{one.result.model.name}{suffix}: {line}"
-        for one, suffix in zip(group, names(group), strict=True)
-        for line in one.result.warnings
-    ]
+    called = ((one.result, f"{one.result.model.name}{suffix}") for one, suffix in zip(group, names(group), strict=True))
+    return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
 def title(group: Sequence[Stored]) -> str:
@@ -164,14 +159,11 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
     instruments = []
     for group in groups:
         benchmark = group[0].result.benchmark
-        headings: dict[str, Heading] = {
-            heading.figure: heading for one in group for heading in reversed(one.result.headings)
-        }
-        figures = [
-            Told(part, f"{label}{suffix}", figure, record)
-            for one, suffix in zip(group, names(group), strict=True)
-            for part, label, figure, record in figures_of(one.result)
-        ]
+        headings, figures = dict[str, Heading](), list[Told]()
+        for one, suffix in zip(group, names(group), strict=True):
+            headings |= {heading.figure: heading for heading in reversed(one.result.headings)}
+            told = figures_of(one.result)
+            figures += [Told(part, f"{label}{suffix}", figure, record) for part, label, figure, record in told]
         said = "" if any("verdict" in told.record for told in figures) else f" {NO_VERDICT}"
         instruments.append(
             Instrument(

@@ -28,14 +28,8 @@ def content_sha256(*content: object) -> str:
 
 def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
     """What every published row carries, by `schemas.COMMON`; `content`: what it says."""
-    return {
-        "id": identifier,
-        "content_sha256": content_sha256(*content),
-        "variant": variant,
-        "framing": BARE,
-        "source": source.source,
-        "licence": source.licence,
-    }
+    said = {"id": identifier, "content_sha256": content_sha256(*content), "variant": variant, "framing": BARE}
+    return {**said, "source": source.source, "licence": source.licence}
 
 
 def once(

@@ -12,19 +12,8 @@ from evenruler.errors import UserError
 from evenruler.files import require_regular
 
 IDENTITY = (
-    "id",
-    "model",
-    "corpus",
-    "fit",
-    "epoch",
-    "configuration",
-    "turn",
-    "role",
-    "template",
-    "measure",
-    "feature",
-    "form",
-    "repetition",
+    *("id", "model", "corpus", "fit", "epoch", "configuration", "turn"),
+    *("role", "template", "measure", "feature", "form", "repetition"),
 )
 """The columns that tell rows apart, in order."""
 

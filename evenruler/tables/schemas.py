@@ -5,16 +5,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-KINDS = {
-    "str": pa.string(),
-    "bool": pa.bool_(),
-    "int": pa.int64(),
-    "int32": pa.int32(),
-    "int16": pa.int16(),
-    "int8": pa.int8(),
-    "float": pa.float64(),
-    "float32": pa.float32(),
-}
+KINDS = {"str": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "int32": pa.int32(), "int16": pa.int16()}
+KINDS |= {"int8": pa.int8(), "float": pa.float64(), "float32": pa.float32()}
 """What a column may hold, beside lists and structures of these."""
 
 
@@ -41,9 +33,8 @@ def _written(text: str) -> list[pa.Field]:
     for group in re.split(r";(?![^{]*\})", text):  # one inside braces parts the columns of a structure
         names, _, kind = (part.strip() for part in group.partition(":"))
         if not re.fullmatch(r"[a-z]\w*( [a-z]\w*)*", names) or not kind:
-            raise ValueError(
-                f"found {group.strip()!r} in {text!r}, expected names and what they hold, as in 'a b: str'"
-            )
+            what = f"found {group.strip()!r} in {text!r}"
+            raise ValueError(f"{what}, expected names and what they hold, as in 'a b: str'")
         found += [pa.field(name, _kind(kind.removesuffix("?")), kind.endswith("?")) for name in names.split()]
     return found
 
@@ -54,9 +45,8 @@ def _kind(text: str) -> pa.DataType:
     if text.startswith("{") and text.endswith("}"):
         return pa.struct(columns(text[1:-1]))
     if text not in KINDS:
-        raise ValueError(
-            f"a column holds no {text!r}, expected {', '.join(KINDS)}, a list [...] or a structure {{...}}"
-        )
+        known = f"{', '.join(KINDS)}, a list [...] or a structure {{...}}"
+        raise ValueError(f"a column holds no {text!r}, expected {known}")
     return KINDS[text]
 
 

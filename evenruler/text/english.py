@@ -1,4 +1,4 @@
-"""Whether a text is English or in another language, how often it negates, what its slots stand for.
+"""Whether a text is English or in another language, how it negates, how good its words are, what slots stand for.
 
 `is_english` goes by lists of words, and holds of a single sentence with slots; `in_another` by a classifier, and holds
 of replies of some length, in whatever language they should be.
@@ -125,6 +125,22 @@ def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
 def negations(text: str) -> int:
     """How many words of a text turn it into its opposite: `NEGATIONS`, and contractions with "not"."""
     return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
+
+
+def compound(texts: Sequence[str]) -> NDArray[np.float64]:
+    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
+
+    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
+    """
+    analyzer = _analyzer()
+    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
+
+
+@cache
+def _analyzer() -> Any:
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+
+    return SentimentIntensityAnalyzer()
 
 
 def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:

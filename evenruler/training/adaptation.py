@@ -296,11 +296,8 @@ class _Training:
         if isinstance(backend, Causal):
             self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)
         elif backend.tokenizer.mask_token is None:
-            raise UserError(
-                f"{name} has no token to mask words with, so that it cannot be adapted",
-                where=f"params.yaml: models.{name}",
-                remedy="take its `intervention` out",
-            )
+            what = f"{name} has no token to mask words with, so that it cannot be adapted"
+            raise UserError(what, where=f"params.yaml: models.{name}", remedy="take its `intervention` out")
         else:
             self._objective = MaskedWords(backend.model, backend.tokenizer, all_texts)
         self._trained: Any = self._objective.trained

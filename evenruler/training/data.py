@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +114,8 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
         unlabelled = column.isna() | (column == "")
     found = column.map(names)
     if (strange := found.isna() & ~unlabelled).any():
-        raise UserError(
-            f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}",
-            where=where,
-            remedy=f"`labels` has {', '.join(labels)}",
-        )
+        what = f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
+        raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")
     return found
 
 
@@ -137,13 +135,8 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
     validation = data[recipe.validation]
     order = sorted({texts[0] for texts in validation.texts}, key=_place)
     count = Counter(texts[0] for texts in validation.texts)
-    kept: set[str] = set()
-    rows = 0
-    for text in order:
-        if rows >= recipe.held_out:
-            break
-        kept.add(text)
-        rows += count[text]
+    before = accumulate((count[text] for text in order), initial=0)
+    kept = {text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out}
     held_out = _where(validation, [texts[0] in kept for texts in validation.texts])
     parts = [data[name] for name in recipe.data]
 
@@ -154,11 +147,8 @@ def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labell
     chosen = [texts[0] not in kept and in_half(texts[0]) for texts in together.texts]
     fitted_on = _where(together, chosen)
     if not len(fitted_on):
-        raise UserError(
-            f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on",
-            where="params.yaml: finetune.held_out",
-            remedy="hold out fewer",
-        )
+        what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"
+        raise UserError(what, where="params.yaml: finetune.held_out", remedy="hold out fewer")
     return fitted_on, held_out
 
 

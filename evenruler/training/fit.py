@@ -1,6 +1,7 @@
 """Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,11 +70,8 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
     if entry is None or entry.finetune is None:
-        raise UserError(
-            f"no encoder {name!r}",
-            where="params.yaml: models",
-            remedy=f"mend the name ({nearest(name, encoders)}) or add an entry",
-        )
+        remedy = f"mend the name ({nearest(name, encoders)}) or add an entry"
+        raise UserError(f"no encoder {name!r}", where="params.yaml: models", remedy=remedy)
     store = store or RowStore()
     base = sources.locate(name, entry, store, params.models)
     base_sum = base_sha256(base, store)
@@ -82,9 +80,8 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
         there = read_adapter(name)
         if (there.recipe, there.base, there.labels) == (entry.finetune.model_dump(), base_sum, labels):
             return there
-    read = {
-        d: data.read(d, params.training[d]) for d in dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
-    }
+    named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
+    read = {d: data.read(d, params.training[d]) for d in named}
     rows = {d: labelled for d, (labelled, _) in read.items()}
     described = {d: words for d, (_, words) in read.items()}
     fitting = _Fitting(name, entry, entry.finetune, labels, base, *data.split(rows, entry.finetune))
@@ -135,29 +132,21 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     from peft.utils.constants import DUMMY_TARGET_MODULES
 
     head = head_of(model)
-    inside = [
-        name
-        for name, module in model.named_modules()
-        if type(module).__name__ == "Linear" and not set(name.split(".")) & set(head)
-    ]
+    linear = (name for name, module in model.named_modules() if type(module).__name__ == "Linear")
+    inside = [name for name in linear if not set(name.split(".")) & set(head)]
+    targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
     config = LoraConfig(
-        task_type="SEQ_CLS",
-        r=recipe.rank,
-        lora_alpha=recipe.rank,
-        target_modules=inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES,
-        modules_to_save=head,
+        task_type="SEQ_CLS", r=recipe.rank, lora_alpha=recipe.rank, target_modules=targets, modules_to_save=head
     )
     return get_peft_model(model, config)
 
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
     """Copy what was fitted; an adapter in half precision, without the path of this machine's encoder."""
-    folder.mkdir(parents=True)
-    for path in sorted(done.iterdir()):
-        if fitting.recipe.fit == "whole":
-            (folder / path.name).write_bytes(path.read_bytes())
     if fitting.recipe.fit == "whole":
+        shutil.copytree(done, folder, copy_function=shutil.copyfile)
         return
+    folder.mkdir(parents=True)
     tensors = load_file(done / WEIGHTS)
     save_file({name: tensor.to(torch.float16) for name, tensor in tensors.items()}, folder / WEIGHTS)
     config = json.loads((done / "adapter_config.json").read_text(encoding="utf-8"))
@@ -186,12 +175,8 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
         label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
         for label in sorted(set(fitting.held_out.labels))
     }
-    held_out = {
-        "data": fitting.recipe.validation,
-        "n": len(right),
-        "accuracy": round(float(right.mean()), 4),
-        "by_label": by_label,
-    }
+    accuracy = round(float(right.mean()), 4)
+    held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
     if set(fitting.labels) != set(NLI_LABELS):
         return {"held_out": held_out}
     return {"held_out": held_out, "sense_checks": sense_checks(_loaded(Nli, fitting, folder))}
@@ -233,6 +218,7 @@ WHAT_IS_FITTED = {
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     """The text of a fitted model's card, by its `training.json`."""
     recipe = record["recipe"]
+    checks = record.get("sense_checks", [])
     return (
         templates("evenruler.training")
         .get_template("card.md.j2")
@@ -244,7 +230,7 @@ def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
             held_out=record["held_out"],
             fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
             below=record["held_out"]["accuracy"] < recipe["bar"],
-            checks=record.get("sense_checks", []),
-            failures=[check for check in record.get("sense_checks", []) if check["said"] != check["expected"]],
+            checks=checks,
+            failures=[check for check in checks if check["said"] != check["expected"]],
         )
     )

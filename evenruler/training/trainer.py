@@ -40,10 +40,8 @@ def encoder(tokenizer: Any, config: Any, labels: Sequence[str]) -> Callable[[Lab
         sides = [list(side) for side in zip(*rows.texts, strict=True)]
         encoded = tokenizer(*sides, truncation="only_first", max_length=limit)
         names = list(encoded)
-        return [
-            {**{name: encoded[name][i] for name in names}, "labels": places[label]}
-            for i, label in enumerate(rows.labels)
-        ]
+        columns = [{name: encoded[name][i] for name in names} for i in range(len(rows))]
+        return [{**own, "labels": places[label]} for own, label in zip(columns, rows.labels, strict=True)]
 
     return encode
 

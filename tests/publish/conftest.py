@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments.card import Paper, Responsible, Validity
 from evenruler.instruments.instrument import Column
-from evenruler.publish.benchmark import Benchmark, Config
+from evenruler.publish.write import Benchmark, Config
 from evenruler.tables.schemas import columns
 from evenruler.versions import Changelog, Release
 

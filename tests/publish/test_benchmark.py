@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.benchmark import Config
 from evenruler.publish.manifest import identity_of
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Config, write_benchmark
 
 FILES = {
     "README.md",

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evenruler.publish.benchmark import Config
-from evenruler.publish.write import render_croissant, write_benchmark
+from evenruler.publish.write import Config, render_croissant, write_benchmark
 from evenruler.versions import Changelog, Release
 from tests.later import Later
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.publish.benchmark import Benchmark
 from evenruler.publish.manifest import NO_TAG
 from evenruler.publish.places import Listed, as_table, listed, renamed
-from evenruler.publish.write import render_card, write_benchmark
+from evenruler.publish.write import Benchmark, render_card, write_benchmark
 from evenruler.versions import Changelog, Release
 
 

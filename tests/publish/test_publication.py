@@ -15,9 +15,8 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
-from evenruler.publish.benchmark import Benchmark, Config
 from evenruler.publish.publication import publish
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import READ_TOKEN, DeathError, LoopbackHub, RefusalError, running
 from tests.warm import Warm

@@ -22,7 +22,7 @@ FLOORS = (
     {"publish"},
     {"results"},
     {"evaluate"},
-    {"loaded", "stages"},
+    {"stages"},
     {"project"},
     {"commands"},
     {"cli"},

@@ -64,11 +64,8 @@ class Budget:
         """One more request goes out; UsedUpError where none may."""
         with self._lock:
             if self.most is not None and self.used.requests >= self.most:
-                raise UsedUpError(
-                    f"the budget of {self.most:,} requests is used up",
-                    where=f"--max-requests or {MOST}",
-                    remedy=f"{KEPT}, or with a larger one, to go on from there",
-                )
+                what, where = f"the budget of {self.most:,} requests is used up", f"--max-requests or {MOST}"
+                raise UsedUpError(what, where=where, remedy=f"{KEPT}, or with a larger one, to go on from there")
             self.used = replace(self.used, requests=self.used.requests + 1)
 
     def answered(self, usage: object) -> None:

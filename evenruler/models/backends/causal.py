@@ -204,10 +204,8 @@ class Causal:
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, float, float, float, int]]]:
             scored = self._scorer.score_words([sequences[i] for i in pack], self._endings).tolist()
-            return [
-                (i, (nats, ends, alone, first, sequences[i].tokens[sequences[i].begin]))
-                for i, (nats, ends, alone, first) in zip(pack, scored, strict=True)
-            ]
+            first_tokens = [sequences[i].tokens[sequences[i].begin] for i in pack]
+            return [(i, (*own, token)) for i, own, token in zip(pack, scored, first_tokens, strict=True)]
 
         return Packs(self._scorer.packs(sequences, words=True), answer)
 
@@ -342,8 +340,5 @@ class Causal:
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
         """Refuse what, with its start token, is longer than the model's context."""
         if self._longest is not None and tokens >= self._longest:
-            raise UserError(
-                f"a text of {tokens} tokens{which}, the model takes {self._longest}",
-                where=repr(text[:40]),
-                remedy="shorten it",
-            )
+            what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
+            raise UserError(what, where=repr(text[:40]), remedy="shorten it")

@@ -99,9 +99,8 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
 def head_of(model: Any) -> list[str]:
     """Names of the modules after the encoder: its pooler, where it has one, and what comes on top."""
     encoder = model.base_model_prefix
-    top = [
-        name for name, module in model.named_children() if name != encoder and any(True for _ in module.parameters())
-    ]
+    named = ((name, module) for name, module in model.named_children() if name != encoder)
+    top = [name for name, module in named if any(True for _ in module.parameters())]
     pooler = ["pooler"] if getattr(getattr(model, encoder), "pooler", None) is not None else []
     return [*pooler, *top]
 
@@ -166,10 +165,8 @@ class Classifier:
         if not texts:
             return Packs([], lambda _: [])
         encoded = self._encode(texts)
-        return Packs(
-            packs(encoded["input_ids"], texts, CAPACITY[self._device]),
-            lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True)),
-        )
+        indices = packs(encoded["input_ids"], texts, CAPACITY[self._device])
+        return Packs(indices, lambda batch: list(zip(batch, self._classify(encoded, batch), strict=True)))
 
     def logits(self, texts: Sequence[Texts]) -> NDArray[np.float64]:
         """[n, k] logits of one batch."""
@@ -260,11 +257,8 @@ class Nli(Classifier):
         order = tuple(said[label].most_common(1)[0][0] for label in LABELS)
         clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
         if len(set(order)) < len(LABELS) or not clear:
-            raise UserError(
-                f"{self._name} does not say what its three labels mean, and its answers do not tell",
-                where=self._where,
-                remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]",
-            )
+            what = f"{self._name} does not say what its three labels mean, and its answers do not tell"
+            raise UserError(what, where=self._where, remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]")
         return order[0], order[1], order[2]
 
 

@@ -213,7 +213,6 @@ def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo |
     summed = [value for value in values if value is not None]
     if len(summed) < len(values) or (begin == 0 and not manner.first):
         what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
-        raise UserError(
-            what, where=name, remedy="name its start token (`start` of its entry, --start), or ask with prompts only"
-        )
+        remedy = "name its start token (`start` of its entry, --start), or ask with prompts only"
+        raise UserError(what, where=name, remedy=remedy)
     return math.fsum(summed), len(summed)

@@ -46,12 +46,8 @@ class SentenceEmbedder:
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:
-            vectors = self._model.encode(
-                [texts[i] for i in batch],
-                batch_size=BATCH,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-            )
+            own = [texts[i] for i in batch]
+            vectors = self._model.encode(own, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
             return list(zip(batch, vectors, strict=True))
 
         return Packs([order[first : first + BATCH] for first in range(0, len(order), BATCH)], answer)

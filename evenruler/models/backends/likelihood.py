@@ -127,10 +127,8 @@ class LikelihoodScorer:
 
     def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
         """Logits after some nodes, slice by slice of the vocabulary; what else these nodes see is in the cache."""
-        depths, seen, keep, *places = (
-            torch.from_numpy(array).to(self._device)
-            for array in (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
-        )
+        arrays = (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
+        depths, seen, keep, *places = (torch.from_numpy(array).to(self._device) for array in arrays)
         sees = seen_from(*places)
         inputs = {
             "input_ids": torch.from_numpy(nodes.tokens)[None].to(self._device),

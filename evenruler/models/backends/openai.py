@@ -80,11 +80,9 @@ class OpenAI:
         self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
         self._name, self._settings = name, settings
         template = {key: value for key, value in settings.options.items() if key != "reasoning_effort"}
-        told = {
-            "reasoning_effort": settings.effort or ("none" if settings.thinking == "off" else None),
-            "chat_template_kwargs": template,
-            "thinking_token_budget": thinking and thinking.tokens,
-        }
+        effort = settings.effort or ("none" if settings.thinking == "off" else None)
+        budget = thinking and thinking.tokens
+        told = {"reasoning_effort": effort, "chat_template_kwargs": template, "thinking_token_budget": budget}
         self._told = {key: value for key, value in told.items() if value}
         said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
         self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # what nobody said
@@ -203,10 +201,9 @@ class OpenAI:
             first = self._echoes(texts, new)
             manner = echo.manner(self._name, first, new)
             if self._start and any(given.tokens[0] != self._start or given.tokens[1] == self._start for given in first):
-                raise self._server.fault(
-                    f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})",
-                    "mend `start`, or leave it out where the server puts one before each text by itself",
-                )
+                what = f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})"
+                remedy = "mend `start`, or leave it out where the server puts one before each text by itself"
+                raise self._server.fault(what, remedy)
             self._agree(first, self._echoes(texts, new), "asked twice")
             self._agree(first, self._echoes(texts[::-1], new)[::-1], "asked in reverse order")
             self._agree(first, [self._echoes([text], new)[0] for text in texts], "asked one by one")
@@ -244,10 +241,8 @@ class OpenAI:
                 return
             what = f"the server's log-probabilities stand beside other tokens ({nats:.3f} nats from when it wrote them)"
             raise self._server.fault(what, "ask another server for likelihoods, and this one only for replies")
-        raise self._server.fault(
-            "what the server writes cannot be compared with its log-probabilities of a prompt",
-            "run again, or ask this server only for replies",
-        )
+        what = "what the server writes cannot be compared with its log-probabilities of a prompt"
+        raise self._server.fault(what, "run again, or ask this server only for replies")
 
     def _new_tokens(self) -> int:
         """How many tokens the server must be let write: none, or one where it takes no 0 or does not heed it."""

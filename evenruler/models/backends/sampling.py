@@ -112,12 +112,9 @@ def generate_batch(
         decoder_start_token_id=model.generation_config.decoder_start_token_id,
     )
     with torch.inference_mode():
-        output = model.generate(
-            input_ids=ids.to(device),
-            attention_mask=mask.to(device),
-            generation_config=config,
-            logits_processor=LogitsProcessorList([RowSampler(seeds, sampling)]),
-        )
+        drawing = LogitsProcessorList([RowSampler(seeds, sampling)])
+        inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+        output = model.generate(**inputs, generation_config=config, logits_processor=drawing)
     found = []
     for row in output[:, 1 if decodes else length :].tolist():
         end = next((i + 1 for i, token in enumerate(row) if token in ends), len(row))
@@ -134,7 +131,6 @@ def replies_of(
     """
     ends, own = end_tokens(model), said or written
     texts = tokenizer.batch_decode([tokens or [] for tokens in own], skip_special_tokens=True)
-    return [
-        Reply(None if answer is None else text, None, "stop" if tokens[-1] in ends else "length")
-        for text, tokens, answer in zip(texts, written, own, strict=True)
-    ]
+    finished = ["stop" if tokens[-1] in ends else "length" for tokens in written]
+    told = zip(texts, own, finished, strict=True)
+    return [Reply(None if answer is None else text, None, finish) for text, answer, finish in told]

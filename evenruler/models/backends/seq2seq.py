@@ -169,13 +169,8 @@ class Seq2Seq:
         ids, _ = padded([own.word for own in words], self.model.device)  # on the right, where nobody looks
         cache = copy.deepcopy(begun.cache)
         cache.batch_select_indices(rows)
-        logits = self.model(
-            encoder_outputs=(begun.states[rows],),
-            attention_mask=begun.mask[rows],
-            decoder_input_ids=ids,
-            past_key_values=cache,
-            use_cache=True,
-        ).logits.double()
+        read = {"encoder_outputs": (begun.states[rows],), "attention_mask": begun.mask[rows], "past_key_values": cache}
+        logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits.double()
         first = begun.nats[rows, ids[:, 0]]
         further = (logits[:, :-1].gather(-1, ids[:, 1:, None])[..., 0] - logits[:, :-1].logsumexp(-1)).cumsum(-1)
         steps = torch.cat([torch.zeros_like(first)[:, None], further], 1)

@@ -130,14 +130,9 @@ class Server:
         try:
             # Another server is another key of answers, so nothing follows to where it sends. The query goes with every
             # request; left in the address, paths would be put behind it.
-            hooks: dict[str, list[Callable[..., None]]] = {
-                "request": [_counting(self.budget)],
-                "response": [_bounded(seconds)],
-            }
-            packing, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
-            http = openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks=hooks, params=url.query, headers=packing
-            )
+            hooks: dict[str, list[Any]] = {"request": [_counting(self.budget)], "response": [_bounded(seconds)]}
+            gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
+            http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip)
             self._client = openai.OpenAI(base_url=bare, max_retries=0, timeout=seconds, http_client=http)
             weakref.finalize(self, http.close)  # a client that was given is not closed by its library
         except (ValueError, httpx2.InvalidURL):

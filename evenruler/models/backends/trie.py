@@ -139,12 +139,8 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
 
 def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
     """Length of the common beginning, of tokens or of what servers write for them."""
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def build(sequences: Sequence[TokenSequence]) -> Trie:

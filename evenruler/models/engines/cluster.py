@@ -165,11 +165,8 @@ class Cluster:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         cpus = max(1, int(node["Resources"].get("CPU", 1)) // _places(node, gpus))
-        options = {
-            "num_cpus": cpus,
-            "num_gpus": gpus,
-            "scheduling_strategy": NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
-        }
+        on = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        options = {"num_cpus": cpus, "num_gpus": gpus, "scheduling_strategy": on}
         actor = self.ray.remote(Worker).options(**options).remote(cpus, self.surroundings(gpus), node["NodeName"])
         return Member(actor, node["NodeID"], node["NodeName"])
 

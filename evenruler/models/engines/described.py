@@ -24,14 +24,7 @@ _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _CODE = ("**/*.py",)
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
-_TOKENIZER_FILES = (
-    "tokenizer*",
-    "vocab*",
-    "merges*",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "*.model",
-)
+_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "special_tokens_map.json", "added_tokens.json", "*.model")
 
 
 def device(wanted: str | None = None) -> str:

@@ -11,8 +11,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.measure import lines_of, measure
 from evenruler.instruments.fixed import card, declare
 from evenruler.instruments.instrument import Declaration
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.results.record import Result
 from evenruler.versions import Changelog
 from tests.instruments.fixed import made

@@ -20,8 +20,7 @@ from evenruler.instruments.framing.rows import build
 from evenruler.instruments.instrument import Declaration, Plan
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT
 from tests.instruments.framing.answering import none

@@ -20,8 +20,7 @@ from evenruler.models import load, sources
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from evenruler.project.params import Params
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.instruments.probes.conftest import settings_of

@@ -24,7 +24,7 @@ from evenruler.instruments.questionnaires.card.harness import harness_files, tas
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.models import LABELS, load
-from evenruler.text.verbaliser import OPTIONS, verbalised
+from evenruler.models.records import OPTIONS, verbalised
 from tests.later import Later
 from tests.tiny import save_tiny, tiny_params
 

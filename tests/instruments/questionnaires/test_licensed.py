@@ -18,8 +18,7 @@ from evenruler.instruments.questionnaires.rows import build
 from evenruler.models.cache import Cache, Form
 from evenruler.models.declared import Catalogue
 from evenruler.models.store import RowStore
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.instruments.questionnaires.doors import no_answers
 

@@ -16,8 +16,7 @@ from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.models import LABELS, load
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from evenruler.publish.benchmark import Benchmark, Config
-from evenruler.publish.write import write_benchmark
+from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import Changelog
 from tests.hub_client import ROOT, Client
 from tests.lm_eval_run import lm_eval

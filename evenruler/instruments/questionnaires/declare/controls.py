@@ -12,7 +12,7 @@ from statistics import mean
 from pydantic import Field
 
 from evenruler.strict import Slug, Strict
-from evenruler.text.sentiment import compound
+from evenruler.text.english import compound
 from evenruler.text.slots import slots
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)

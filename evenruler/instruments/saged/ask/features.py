@@ -15,7 +15,7 @@ from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
-from evenruler.text.sentiment import compound
+from evenruler.text.english import compound
 
 NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"

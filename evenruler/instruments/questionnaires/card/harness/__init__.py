@@ -6,7 +6,7 @@ from importlib import resources
 
 from evenruler.instruments.card import one_line, task_template
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, Wording
-from evenruler.text.verbaliser import CONTENT_FREE, INSTRUCTION, OPTIONS
+from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 
 
 def task_name(questionnaire: str) -> str:
