@@ -132,8 +132,7 @@ def read(
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
     from evenruler.declared import Declared
     from evenruler.files import replace
-    from evenruler.instruments.probes.ratings import collect, read_key
-    from evenruler.instruments.probes.ratings.statistics import as_markdown, statistics
+    from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
 
     here = repository.enter()
     key, out = repository.meant(key, here), out and repository.meant(out, here)

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
-from evenruler.instruments.questionnaires.ask.item_scores import scores
+from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
 from evenruler.instruments.questionnaires.ask.questions import (
     STAGE,
     apart,

@@ -7,14 +7,16 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, at_scale, by_scale, by_size
-from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
     CorpusSource,
     LabelledPair,
+    differences,
     load_corpus,
     load_pairs,
+    uneven,
+    unlike_in_valence,
 )
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models.declared import Catalogue

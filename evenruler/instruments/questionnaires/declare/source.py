@@ -13,8 +13,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.declare.controls import unlike
-from evenruler.instruments.questionnaires.declare.shared import licensed_wording
+from evenruler.instruments.questionnaires.declare.shared import licensed_wording, unlike
 from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill

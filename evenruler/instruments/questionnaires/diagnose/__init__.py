@@ -11,9 +11,8 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
-from evenruler.instruments.questionnaires.diagnose import interventions
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population, of_shifts
-from evenruler.instruments.questionnaires.diagnose.headlines import contrast, headlines
+from evenruler.instruments.questionnaires.diagnose.headlines import changed, changes, contrast, headlines, trajectories
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracies,
     called,
@@ -60,16 +59,15 @@ def figures(
         `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires. All
         figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
     """
-    cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
+    cells, items = scores["cells"], scores["items"]
     accuracy = accuracies(scores["labelled"], resampling.level)
     shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
-    trajectories = interventions.trajectories(items, adapted, intensifiers)
-    changes = interventions.changes(trajectories, plan)
+    on_the_way = trajectories(items, scores["adapted"], intensifiers)
     told = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
-        pd.DataFrame(_changed(name, trajectories, resampling.level)),
+        pd.DataFrame(_changed(name, on_the_way, resampling.level)),
     ]
     return {
         "accuracy_of_any": accuracy,
@@ -78,8 +76,8 @@ def figures(
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=called(items))),
         "figures": pd.concat([*told, shifts]),
-        "trajectories": trajectories,
-        "changes": changes,
+        "trajectories": on_the_way,
+        "changes": changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
@@ -130,7 +128,7 @@ def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[di
     """How far each corpus moves answers, by form, whatever its control does."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
         here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
-        yield from ({**here, **asdict(figure)} for figure in interventions.changed(own, level))
+        yield from ({**here, **asdict(figure)} for figure in changed(own, level))
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
-from evenruler.instruments.saged.declare.finding import Dump
+from evenruler.instruments.saged.declare.source import Dump
 from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, tidy
 
 COLUMNS = ["id", "url", "title", "text"]

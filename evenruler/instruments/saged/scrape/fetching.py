@@ -17,8 +17,17 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.saged.declare import Settings
-from evenruler.instruments.saged.declare.finding import FOUND, Found, Way
-from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, SNAPSHOTS, Source, read_source
+from evenruler.instruments.saged.declare.source import (
+    DOMAINS,
+    FOUND,
+    MISSING,
+    PAGES,
+    SNAPSHOTS,
+    Found,
+    Source,
+    Way,
+    read_source,
+)
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import wiki

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.text.pipeline import BATCH, pipeline
 

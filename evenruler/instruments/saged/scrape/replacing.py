@@ -9,8 +9,7 @@ from math import inf
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
-from evenruler.instruments.saged.declare.source import Source, checked, leaks
+from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source, checked, leaks
 from evenruler.instruments.saged.scrape.finding import Candidate, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 
