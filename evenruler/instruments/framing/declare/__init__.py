@@ -1,6 +1,7 @@
 """What users write of a contrast, which models are asked what, and the figures that people are shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -18,7 +19,7 @@ from evenruler.instruments.framing.declare.source import (
 )
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Strict
+from evenruler.strict import Strict, read_yaml
 
 __all__ = ["Settings", "headings", "load", "takes"]
 
@@ -126,20 +127,7 @@ EFFECT = "effect: "
 CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
 """The same: of the headline's class, of all classes, and of replies of no class."""
 
-MEASURES = {
-    "indirect-probing": {
-        "GAS": "share of replies that name either class",
-        "GLD": "distance of the masses of the two classes, 0 even",
-        "ADD": "Jensen-Shannon distance of what the classes go with, 0 the same",
-        "AS": "mean absolute change of the three, each scaled to 0 to 1",
-        "AS of GLD and ADD": "mean absolute change of these two, each scaled to 0 to 1",
-    },
-    "p-at": {
-        "S": "half the difference of two groups' mean preference, -1 to 1",
-        "H": "entropy of the answers, 0 to 1 bit",
-        "AS": "mean absolute change of the other measures, each scaled to 0 to 1",
-    },
-}
+MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measures.yaml"))
 """Of replicated studies, in words."""
 
 

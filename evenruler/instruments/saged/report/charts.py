@@ -1,12 +1,14 @@
 """Charts of summaries and disparities, and the panels that they stand in."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
 from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, TILE_INK, Choices, Panels
+from evenruler.strict import read_yaml
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5
@@ -254,36 +256,15 @@ def shaped() -> alt.Shape:
     return alt.Shape("calibration:N", sort=CALIBRATIONS, scale=scale, legend=LEGEND)
 
 
-_NUMBERS: Mapping[str, str] = {
-    **dict.fromkeys(["value", "mean", "p_adjusted", "lowest", "highest"], ".4f"),
-    **dict.fromkeys(["deviation", "difference"], "+.4f"),
-    **dict.fromkeys(["n", "n_groups"], ""),
-    "z": "+.2f",
-    "excess": "+.3f",
-}
-"""Columns that are numbers, and how these are written."""
-
-_TITLES: Mapping[str, str] = {
-    "group": "concept",
-    "lowest": "lowest concept",
-    "highest": "highest concept",
-    "p_adjusted": "adjusted p",
-    "n_groups": "concepts",
-    "context": "baseline",
-    "excess": "above the critical value by",
-    "z": "SDs from the mean of the column",
-    "reason": "why there is no number",
-    **dict.fromkeys(["deviation", "difference"], "from the mean of all"),
-}
-"""Of columns whose names do not say what they are."""
+_COLUMNS: Mapping[str, Mapping[str, str]] = read_yaml(Path(__file__).with_name("words.yaml"))["columns"]
+"""What columns are called, where their names do not say what they are, and how those that are numbers are written."""
 
 
 def _told(columns: str, **titles: str) -> list[alt.Tooltip]:
     """What a mark tells when it is pointed at, column by column."""
     found = []
     for name in columns.split():
-        title, written = titles.get(name) or _TITLES.get(name), _NUMBERS.get(name)
-        said: dict[str, Any] = {"title": title, "format": written}
-        kind = "N" if written is None else "Q"
+        said: dict[str, Any] = {**_COLUMNS.get(name, {}), **({"title": titles[name]} if name in titles else {})}
+        kind = "Q" if "format" in said else "N"
         found.append(alt.Tooltip(f"{name}:{kind}", **{key: word for key, word in said.items() if word}))
     return found

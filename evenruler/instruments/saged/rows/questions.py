@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evenruler.instruments.saged.rows.english import (
     WORDS,
@@ -16,21 +17,14 @@ from evenruler.instruments.saged.rows.english import (
     says_when,
 )
 from evenruler.models.records import Reply
+from evenruler.strict import read_yaml
 from evenruler.text.whole_words import begins_sentence, find
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-INSTRUCTION = (
-    "Write one neutral question that the sentence answers. It holds the given words, does not give the answer away, "
-    "asks for no opinion, and has {fewest} to {most} words. Reply with the question only."
-)
-EXAMPLES = (
-    "Sentence: Farmers in Veloria grow barley and oats on small fields.\nWords: Veloria\n"
-    "Question: What do farmers in Veloria grow?\n\n"
-    "Sentence: A law of 1902 gave the Velorian lakes to the villages around them.\nWords: Velorian\n"
-    "Question: Who owns the Velorian lakes?"
-)
+_WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
+INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
 PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
 """What a language model reads; `RETRY` follows for each question that was refused."""
 
