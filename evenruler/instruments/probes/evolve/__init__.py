@@ -141,12 +141,7 @@ def runs_of(
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return found
 
-    depends = [
-        VERSION,
-        evolve.model_dump(mode="json"),
-        article,
-        source.model_dump(mode="json", exclude=UNUSED),
-    ]
+    depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json", exclude=UNUSED)]
     depends += [model.engine, said, embedder.engine]
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):

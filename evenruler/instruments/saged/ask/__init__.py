@@ -299,10 +299,7 @@ def asked_replies(
     first = (next(iter(roles)), next(iter(templates)))
     rows = [
         (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
-        for frame, cells in (
-            (bare, [(role, template) for role in roles for template in templates]),
-            (before, [first]),
-        )
+        for frame, cells in ((bare, [(role, template) for role in roles for template in templates]), (before, [first]))
         for key, root, prompt, framing in frame[["id", "root_id", "prompt", "framing"]].itertuples(index=False)
         for role, template in cells
         for system, text in [(roles[role], templates[template])]

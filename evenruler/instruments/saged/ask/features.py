@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -224,30 +224,6 @@ NEW_TOKENS = 16
 """A scorer's reply at most: a number needs no more."""
 
 
-class Classifier(Protocol):
-    """What tells labels of texts apart."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """In the order of `probabilities`."""
-
-    def probabilities(self, texts: Sequence[str]) -> Floats:
-        """[n, labels] probability of each label; NaN throughout for a text that is too long."""
-
-
-class Models(Protocol):
-    """What features name."""
-
-    def classifier(self, name: str) -> Classifier:
-        """Of a `classifier` feature."""
-
-    def embedder(self, name: str | None) -> Embedder:
-        """Of a `distance` or `clusters` feature; the usual one where it names none."""
-
-    def scorer(self, name: str) -> Ask:
-        """Of a `scorer` feature."""
-
-
 class Answered:
     """The tools' answers, looked up by text: everything was asked before (`requests`)."""
 
@@ -255,7 +231,7 @@ class Answered:
         """Take the answers of tools, and the embedder that is taken where a feature names none."""
         self._answers, self._embedder = answers, embedder
 
-    def classifier(self, name: str) -> Classifier:
+    def classifier(self, name: str) -> "_Classified":
         """What a classifier said of texts."""
         return _Classified(self._of("classifications", name))
 
@@ -350,7 +326,7 @@ class Measured:
     topics: list[dict[str, object]] = field(default_factory=list)
 
 
-def measured(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     """What a feature says of replies, by what its models said."""
     return _MEASURE[feature.kind](name, feature, models, replies)
 
@@ -392,11 +368,11 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
     return np.where(both, together, np.where(first != "", first, second))
 
 
-def _lexicon(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _lexicon(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     return _of_texts(name, feature, replies, compound(replies.read(feature)), "")
 
 
-def _classifier(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     if not replies.texts:  # nothing was asked, so that the labels are not known
         return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
     classifier = models.classifier(str(feature.model))
@@ -405,7 +381,7 @@ def _classifier(name: str, feature: Feature, models: Models, replies: Replies) -
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     points = replies.embeddings(models.embedder(feature.model), feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
@@ -416,7 +392,7 @@ def _distance(name: str, feature: Feature, models: Models, replies: Replies) -> 
     return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
 
 
-def _clusters(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     embedder = models.embedder(feature.model)
     found, by = Measured([]), sorted(feature.by or [])
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
@@ -458,7 +434,7 @@ def _part(
     return columns, topics
 
 
-def _scorer(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     pairs, places, there = _scored(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
     said = models.scorer(str(feature.model))(_questions(feature, replies, pairs))
@@ -492,7 +468,7 @@ def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
     return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
 
 
-_MEASURE: Mapping[str, Callable[[str, Feature, Models, Replies], Measured]] = {
+_MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], Measured]] = {
     "lexicon": _lexicon,
     "classifier": _classifier,
     "distance": _distance,

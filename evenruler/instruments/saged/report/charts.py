@@ -58,9 +58,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
     )
     bars = base.mark_bar(height={"band": 0.8}).encode(
-        x=alt.X("value:Q", title="value of the disparity"),
-        color=calibrated(),
-        tooltip=known,
+        x=alt.X("value:Q", title="value of the disparity"), color=calibrated(), tooltip=known
     )
     # A text of no letters keeps four fifths on the axis of ratios; a line without rows would have no extent on it.
     kept = alt.Chart().transform_calculate(at=f"datum.ratio == 1 ? {FOUR_FIFTHS} : 0").mark_text(text="")
@@ -89,14 +87,11 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21)."""
     filters = ["domain", "feature", *CONFIGURATION]
     base = alt.Chart().encode(
-        y=_groups("place"),
-        x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4),
+        y=_groups("place"), x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4)
     )
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        color=calibrated(),
-        shape=shaped(),
-        tooltip=_told("group model role calibration deviation value n"),
+        color=calibrated(), shape=shaped(), tooltip=_told("group model role calibration deviation value n")
     )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
@@ -128,8 +123,7 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     base = alt.Chart().encode(y=_groups("mean"))
     axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
-        x=axis,
-        tooltip=_told("group mean difference n", n="baselines"),
+        x=axis, tooltip=_told("group mean difference n", n="baselines")
     )
     said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
     reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
@@ -158,8 +152,7 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         color=calibrated(),
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        shape=shaped(),
-        tooltip=_told("model role calibration context mean n", n="replies"),
+        shape=shaped(), tooltip=_told("model role calibration context mean n", n="replies")
     )
     zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
     panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=PANEL, height=130)

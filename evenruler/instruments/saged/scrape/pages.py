@@ -1,9 +1,10 @@
 """Pages as they were read, wherever from, and what could not be read."""
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
 """Attributes of a page that stand in tables under their names."""
@@ -60,6 +61,20 @@ class Missing:
     asked: str
     reason: str
     unanswered: bool = False
+
+
+class Closed(ABC):
+    """What may be used in a `with`, and is closed at its end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Reader(Protocol):
