@@ -95,9 +95,8 @@ def _beside(found: pd.DataFrame) -> Iterator[Measure]:
         yield Measure(f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False)
     words = sorted(set(found["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
-    yield Measure(
-        LETTERS, LETTERS, "", LETTERS, pd.DataFrame({"value": lengths, "error": 0.0}, index=words), asked=False
-    )
+    values = pd.DataFrame({"value": lengths, "error": 0.0}, index=words)
+    yield Measure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
 def _named(one: Measure, other: Measure) -> dict[str, str]:

@@ -91,9 +91,8 @@ def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
     for name in in_use:
         if name in catalogue.models and catalogue.models[name].chat and catalogue.can(name, "loglikelihood"):
             return name
-    raise UserError(
-        "no model in use has `chat: true`", where="params.yaml: active.ask", remedy="name a causal one with --model"
-    )
+    what = "no model in use has `chat: true`"
+    raise UserError(what, where="params.yaml: active.ask", remedy="name a causal one with --model")
 
 
 def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: Scale) -> dict[str, Draft]:
@@ -172,9 +171,7 @@ def _nearness(embedder: Embedder, question: str, item: Item, scale: Scale) -> fl
         for level in scale.levels
         for how in level.words.values()
     ]
-    texts = [
-        f"{fill(item.premise, filling, VARIANT)} {fill(item.hypothesis, filling, VARIANT)}" for filling in fillings
-    ]
+    texts = [" ".join(fill(text, own, VARIANT) for text in item.templates.values()) for own in fillings]
     vectors = np.asarray(embedder.embed([question, *texts]), dtype=np.float64)
     return float((vectors[1:] @ vectors[0]).mean())
 

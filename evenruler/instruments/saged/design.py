@@ -142,9 +142,8 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
     found = WORDS["of_own_texts"]
     if design.branched:
         corrected = f" / {design.figures}: {WORDS['of_several']}" if design.figures > 1 else ""
-        found = (
-            f"Found means that the concept is named by shuffled names, p < {ALPHA}{corrected}. {WORDS['of_effects']}"
-        )
+        named = f"named by shuffled names, p < {ALPHA}{corrected}"
+        found = f"Found means that the concept is {named}. {WORDS['of_effects']}"
     change = (
         f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. "
         f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text, or a "

@@ -158,10 +158,12 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
         lacking = "pairs that nearly all differ in length or frequency in one way, so that neither can be told apart"
         return confirmatory(LEAN, units, levels, effect, p_null, None, smallest, lacking)
     specific = found.specific()
-    paired = Paired(
-        float(mean[0] - specific[0]), jackknifed(specific, found.df), jackknifed(specific - mean / 2, found.df)
-    )
-    return confirmatory(LEAN, units, levels, effect, p_null, paired, smallest)
+    return confirmatory(LEAN, units, levels, effect, p_null, _paired(mean, specific, found.df), smallest)
+
+
+def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
+    """The lean, whole and without each unit, beside what length and frequency give alone."""
+    return Paired(float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df))
 
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
@@ -228,9 +230,8 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     asked_items = rows["item"].nunique()
     parts = {part: _published(own, score, plan["units"], level) for part, own in _parts(items, score)}
     fit = _fitness(score, parts[WHOLE])
-    found: list[tuple[str, Figure | Confirmatory]] = [
-        (WHOLE, Figure("answered", len(items) / asked_items, asked_items, "items"))
-    ]
+    answered = Figure("answered", len(items) / asked_items, asked_items, "items")
+    found: list[tuple[str, Figure | Confirmatory]] = [(WHOLE, answered)]
     rested_on = rows_of(rows.filter(READS["texts"]), ["unit"])
     made_of = []
     for part, own in _judged(items, score):
@@ -302,6 +303,10 @@ def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float
     return replace(found, low=max(low, found.low), high=min(high, found.high))
 
 
+def _share(x: Floats) -> float:
+    return float(x[:, 0].sum() / x[:, 1].sum())
+
+
 def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
     """Whether a model can do the task at all; bare pairs have none that it could fail."""
     if score not in FITNESS:
@@ -335,7 +340,7 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
             yield Figure(name, None, 0, units, reason=f"no item has two texts {kind}")
         else:
             by_unit = own.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-            yield _over_units(name, lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, units)
+            yield _over_units(name, _share, by_unit, level, units)
     yield _design_effect(items, plan)
     yield _parts_apart(items)
     if items["criterion"].notna().any():
@@ -360,7 +365,7 @@ def _after_placebos(
     wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
     turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
     by_unit = turned.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-    share = _over_units("turned", lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, plan["units"])
+    share = _over_units("turned", _share, by_unit, level, plan["units"])
     yield WHOLE, replace(share, n=len(whole), unit="items")
     sums, others = sums_of(bare.reset_index()), [sums_of(own) for _, own in after.groupby("framing")]
     for part, name in LEADING[plan["score"]].items():
@@ -462,11 +467,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     def without_each(x: Floats) -> Floats:
         return np.concatenate([[x.mean()], (x.sum() - x) / (g * (1 - weight))])
 
-    of_lean, of_specific = without_each(lean), without_each(specific)
-    paired = Paired(
-        float(of_lean[0] - of_specific[0]), jackknifed(of_specific, df), jackknifed(of_specific - of_lean / 2, df)
-    )
-    p_null = sign_flips(lean, 0, FLIPS)
+    of_lean, p_null = without_each(lean), sign_flips(lean, 0, FLIPS)
+    paired = _paired(of_lean, without_each(specific), df)
     return confirmatory(LEAN, "units", {"units": g}, jackknifed(of_lean, df), p_null, paired, smallest)
 
 

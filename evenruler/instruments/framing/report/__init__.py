@@ -139,11 +139,8 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
             known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
             part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
             rows.append([*part, f"{outcome} against {against}", *(_tested(known.get(method)) for method in methods)])
-    return (
-        [Table(["of", "lineages", "classes", *methods], rows, "Classes compared", CAPTIONS["comparisons"])]
-        if rows
-        else []
-    )
+    columns = ["of", "lineages", "classes", *methods]
+    return [Table(columns, rows, "Classes compared", CAPTIONS["comparisons"])] if rows else []
 
 
 def _tested(record: Mapping[Any, Any] | None) -> str:
@@ -264,14 +261,13 @@ def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     ]
     cues = listed([f"{in_words(factor)} ({meaning})" for factor, meaning in source.factors.items()])
     sampled = here["exclusions"][here["exclusions"]["metric"] == "choice"]
-    if here["distributions"].empty:
-        told = "No model was asked."
-    elif sampled.empty:
+    told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
+    if sampled.empty:
         told = "No replies were sampled, so there are token probabilities alone."
-    else:
-        told = f"Replies were sampled from {listed(sorted(sampled['model'].unique()))}."
+    if unasked := here["distributions"].empty:
+        told = "No model was asked."
     sentences = [
-        "" if here["distributions"].empty else lead(source, figures),
+        "" if unasked else lead(source, figures),
         f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}.",
         sample,
         told,
@@ -321,13 +317,8 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
     by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
     means = _declared(by_task[["model", "factor", "task", "value", "low", "high"]], source)
-    return [
-        Picture(
-            "Cues and placebos",
-            CAPTIONS["cues_among_placebos"],
-            charts.cues_among_placebos(_declared(effects, source, "factor"), means),
-        )
-    ]
+    drawn = charts.cues_among_placebos(_declared(effects, source, "factor"), means)
+    return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
 
 def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
@@ -345,9 +336,8 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
     names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
     own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
     means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high"]]
-    return [
-        Picture("Which classes shift", CAPTIONS["shifts"], charts.shifts(_declared(shifts, source, "outcome"), means))
-    ]
+    drawn = charts.shifts(_declared(shifts, source, "outcome"), means)
+    return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
 
 
 def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:

@@ -330,9 +330,8 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     found: list[Statistic] = []
     for criterion in CRITERIA:
         of_criterion = placed[placed["criterion"] == criterion]
-        by_set = {
-            name: of_criterion.loc[of_criterion["set"] == name, "rating"].to_numpy(dtype=np.float64) for name in sets
-        }
+        rated = of_criterion.set_index("set")["rating"].astype(float)
+        by_set = {name: rated[rated.index == name].to_numpy() for name in sets}
         for name, values in by_set.items():
             found.extend(_spread(criterion, name, values, resampling.level))
         found.extend(_comparison(criterion, by_set, resampling.level))

@@ -281,11 +281,8 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
         rows = by_item.get(key)
         whole = rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
         if rows is None or not whole or "source" not in set(rows["polarity"]):
-            raise UserError(
-                "prompts were rejected, so that it cannot be normalised",
-                where=f"{key[0]}, item {key[1]}",
-                remedy="see rejected.parquet and mend its templates or terms",
-            )
+            what, where = "prompts were rejected, so that it cannot be normalised", f"{key[0]}, item {key[1]}"
+            raise UserError(what, where=where, remedy="see rejected.parquet and mend its templates or terms")
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:

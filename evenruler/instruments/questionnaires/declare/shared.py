@@ -184,9 +184,8 @@ class CorpusSource(Strict):
     @model_validator(mode="after")
     def _one_origin(self) -> "CorpusSource":
         if bool(self.sentences) == (self.file is not None):
-            raise ValueError(
-                "holds no text, give `sentences`, or `file`" if not self.sentences else "found both, keep one"
-            )
+            what = "holds no text, give `sentences`, or `file`" if not self.sentences else "found both, keep one"
+            raise ValueError(what)
         if self.role == "control" and set(self.expect.values()) - {"none"}:
             raise ValueError("a control moves nothing: every direction in `expect` is none")
         if (self.role == "control") != (self.matched is not None):
@@ -232,9 +231,8 @@ def load_pairs(path: Path) -> list[LabelledPair]:
     seen: set[tuple[str, str]] = set()
     for pair in found:
         if (pair.premise, pair.hypothesis) in seen:
-            raise UserError(
-                f"{pair.premise!r} stands twice with {pair.hypothesis!r}", where=str(path), remedy="drop one"
-            )
+            what = f"{pair.premise!r} stands twice with {pair.hypothesis!r}"
+            raise UserError(what, where=str(path), remedy="drop one")
         seen.add((pair.premise, pair.hypothesis))
     if MNLI not in {pair.set for pair in found}:
         raise UserError(f"no pair of the set {MNLI}, which accuracy is judged by", where=str(path), remedy="add some")

@@ -237,11 +237,8 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
     """UserError where a template already says how often: it holds an intensifier of the scale."""
     for slug, item, asked in source.worded:
         if word := own_intensifier(asked, scale):
-            raise UserError(
-                f"the intensifier {word!r} stands in a template",
-                where=f"{path}: {'items' if asked is item else 'twins'}.{slug}",
-                remedy="take it out: {INTENSIFIER} says how often",
-            )
+            what, remedy = f"the intensifier {word!r} stands in a template", "take it out: {INTENSIFIER} says how often"
+            raise UserError(what, where=f"{path}: {'items' if asked is item else 'twins'}.{slug}", remedy=remedy)
 
 
 def own_intensifier(asked: Wording, scale: Scale) -> str | None:

@@ -71,11 +71,13 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for pair in pairs_of(plan):
         if pair.control is None or pair.corpus not in after:
             continue
-        found = pd.DataFrame(
-            {"before": before[pair.corpus], "after": after[pair.corpus], "after_control": after[pair.control]}
-        )
+        beside = {"before": before[pair.corpus], "after": after[pair.corpus], "after_control": after[pair.control]}
         said = {"corpus": pair.corpus, "control": pair.control, "expected": pair.expected}
-        rows.append(found.reset_index().assign(**said, difference=lambda own: own["after"] - own["after_control"]))
+        rows.append(
+            pd.DataFrame(beside)
+            .reset_index()
+            .assign(**said, difference=lambda own: own["after"] - own["after_control"])
+        )
     columns = [*key, "before", "after", "after_control", "corpus", "control", "expected", "difference"]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
 

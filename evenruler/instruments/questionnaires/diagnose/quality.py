@@ -55,11 +55,9 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
     """UserError at a poor item of a questionnaire that asks for it."""
     poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
     for record in poor.to_dict("records"):
-        raise UserError(
-            f"{record['measure']} is {record['value']:.2f}",
-            where=f"{record['questionnaire']}, item {record['item']}",
-            remedy=f"{record['advice']}; or take `stop_below` out of params.yaml",
-        )
+        what = f"{record['measure']} is {record['value']:.2f}"
+        where = f"{record['questionnaire']}, item {record['item']}"
+        raise UserError(what, where=where, remedy=f"{record['advice']}; or take `stop_below` out of params.yaml")
 
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:

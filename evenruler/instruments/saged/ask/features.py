@@ -337,11 +337,16 @@ def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, la
     if not feature.multilingual:
         numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
     value, baseline = (_taken(numbers, places, np.nan) for places in (replies.reply, replies.baseline))
-    reason = _joined(
-        _why("reply", replies.reply, value, _taken(whys, replies.reply, "").astype(str)),
-        _why("baseline", replies.baseline, baseline, _taken(whys, replies.baseline, "").astype(str)),
-    )
-    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+    of_reply, of_baseline = (_taken(whys, places, "").astype(str) for places in (replies.reply, replies.baseline))
+    return _beside(name, replies, value, baseline, of_reply, of_baseline)
+
+
+def _beside(
+    name: str, replies: Replies, value: Floats, baseline: Floats, of_reply: Reasons, of_baseline: Reasons
+) -> Measured:
+    """A feature of replies and of their baselines, and why either number is missing."""
+    whys = _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
+    return Measured([Column(name, np.arange(len(value)), value, baseline, _joined(*whys))])
 
 
 def _taken(of_texts: NDArray[Any], places: Places, without: object) -> NDArray[Any]:
@@ -418,9 +423,8 @@ def _part(
         embeddings = replies.embeddings(embedder, feature)
         found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
         points = embeddings[own[own >= 0]]
-        numbers[own >= 0, : len(found.sizes)] = placed(
-            points, found.centres, feature.form or "label", feature.metric or "cosine"
-        )
+        form, metric = feature.form or "label", feature.metric or "cosine"
+        numbers[own >= 0, : len(found.sizes)] = placed(points, found.centres, form, metric)
         words = topic_words(texts, found.members, counts)
         topics = [
             {"feature": f"{name}-{i}", "cluster": i, "words": of_topic, "n": int(n)}
@@ -443,10 +447,7 @@ def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> 
     numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
     lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
     (value, baseline), (of_reply, of_baseline) = np.split(numbers, 2), np.split(lacking.astype(str), 2)
-    reason = _joined(
-        _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
-    )
-    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+    return _beside(name, replies, value, baseline, of_reply, of_baseline)
 
 
 def scorer_prompts(feature: Feature, replies: Replies) -> list[str]:

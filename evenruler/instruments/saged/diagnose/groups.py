@@ -249,7 +249,8 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
     place = np.empty(len(first), dtype=np.intp)
     place[by_block] = np.arange(len(first))
     of_reply = place[units]
-    for size in _sizes(n):
+    for begin in range(0, n, AT_ONCE):
+        size = min(AT_ONCE, n - begin)
         # Whole numbers keep blocks apart, what is behind the point shuffles within them.
         order = np.argsort(block + draw.random((size, len(block))), axis=1)
         rows = np.empty((size, len(of_reply)), dtype=np.int32)
@@ -264,7 +265,3 @@ def _several(codes: Codes, roots: Codes) -> bool:
     """Whether some root item holds more than one group."""
     pairs = np.unique(np.stack([roots, codes]), axis=1)
     return bool(pairs.shape[1] > len(np.unique(roots)))
-
-
-def _sizes(n: int) -> Iterator[int]:
-    yield from (min(AT_ONCE, n - begin) for begin in range(0, n, AT_ONCE))

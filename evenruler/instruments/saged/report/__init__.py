@@ -78,6 +78,10 @@ def metric_in_words(metric: str) -> str:
     return str(WORDS["metrics"].get(metric, metric.replace("_", " ")))
 
 
+def _disparities_in_words(rows: pd.DataFrame) -> list[str]:
+    return [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
+
+
 def kind_of(feature: str, settings: Settings) -> str | None:
     """How a column of numbers is measured."""
     declared = declared_as(feature, settings.features)
@@ -129,9 +133,8 @@ def topics(topics: pd.DataFrame, settings: Settings) -> list[Table]:
     """Words of every cluster, a row a part."""
     if topics.empty:
         return []
-    declared = topics["feature"].map(
-        {name: declared_as(name, settings.features) or name for name in topics["feature"].unique()}
-    )
+    features = {name: declared_as(name, settings.features) or name for name in topics["feature"].unique()}
+    declared = topics["feature"].map(features)
     rows: list[list[str | Cell]] = []
     for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
         said = [
@@ -171,9 +174,7 @@ def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
     """Nulls, counted by reason."""
     # All that is computed in one table, with the reason where it is null.
     disparities = tables["disparities"]
-    said = [
-        f"{metric_in_words(m)} of {s}" for m, s in zip(disparities["metric"], disparities["statistic"], strict=True)
-    ]
+    said = _disparities_in_words(disparities)
     parts = {
         "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
         "disparities": disparities.assign(what=pd.Series(said, disparities.index, dtype=object)),
@@ -203,14 +204,8 @@ def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
         for one in found.to_dict("records")
     ]
     rows, more = _cut(rows, MOST_REASONS, "in the tables of the diagnosis")
-    return [
-        Table(
-            ["what", "reason", "of", "features", "how many"],
-            rows,
-            "What could not be computed",
-            f"{_CAPTIONS['nulls']}{more}",
-        )
-    ]
+    heads = ["what", "reason", "of", "features", "how many"]
+    return [Table(heads, rows, "What could not be computed", f"{_CAPTIONS['nulls']}{more}")]
 
 
 def _every(found: list[str], of: int) -> str:
@@ -416,7 +411,7 @@ def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
     cell = [*WORDS_OF_A_CELL, "template", "grouping"]
     rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
-    named = [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
+    named = _disparities_in_words(rows)
     rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
     numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
     return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
@@ -437,9 +432,8 @@ def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
         return []
     middle = both.groupby([*cell, "calibration"])["value"].transform("mean")
     columns = [*cell, "calibration", "group", "deviation", "value", "n"]
-    return [
-        _picture("calibration", charts.calibration(both.assign(deviation=both["value"] - middle)[columns], choices))
-    ]
+    deviations = both.assign(deviation=both["value"] - middle)[columns]
+    return [_picture("calibration", charts.calibration(deviations, choices))]
 
 
 def _biases(tables: Tables, choices: Choices) -> list[Picture]:
@@ -448,9 +442,8 @@ def _biases(tables: Tables, choices: Choices) -> list[Picture]:
     found = []
     if len(tools):
         columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
-        found.append(
-            _picture("tool_bias", charts.tool_bias(tools.rename(columns={"concept": "group"})[columns], choices))
-        )
+        by_group = tools.rename(columns={"concept": "group"})[columns]
+        found.append(_picture("tool_bias", charts.tool_bias(by_group, choices)))
     if len(contexts):
         columns = ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
         found.append(_picture("context_bias", charts.context_bias(contexts[columns], choices)))

@@ -169,10 +169,8 @@ def main_clause(doc: "Doc", keyword: str) -> Clause | None:
     marks = [token for token in doc[subject.i : root.i] if token.text == ","]
     if not auxiliaries and root.tag_ == "VBD" and root.lemma_ != "be" and len(marks) % 2:
         return None  # a participle in an aside ("a mosque, also called a masjid, is")
-    negated = any(token.dep_ == "neg" for token in root.children)
-    return Clause(
-        root, subject, auxiliaries, negated, _operator(root, subject, auxiliaries), phrase(kept(subject), keyword)
-    )
+    negated, operator = any(token.dep_ == "neg" for token in root.children), _operator(root, subject, auxiliaries)
+    return Clause(root, subject, auxiliaries, negated, operator, phrase(kept(subject), keyword))
 
 
 def _operator(root: "Token", subject: "Token", auxiliaries: "list[Token]") -> str:

@@ -239,9 +239,8 @@ def _about_object(clause: english.Clause, token: "Token", alone: bool) -> Iterat
     following = token.nbor() if token.i + 1 < len(token.doc) else token
     noun = _noun(following)
     if f"{token.lower_}-{following.lower_}" in WORDS["light"]:
-        yield _Drafted(
-            clause.asked("What", f"{token.lower_} {following.lower_}"), "what for", noun.text if noun else ""
-        )
+        question = clause.asked("What", f"{token.lower_} {following.lower_}")
+        yield _Drafted(question, "what for", noun.text if noun else "")
     elif clause.particle or not (verb.lemma_ in WORDS["incomplete"] or (verb.lemma_ in WORDS["telling"] and not alone)):
         yield _Drafted(clause.asked("What" if verb.lemma_ in _GIVING else _whom(token)), "what", token.text)
 
@@ -258,9 +257,8 @@ def _about_preposition(clause: english.Clause, preposition: "Token") -> Iterator
 
 def _whom(token: "Token") -> str:
     counted = next((_noun(inner) for inner in token.rights if inner.lower_ == "of"), None)
-    return english.asks_whom(
-        [other.lemma_.lower() for other in (token, *token.conjuncts)], counted.lemma_.lower() if counted else ""
-    )
+    nouns = [other.lemma_.lower() for other in (token, *token.conjuncts)]
+    return english.asks_whom(nouns, counted.lemma_.lower() if counted else "")
 
 
 def _noun(preposition: "Token") -> "Token | None":

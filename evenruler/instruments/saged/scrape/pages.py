@@ -43,9 +43,8 @@ class Page:
 
     def rows(self, concept: str) -> list[dict[str, Any]]:
         """Rows by `schemas.PAGES`, one a section."""
-        return [
-            {"concept": concept, **self.provenance, "section": section, "text": text} for section, text in self.sections
-        ]
+        here = {"concept": concept, **self.provenance}
+        return [{**here, "section": section, "text": text} for section, text in self.sections]
 
 
 @dataclass(frozen=True)

@@ -250,9 +250,8 @@ def judged_by(ask: Callable[[str], str], concept: str) -> Callable[[Sequence[str
         said = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
         if not said:
             what = f"neither yes nor no in the reply {reply[:80]!r}"
-            raise UnusableReplyError(
-                what, where=f"words about {concept!r}", remedy="write a threshold, or ask another model"
-            )
+            where = f"words about {concept!r}"
+            raise UnusableReplyError(what, where=where, remedy="write a threshold, or ask another model")
         return said[1].lower() == "yes"
 
     return belongs
