@@ -6,7 +6,6 @@ Clusters are of k-means on embeddings of replies, with topic words (SAGED, secti
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -144,16 +143,10 @@ def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArra
 
 def content_words(text: str) -> list[str]:
     """Words of a text in lower case, without possessive ending; no stop words, negated verbs or single letters."""
-    words = (_ENDING.sub("", word) for word in _WORD.findall(text.translate(_APOSTROPHES).lower()))
-    stop = _stop_words()
-    return [word for word in words if len(word) > 1 and not word.endswith("n't") and word not in stop]
-
-
-@cache
-def _stop_words() -> frozenset[str]:
     from spacy.lang.en.stop_words import STOP_WORDS
 
-    return frozenset(STOP_WORDS)
+    words = (_ENDING.sub("", word) for word in _WORD.findall(text.translate(_APOSTROPHES).lower()))
+    return [word for word in words if len(word) > 1 and not word.endswith("n't") and word not in STOP_WORDS]
 
 
 NO_NUMBER = "no number in what the scorer said"
@@ -373,10 +366,6 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
     return np.where(both, together, np.where(first != "", first, second))
 
 
-def _lexicon(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    return _of_texts(name, feature, replies, compound(replies.read(feature)), "")
-
-
 def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     if not replies.texts:  # nothing was asked, so that the labels are not known
         return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
@@ -470,7 +459,7 @@ def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
 
 
 _MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], Measured]] = {
-    "lexicon": _lexicon,
+    "lexicon": lambda name, feature, _, replies: _of_texts(name, feature, replies, compound(replies.read(feature)), ""),
     "classifier": _classifier,
     "distance": _distance,
     "clusters": _clusters,

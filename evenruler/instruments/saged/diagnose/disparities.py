@@ -390,13 +390,8 @@ def _disparities(statistic: Summary, metrics: Sequence[str], draws: Places) -> F
         return np.stack([metric_values(metric, summaries) for metric in metrics])
 
     none = np.empty((len(metrics), 0, len(draws)))
-    return np.concatenate([none, *_in_threads(of_lines, in_parts(len(statistic.values)))], axis=1)
-
-
-def _in_threads(work: Callable[[slice], Floats], parts: Iterable[slice]) -> list[Floats]:
-    """As many at a time as there are processors; numpy lets others work while it does."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(work, parts))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others work while it does
+        return np.concatenate([none, *pool.map(of_lines, in_parts(len(statistic.values)))], axis=1)
 
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
