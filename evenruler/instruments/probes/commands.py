@@ -186,7 +186,7 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
     """Templates that people wrote, each checked as those of a source are."""
     import pandas as pd
 
-    from evenruler.instruments.probes.declare import TemplateEntry
+    from evenruler.instruments.probes.declare.source import TemplateEntry
     from evenruler.strict import validate
 
     only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None

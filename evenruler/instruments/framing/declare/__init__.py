@@ -6,17 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from evenruler.instruments.framing.declare.source import (
-    LEAST_OF_CHOICES,
-    Choices,
-    Configurations,
-    Continuation,
-    Mass,
-    Metric,
-    Settings,
-    Study,
-    load,
-)
+from evenruler.instruments.framing.declare import source
+from evenruler.instruments.framing.declare.source import Settings, load
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Strict, read_yaml
@@ -57,8 +48,8 @@ class FramingPlan(Strict):
     """Where words are read there is none."""
     groups: list[str]
     """Of stimuli; the first is that of the first stimulus."""
-    continuation: Continuation | None
-    replicates: Study | None
+    continuation: source.Continuation | None
+    replicates: source.Study | None
     stimuli: list[str]
     """Those that are asked about."""
     placebo_stimuli: int
@@ -69,17 +60,17 @@ class FramingPlan(Strict):
     """The same of placebos."""
     orders: int
     """At most so many orders of options are asked."""
-    mass: Mass
+    mass: source.Mass
     calibrated: bool
-    configurations: Configurations
+    configurations: source.Configurations
     generations: int
     new_tokens: int
-    choices: Choices
+    choices: source.Choices
     confirmatory: list[str]
     """Effects that get a verdict; none without a headline."""
     headline: str | None
     """The class whose share they are about."""
-    confirmed: Metric
+    confirmed: source.Metric
     """By which metric."""
     least_coverage: float
     smallest: float
@@ -173,7 +164,7 @@ def headings(plan: Plan) -> list[Column]:
             "coverage",
             "share of the answers that is of any class, mean over cells",
             "fitness",
-            least_of={"token": asked.least_coverage, "choice": LEAST_OF_CHOICES},
+            least_of={"token": asked.least_coverage, "choice": source.LEAST_OF_CHOICES},
             warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
         ),
     ]

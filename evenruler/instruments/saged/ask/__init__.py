@@ -18,18 +18,7 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = [
-    "ANSWERS",
-    "FORMS",
-    "PLANNED",
-    "READS",
-    "RESEEDED",
-    "asked_again",
-    "features_of",
-    "limited",
-    "requests",
-    "scores",
-]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS = {
     "prompts": (
