@@ -92,14 +92,8 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
         | {"stimulus": stimulus, "text": entry.text, "group": entry.group}
         for stimulus, entry in source.stimuli.items()
     ]
-    content_free = list(_without_content(name, source, settings))
-    return {
-        "prompts": prompts,
-        "content-free": content_free,
-        "outcomes": outcomes,
-        "stimuli": stimuli,
-        "rejected": rejected,
-    }
+    empty = list(_without_content(name, source, settings))
+    return {"prompts": prompts, "content-free": empty, "outcomes": outcomes, "stimuli": stimuli, "rejected": rejected}
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:

@@ -97,12 +97,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
-    return {
-        "features": found.features,
-        "topics": found.topics,
-        "baselines": found.baselines,
-        "generations": generations,
-    }
+    return {**vars(found), "generations": generations}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
