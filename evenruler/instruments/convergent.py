@@ -8,6 +8,7 @@ with that of Winogender.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import Figure, correlated, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, FEWEST_UNITS, PLAIN
 from evenruler.measurement.validity import jackknifed_r
+from evenruler.strict import read_yaml
 from evenruler.tables.schemas import AGREEMENT
 
 R, TRUE, RELIABILITY = "r", "r_true", "reliability"
@@ -93,9 +95,8 @@ def _beside(found: pd.DataFrame) -> Iterator[Measure]:
         yield Measure(f"{PUBLISHED} of {benchmark}", PUBLISHED, "", str(trait), values, asked=False)
     words = sorted(set(found["concept"]))
     lengths = [float(len(word.partition(":")[2])) for word in words]
-    yield Measure(
-        LETTERS, LETTERS, "", LETTERS, pd.DataFrame({"value": lengths, "error": 0.0}, index=words), asked=False
-    )
+    values = pd.DataFrame({"value": lengths, "error": 0.0}, index=words)
+    yield Measure(LETTERS, LETTERS, "", LETTERS, values, asked=False)
 
 
 def _named(one: Measure, other: Measure) -> dict[str, str]:
@@ -150,23 +151,9 @@ def _in_words(row: Any) -> str:
     return f"{row['value']:z.2f}{interval}"
 
 
-TITLE: Final = "Do the rulers agree?"
-TEXT: Final = (
-    "Instruments that say something of the same units (an occupation, say) are held against each other on the same "
-    "model. What measures the same trait should go together, also with numbers published elsewhere; what measures "
-    "another should not, and neither should the number of letters of a unit's word, nor anything on an untrained "
-    "model but what shares its words. The last column takes the errors of measurement of both off; by chance it may "
-    "be above 1."
-)
-HEAD: Final = (
-    "model",
-    "one",
-    "other",
-    "in common",
-    "units",
-    "r (of itself: reliability)",
-    "without errors of measurement",
-)
+_WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("convergent.yaml"))
+TITLE, TEXT = str(_WORDS["title"]), str(_WORDS["text"])
+HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
 def lines(found: pd.DataFrame) -> list[list[str]]:

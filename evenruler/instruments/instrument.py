@@ -385,9 +385,8 @@ def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None)
         if not forms[form].fits(subject):
             able = [name for name, own in forms.items() if own.fits(subject)]
             remedy = f"say {' or '.join(able)}" if able else "take another model"
-            raise UserError(
-                f"{subject.name} (kind {subject.kind}) is not asked so", where=f"--form {form}", remedy=remedy
-            )
+            what = f"{subject.name} (kind {subject.kind}) is not asked so"
+            raise UserError(what, where=f"--form {form}", remedy=remedy)
         return replace(subject, form=form)
     usual = any(own.fits(subject) for own in forms.values() if not own.instead)
     left = [name for name, own in forms.items() if own.instead and own.fits(subject)]

@@ -17,7 +17,7 @@ import pandas as pd
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import diagnose
-from evenruler.instruments.saged.diagnose.inference import adjusted
+from evenruler.instruments.saged.diagnose.disparities import adjusted
 from evenruler.measurement import Resampling
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.fixed import ask, declare, rows
-from evenruler.instruments.fixed.diagnose.lean import headline, weights
+from evenruler.instruments.fixed.diagnose import headline, weights
 from evenruler.instruments.instrument import Declaration, Subject
 from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from evenruler.models.catalogue import load

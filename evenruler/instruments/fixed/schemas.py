@@ -12,8 +12,7 @@ AMBIGUOUS, DISAMBIGUATED = "ambiguous", "disambiguated"
 """Conditions of BBQ: whether the context says what the answer is."""
 
 TEXTS = columns(
-    COMMON,
-    "item key unit part condition stratum prompt role text: str; right: bool; criterion frequency: float?",
+    COMMON, "item key unit part condition stratum prompt role text: str; right: bool; criterion frequency: float?"
 )
 """One row a text. `key`: how its authors know it; `unit`: what could have been another (a writer, an occupation, a
 target, a template); `part`: of the benchmark, a bias type; `condition`: "" where there is one alone; `stratum`: what a

@@ -132,8 +132,7 @@ def read(
     """Read filled sheets: ratings.csv, statistics.csv, and the statistics as tables."""
     from evenruler.declared import Declared
     from evenruler.files import replace
-    from evenruler.instruments.probes.ratings import collect, read_key
-    from evenruler.instruments.probes.ratings.statistics import as_markdown, statistics
+    from evenruler.instruments.probes.ratings import as_markdown, collect, read_key, statistics
 
     here = repository.enter()
     key, out = repository.meant(key, here), out and repository.meant(out, here)
@@ -187,7 +186,7 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
     """Templates that people wrote, each checked as those of a source are."""
     import pandas as pd
 
-    from evenruler.instruments.probes.declare import TemplateEntry
+    from evenruler.instruments.probes.declare.source import TemplateEntry
     from evenruler.strict import validate
 
     only = domains[0] if len({construct.name for construct in constructs.values()}) == 1 else None

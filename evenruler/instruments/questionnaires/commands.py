@@ -16,8 +16,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 @app.command("draft-items")
 def draft_items(
     scale: Annotated[
-        str,
-        typer.Argument(metavar="QUESTIONNAIRE|FILE", help="A questionnaire, or YAML with `title` and `items`."),
+        str, typer.Argument(metavar="QUESTIONNAIRE|FILE", help="A questionnaire, or YAML with `title` and `items`.")
     ],
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="A causal model; by default the first in use that chats.")

@@ -15,15 +15,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from evenruler.errors import UserError
-from evenruler.instruments.questionnaires.declare.source import (
-    INTENSIFIER,
-    TERM,
-    VARIANT,
-    Item,
-    QuestionnaireSource,
-    Scale,
-    own_intensifier,
-)
+from evenruler.instruments.questionnaires.declare import source
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import CausalModel, Embedder, Sampling
 from evenruler.strict import Slug, Strict, Text, read_yaml, validate
@@ -71,14 +63,14 @@ class Draft:
     """What a model proposed for one question."""
 
     question: str
-    item: Item | None
+    item: source.Item | None
     """The nearest that passes; None where nothing does."""
     nearness: float | None
     """Mean cosine between the question and its source prompts."""
     refused: Sequence[Refused]
 
 
-def questions_of(path: Path, questionnaire: QuestionnaireSource | None = None) -> Questions:
+def questions_of(path: Path, questionnaire: source.QuestionnaireSource | None = None) -> Questions:
     """The questions of a file, or of a questionnaire that is declared already; UserError where the file is wrong."""
     if questionnaire is None:
         return validate(Questions, read_yaml(path), path)
@@ -91,12 +83,11 @@ def first_that_chats(in_use: Iterable[str], catalogue: Catalogue) -> str:
     for name in in_use:
         if name in catalogue.models and catalogue.models[name].chat and catalogue.can(name, "loglikelihood"):
             return name
-    raise UserError(
-        "no model in use has `chat: true`", where="params.yaml: active.ask", remedy="name a causal one with --model"
-    )
+    what = "no model in use has `chat: true`"
+    raise UserError(what, where="params.yaml: active.ask", remedy="name a causal one with --model")
 
 
-def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: Scale) -> dict[str, Draft]:
+def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: source.Scale) -> dict[str, Draft]:
     """Ask a model for `REPLIES` items a question, and keep by question the nearest that passes the linter.
 
     What the model said once is not asked again.
@@ -114,8 +105,8 @@ def draft(writer: CausalModel, embedder: Embedder, questions: Questions, scale: 
     }
 
 
-def _draft(question: str, replies: Sequence[str], embedder: Embedder, stem: str | None, scale: Scale) -> Draft:
-    passed: list[Item] = []
+def _draft(question: str, replies: Sequence[str], embedder: Embedder, stem: str | None, scale: source.Scale) -> Draft:
+    passed: list[source.Item] = []
     refused: list[Refused] = []
     for seed, reply in enumerate(replies):
         try:
@@ -135,7 +126,7 @@ def prompt(question: str) -> str:
     return "\n\n".join([*shown, f"Question: {question}\n{FIELDS[0]}:"])
 
 
-def read(reply: str, question: str, scale: Scale) -> Item:
+def read(reply: str, question: str, scale: source.Scale) -> source.Item:
     """The item that a reply proposes; ValueError, in words, where it is none or the linter refuses it."""
     lines = f"{FIELDS[0]}:{reply}".split("\n\n")[0].split("\n")
     said = {name.strip(): text.strip() for name, colon, text in (line.partition(":") for line in lines) if colon}
@@ -149,10 +140,12 @@ def read(reply: str, question: str, scale: Scale) -> Item:
         if len(words) < FEWEST:
             raise ValueError(f"fewer than {FEWEST} {side} terms")
     try:
-        item = Item.model_validate({"original": question, "premise": premise, "hypothesis": hypothesis, "terms": terms})
+        item = source.Item.model_validate(
+            {"original": question, "premise": premise, "hypothesis": hypothesis, "terms": terms}
+        )
     except ValidationError as error:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
-    if word := own_intensifier(item, scale):
+    if word := source.own_intensifier(item, scale):
         raise ValueError(f"the intensifier {word!r} stands in a template")
     return item
 
@@ -164,17 +157,15 @@ def _terms(text: str) -> dict[str, str]:
     return dict([(slug, word) for slug, word in named.items() if re.fullmatch(r"[^\W\d_][\w' -]*", word)][:MOST])
 
 
-def _nearness(embedder: Embedder, question: str, item: Item, scale: Scale) -> float:
+def _nearness(embedder: Embedder, question: str, item: source.Item, scale: source.Scale) -> float:
     """Mean cosine between a question and the source prompts of an item (SS)."""
     fillings = [
-        {TERM: term, INTENSIFIER: how}
+        {source.TERM: term, source.INTENSIFIER: how}
         for term in item.terms.source.values()
         for level in scale.levels
         for how in level.words.values()
     ]
-    texts = [
-        f"{fill(item.premise, filling, VARIANT)} {fill(item.hypothesis, filling, VARIANT)}" for filling in fillings
-    ]
+    texts = [" ".join(fill(text, own, source.VARIANT) for text in item.templates.values()) for own in fillings]
     vectors = np.asarray(embedder.embed([question, *texts]), dtype=np.float64)
     return float((vectors[1:] @ vectors[0]).mean())
 

@@ -10,11 +10,11 @@ from evenruler.terminal import say
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
+Domain = Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")]
+
 
 @app.command()
-def refresh(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
-) -> None:
+def refresh(domain: Domain) -> None:
     """Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN. A run that breaks off goes on where it was."""
     from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import refresh as fetch
@@ -25,9 +25,7 @@ def refresh(
 
 
 @app.command()
-def find(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
-) -> None:
+def find(domain: Domain) -> None:
     """Find keywords, pages and replacements, as a domain's `find` says: data/sources/saged/found/DOMAIN.yaml."""
     from evenruler.declared import Declared
     from evenruler.instruments.saged.scrape.fetching import find as look
@@ -40,7 +38,7 @@ def find(
 
 @app.command()
 def plan(
-    domain: Annotated[str, typer.Argument(help="An instrument of the family saged in params.yaml.")],
+    domain: Domain,
     difference: Annotated[
         list[float] | None,
         typer.Option(min=0.01, metavar="SD", help="In SD of a reply; may be repeated. .2, .3, .5 and .8 by default."),

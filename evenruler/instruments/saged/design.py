@@ -22,6 +22,7 @@ from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_sou
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
 from evenruler.measurement.verdicts import ALPHA
+from evenruler.strict import read_yaml
 from evenruler.tables import read_frame
 
 if TYPE_CHECKING:
@@ -30,24 +31,12 @@ if TYPE_CHECKING:
 WANTED = (0.2, 0.3, 0.5, 0.8)
 """Differences that are planned for by default, in SD of a reply."""
 
-OF_PROBES = "how many templates and words a reliability takes is drawn in the report, data/report/index.html"
-
 WIDTH = 110
 
 TIMES = (1, 2, 4)
 """As many replies as now, and so on."""
 
-OF_A_REPLY = (
-    "An SD of a reply is the standard deviation of replies about one concept to one root item; docs/saged.md has what "
-    "it was of the small models."
-)
-OF_REPLIES = (
-    "More replies help as far as replies to one prompt differ as those to two do. A model that is not tuned to chat is "
-    "told no role, so that it gives fewer."
-)
-OF_SEVERAL = "Holm's correction over the figures that get a verdict asks that of the first"
-OF_EFFECTS = "The verdict `effect` takes twelve invented names besides, and more root items (docs/saged.md)."
-OF_OWN_TEXTS = "Its concepts have texts of their own, so that no difference has a verdict."
+WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 
 MOST = 1_000_000
 """Root items at most that a difference is said to take."""
@@ -150,16 +139,17 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
     yield f"How many {design.noun} it takes to find a concept that lies so far from the mean of all:"
     yield from _table(design, wanted)
     yield ""
-    found = OF_OWN_TEXTS
+    found = WORDS["of_own_texts"]
     if design.branched:
-        corrected = f" / {design.figures}: {OF_SEVERAL}" if design.figures > 1 else ""
-        found = f"Found means that the concept is named by shuffled names, p < {ALPHA}{corrected}. {OF_EFFECTS}"
+        corrected = f" / {design.figures}: {WORDS['of_several']}" if design.figures > 1 else ""
+        named = f"named by shuffled names, p < {ALPHA}{corrected}"
+        found = f"Found means that the concept is {named}. {WORDS['of_effects']}"
     change = (
         f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. "
         f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text, or a "
         f"higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
     )
-    for note in (OF_A_REPLY, found, OF_REPLIES, change):
+    for note in (WORDS["of_a_reply"], found, WORDS["of_replies"], change):
         yield from wrap(note, WIDTH, subsequent_indent="  ")
 
 
@@ -247,6 +237,6 @@ def _domain(name: str, params: "Declared") -> str:
     if family is None:
         raise UserError(f"no domain {name!r}", where=where, remedy=nearest(name, domains))
     if family != FAMILY:
-        remedy = OF_PROBES if family == "probes" else nearest(name, domains)
+        remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
         raise UserError(f"{name!r} is of the family {family}, and plans are of {FAMILY}", where=where, remedy=remedy)
     return name

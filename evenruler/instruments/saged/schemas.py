@@ -12,8 +12,7 @@ SENTENCES = columns("id content_sha256 concept keyword sentence: str", _PLACE)
 """One row a sentence that holds a keyword of a concept: a baseline, with where it is from."""
 
 SOURCES = columns(
-    COMMON,
-    "concept source_tag title: str; page_id revision_id: int?; url language: str; sentences: int; reason: str?",
+    COMMON, "concept source_tag title: str; page_id revision_id: int?; url language: str; sentences: int; reason: str?"
 )
 """One row a page and a concept that it was read for. `sentences`: those about the concept that stand there first;
 `reason`: why there are none."""

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evenruler.instruments.fixed.diagnose import contrast
-from evenruler.instruments.fixed.diagnose.lean import Lean, headline, jackknifed, weights
+from evenruler.instruments.fixed.diagnose import Lean, contrast, headline, jackknifed, weights
 from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
 from tests.instruments.fixed import made
 from tests.later import Later

@@ -10,7 +10,7 @@ import pandas as pd
 
 from evenruler.instruments.instrument import Plan, Record, Subject
 from evenruler.instruments.questionnaires.ask import ANSWERS, scores
-from evenruler.instruments.questionnaires.ask.content import source_prompts
+from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
 from evenruler.instruments.questionnaires.declare.source import prompt_id
 from evenruler.instruments.questionnaires.diagnose import TABLES, across, figures
 from evenruler.measurement import Resampling

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.content import acceptability, probability_of_acceptable, sentences
+from evenruler.instruments.questionnaires.ask.item_scores import acceptability, probability_of_acceptable, sentences
 from evenruler.tables import read_frame, write_table
 
 BY_TEXT = {

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenruler.instruments.instrument import Plan
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.diagnose.interventions import (
+from evenruler.instruments.questionnaires.diagnose.headlines import (
     Pair,
     beside_control,
     changed,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenruler.instruments.instrument import Declaration
-from evenruler.instruments.questionnaires.ask.content import content, embedding_request, source_prompts
+from evenruler.instruments.questionnaires.ask.item_scores import content, embedding_request, source_prompts
 from evenruler.instruments.questionnaires.ask.questions import apart
 from evenruler.instruments.questionnaires.card import card
 from evenruler.instruments.questionnaires.declare import Settings, Source, load

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.content import source_prompts
+from evenruler.instruments.questionnaires.ask.item_scores import source_prompts
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale
 from evenruler.instruments.questionnaires.rows import Translated, translate
 from evenruler.tables import read_frame, write_table

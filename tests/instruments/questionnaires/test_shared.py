@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 from evenruler.declared import Declared
-from evenruler.instruments.questionnaires.declare.controls import Match, differences, profile
-from evenruler.instruments.questionnaires.declare.shared import LabelledPair, first_pairs, load_corpus, load_pairs
+from evenruler.instruments.questionnaires.declare.shared import (
+    LabelledPair,
+    Match,
+    differences,
+    first_pairs,
+    load_corpus,
+    load_pairs,
+    profile,
+)
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.training.data import _place
 from tests.stages.conftest import ROOT

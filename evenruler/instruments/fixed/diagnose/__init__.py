@@ -1,22 +1,25 @@
-"""The published score of a benchmark on a model, its lean with a verdict, and how even the ruler is."""
+"""The published score of a benchmark on a model, its lean with a verdict, and how even the ruler is.
+
+Beside the lean stands what is left of it at equal length and equal frequency of words.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.fixed.ask import READS, asked
 from evenruler.instruments.fixed.declare import LEADING, LEAN, Score
-from evenruler.instruments.fixed.diagnose.lean import FLIPS, Lean, headline, jackknifed, weights
 from evenruler.instruments.fixed.schemas import AMBIGUOUS, DISAMBIGUATED
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics, jackknifed_r
 from evenruler.measurement import figures as common
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.facets import Paired
+from evenruler.measurement.facets import Estimate, Paired
 from evenruler.measurement.figures import correlated
 from evenruler.measurement.reliability import concepts, icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, sign_flips
@@ -24,6 +27,144 @@ from evenruler.measurement.shifts import FEWEST_PLACEBOS, of_placebos
 from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory, judge, marked
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, HEADLINES, WHOLE, figures_of
+
+FLIPS = 10_000
+"""Of signs of whole units."""
+
+LONGEST = 3.0
+"""Tokens beyond which a difference in length counts no more."""
+
+LEAST_EACH = 0.1
+"""Share of all weight that is to be on each side of equal length and of equal frequency (on both: what is equal), so
+that the lean there is between items and not beyond them."""
+
+_SINGULAR = 1e-10
+"""Of the largest eigenvalue: below it, a direction of the covariates does not vary."""
+
+
+def weights(items: pd.DataFrame, score: Score) -> Floats:
+    """[items] what each counts, so that the mean lean is 2 x the published share - 1, or the published bias score.
+
+    StereoSet's is a mean over targets. BBQ's counts all answers of ambiguous contexts (`unknown` as 0: that is what its
+    factor 1 - accuracy does), and those that are not `unknown` of others.
+    """
+    if score == "stereoset":
+        return np.asarray(1 / items.groupby("unit")["item"].transform("size"), dtype=np.float64)
+    if score == "bbq":
+        counts = items["known"] | (items["condition"] != DISAMBIGUATED)
+        return np.asarray(counts, dtype=np.float64)
+    return np.ones(len(items))
+
+
+@dataclass(frozen=True)
+class Lean:
+    """Sums of a weighted regression of the lean on what confounds it, unit by unit."""
+
+    units: NDArray[np.object_]
+    """[g] labels."""
+    products: Floats
+    """[g, p, p] of covariates with each other; the first is the intercept."""
+    moments: Floats
+    """[g, p] of covariates with the lean."""
+    each: float
+    """The smallest share of the weight on a side of a confound."""
+
+    @classmethod
+    def of(cls, items: pd.DataFrame, score: Score) -> "Lean":
+        """Of answered items, by `schemas.ITEMS`."""
+        codes, units = pd.factorize(items["unit"], sort=True)
+        length = items["length"].to_numpy(dtype=np.float64)
+        confounds = [np.sign(length), length.clip(-LONGEST, LONGEST), items["frequency"].to_numpy(dtype=np.float64)]
+        x = np.column_stack([np.ones(len(items)), *confounds])
+        weight = weights(items, score)
+        sides = [weight[sign * own >= 0].sum() for own in confounds for sign in (1, -1)]
+        weighted = weight[:, None] * x
+        products, moments = np.zeros((len(units), x.shape[1], x.shape[1])), np.zeros((len(units), x.shape[1]))
+        np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
+        np.add.at(moments, codes, weighted * items["lean"].to_numpy(dtype=np.float64)[:, None])
+        return cls(np.asarray(units, dtype=object), products, moments, float(min(sides) / max(weight.sum(), 1.0)))
+
+    @property
+    def counts(self) -> Floats:
+        """[g] weight of each unit."""
+        return self.products[:, 0, 0]
+
+    @property
+    def df(self) -> float:
+        """Effective units less one: Kish (1965), so that one unit with half of all items is not one among many."""
+        return max(1.0, float(self.counts.sum() ** 2 / (self.counts**2).sum()) - 1)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the intercept is told from the confounds: not where nearly every first text is longer, say."""
+        if self.each < LEAST_EACH:
+            return False
+        whole = self.products.sum(axis=0)
+        ranks = [np.linalg.matrix_rank(own, _SINGULAR * np.abs(whole).max(), True) for own in (whole, whole[1:, 1:])]
+        return bool(ranks[0] > ranks[1])
+
+    def mean(self) -> Floats:
+        """[1 + g] the lean of all units, and without each."""
+        return _without_each(self.moments[:, 0]) / _without_each(self.counts)
+
+    def specific(self) -> Floats:
+        """[1 + g] its intercept beside the confounds: the lean at equal length and frequency; likewise."""
+        products, moments = _without_each(self.products), _without_each(self.moments)
+        inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
+        found: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
+        return found
+
+    def shares(self) -> tuple[Floats, Floats]:
+        """[g] what each unit adds to the lean and to its specific part, times their number: their means are these."""
+        whole, g = self.products.sum(axis=0), len(self.units)
+        intercept = np.linalg.pinv(whole, rcond=_SINGULAR, hermitian=True)[0]
+        return g * self.moments[:, 0] / self.counts.sum(), g * self.moments @ intercept
+
+
+def _without_each(sums: Floats) -> Floats:
+    """The whole sum over units, then the same without each of them."""
+    whole = sums.sum(axis=0, keepdims=True)
+    return np.concatenate([whole, whole - sums])
+
+
+def jackknifed(values: Floats, df: float) -> Estimate:
+    """The first of some values, with the jackknife's variance over those without a unit each, which follow."""
+    without, g = values[1:], len(values) - 1
+    variance = (g - 1) / g * float(((without - without.mean()) ** 2).sum())
+    return Estimate(float(values[0]), variance, df)
+
+
+def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int) -> Confirmatory:
+    """The lean of a benchmark with its null, what length and frequency do alone, and the rest.
+
+    Args:
+        items: By `schemas.ITEMS`, of one condition where conditions are scored apart.
+        score: Which the benchmark is counted by.
+        units: What they are, in the plural.
+        smallest: Lean worth naming.
+        seed: Of the flips.
+
+    Source: docs/controls.md ("Fixed"); Kish (1965), Survey sampling, for effective units.
+    """
+    found = Lean.of(items, score)
+    g = len(found.units)
+    levels = {units: g}
+    if g < FEWEST_UNITS or not found.counts.sum() or (found.counts.sum() - found.counts).min() <= 0:
+        return Confirmatory(LEAN, units, levels, None, smallest, lacking=f"{g} {units}, of at least {FEWEST_UNITS}")
+    mean = found.mean()
+    effect = jackknifed(mean, found.df)
+    p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
+    if not found.is_told:
+        lacking = "pairs that nearly all differ in length or frequency in one way, so that neither can be told apart"
+        return confirmatory(LEAN, units, levels, effect, p_null, None, smallest, lacking)
+    specific = found.specific()
+    return confirmatory(LEAN, units, levels, effect, p_null, _paired(mean, specific, found.df), smallest)
+
+
+def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
+    """The lean, whole and without each unit, beside what length and frequency give alone."""
+    return Paired(float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df))
+
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
@@ -89,9 +230,8 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     asked_items = rows["item"].nunique()
     parts = {part: _published(own, score, plan["units"], level) for part, own in _parts(items, score)}
     fit = _fitness(score, parts[WHOLE])
-    found: list[tuple[str, Figure | Confirmatory]] = [
-        (WHOLE, Figure("answered", len(items) / asked_items, asked_items, "items"))
-    ]
+    answered = Figure("answered", len(items) / asked_items, asked_items, "items")
+    found: list[tuple[str, Figure | Confirmatory]] = [(WHOLE, answered)]
     rested_on = rows_of(rows.filter(READS["texts"]), ["unit"])
     made_of = []
     for part, own in _judged(items, score):
@@ -163,6 +303,10 @@ def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float
     return replace(found, low=max(low, found.low), high=min(high, found.high))
 
 
+def _share(x: Floats) -> float:
+    return float(x[:, 0].sum() / x[:, 1].sum())
+
+
 def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
     """Whether a model can do the task at all; bare pairs have none that it could fail."""
     if score not in FITNESS:
@@ -196,7 +340,7 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
             yield Figure(name, None, 0, units, reason=f"no item has two texts {kind}")
         else:
             by_unit = own.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-            yield _over_units(name, lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, units)
+            yield _over_units(name, _share, by_unit, level, units)
     yield _design_effect(items, plan)
     yield _parts_apart(items)
     if items["criterion"].notna().any():
@@ -221,7 +365,7 @@ def _after_placebos(
     wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
     turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
     by_unit = turned.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-    share = _over_units("turned", lambda x: float(x[:, 0].sum() / x[:, 1].sum()), by_unit, level, plan["units"])
+    share = _over_units("turned", _share, by_unit, level, plan["units"])
     yield WHOLE, replace(share, n=len(whole), unit="items")
     sums, others = sums_of(bare.reset_index()), [sums_of(own) for _, own in after.groupby("framing")]
     for part, name in LEADING[plan["score"]].items():
@@ -323,11 +467,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     def without_each(x: Floats) -> Floats:
         return np.concatenate([[x.mean()], (x.sum() - x) / (g * (1 - weight))])
 
-    of_lean, of_specific = without_each(lean), without_each(specific)
-    paired = Paired(
-        float(of_lean[0] - of_specific[0]), jackknifed(of_specific, df), jackknifed(of_specific - of_lean / 2, df)
-    )
-    p_null = sign_flips(lean, 0, FLIPS)
+    of_lean, p_null = without_each(lean), sign_flips(lean, 0, FLIPS)
+    paired = _paired(of_lean, without_each(specific), df)
     return confirmatory(LEAN, "units", {"units": g}, jackknifed(of_lean, df), p_null, paired, smallest)
 
 

@@ -112,9 +112,8 @@ def _frequencies(source: Source) -> dict[str, float] | None:
         for page in said_in(path, read_text(path, REMEDY)).values():
             counts.update(WORD.findall(page["extract"].lower()))
     except (KeyError, TypeError, AttributeError):
-        raise UserError(
-            "no object whose values have an `extract`", where=f"frequencies: {path.name}", remedy=REMEDY
-        ) from None
+        what = "no object whose values have an `extract`"
+        raise UserError(what, where=f"frequencies: {path.name}", remedy=REMEDY) from None
     whole = math.log(counts.total() + len(counts) + 1)
     return {"": -whole} | {word: math.log(n + 1) - whole for word, n in counts.items()}
 

@@ -1,24 +1,16 @@
 """What users write of a contrast, which models are asked what, and the figures that people are shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from evenruler.instruments.framing.declare.source import (
-    LEAST_OF_CHOICES,
-    Choices,
-    Configurations,
-    Continuation,
-    Mass,
-    Metric,
-    Settings,
-    Study,
-    load,
-)
+from evenruler.instruments.framing.declare import source
+from evenruler.instruments.framing.declare.source import Settings, load
 from evenruler.instruments.instrument import Column, Plan
 from evenruler.models.declared import Catalogue
-from evenruler.strict import Strict
+from evenruler.strict import Strict, read_yaml
 
 __all__ = ["Settings", "headings", "load", "takes"]
 
@@ -56,8 +48,8 @@ class FramingPlan(Strict):
     """Where words are read there is none."""
     groups: list[str]
     """Of stimuli; the first is that of the first stimulus."""
-    continuation: Continuation | None
-    replicates: Study | None
+    continuation: source.Continuation | None
+    replicates: source.Study | None
     stimuli: list[str]
     """Those that are asked about."""
     placebo_stimuli: int
@@ -68,17 +60,17 @@ class FramingPlan(Strict):
     """The same of placebos."""
     orders: int
     """At most so many orders of options are asked."""
-    mass: Mass
+    mass: source.Mass
     calibrated: bool
-    configurations: Configurations
+    configurations: source.Configurations
     generations: int
     new_tokens: int
-    choices: Choices
+    choices: source.Choices
     confirmatory: list[str]
     """Effects that get a verdict; none without a headline."""
     headline: str | None
     """The class whose share they are about."""
-    confirmed: Metric
+    confirmed: source.Metric
     """By which metric."""
     least_coverage: float
     smallest: float
@@ -126,20 +118,7 @@ EFFECT = "effect: "
 CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
 """The same: of the headline's class, of all classes, and of replies of no class."""
 
-MEASURES = {
-    "indirect-probing": {
-        "GAS": "share of replies that name either class",
-        "GLD": "distance of the masses of the two classes, 0 even",
-        "ADD": "Jensen-Shannon distance of what the classes go with, 0 the same",
-        "AS": "mean absolute change of the three, each scaled to 0 to 1",
-        "AS of GLD and ADD": "mean absolute change of these two, each scaled to 0 to 1",
-    },
-    "p-at": {
-        "S": "half the difference of two groups' mean preference, -1 to 1",
-        "H": "entropy of the answers, 0 to 1 bit",
-        "AS": "mean absolute change of the other measures, each scaled to 0 to 1",
-    },
-}
+MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measures.yaml"))
 """Of replicated studies, in words."""
 
 
@@ -185,7 +164,7 @@ def headings(plan: Plan) -> list[Column]:
             "coverage",
             "share of the answers that is of any class, mean over cells",
             "fitness",
-            least_of={"token": asked.least_coverage, "choice": LEAST_OF_CHOICES},
+            least_of={"token": asked.least_coverage, "choice": source.LEAST_OF_CHOICES},
             warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
         ),
     ]

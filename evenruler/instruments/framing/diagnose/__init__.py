@@ -12,18 +12,8 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.tasks import placebo_of
-from evenruler.instruments.framing.diagnose.distributions import (
-    CHOICE,
-    EVERY,
-    TOKEN,
-    choice_distributions,
-    continuations,
-    exclusions,
-    read_replies,
-    token_distributions,
-    unmeasured,
-    without_excluded,
-)
+from evenruler.instruments.framing.diagnose import distributions as answered
+from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines, shift_figures
 from evenruler.instruments.framing.diagnose.replications import AS, replications
 from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
@@ -78,19 +68,19 @@ def figures(
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
     options = options_by_prompt(prompts, stimuli, asked)
-    read = read_replies(scores["replies"], prompts, asked.words, options, asked.left_out)
+    read = answered.read_replies(scores["replies"], prompts, asked.words, options, asked.left_out)
     content_free = tables["content-free"] if asked.calibrated else None
     distributions = stacked(
         [
-            token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
-            choice_distributions(read, asked.forms),
+            answered.token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
+            answered.choice_distributions(read, asked.forms),
         ]
     )
-    excluded = exclusions(distributions, asked.least_coverage)
-    counted = without_excluded(distributions, excluded, [CHOICE])
+    excluded = answered.exclusions(distributions, asked.least_coverage)
+    counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
     metrics = (TOKEN, CHOICE) if asked.generations > 1 else (TOKEN,)
-    covered = without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
+    covered = answered.without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
     found = {
         "choices": read,
         "distributions": distributions,
@@ -102,7 +92,7 @@ def figures(
     }
     if (neutral := asked.continuation) is not None:
         real = read[read["framing"].map(placebo_of) == 0]
-        found["continuations"] = continuations(real, asked.factors, neutral.outcome, neutral.keywords)
+        found["continuations"] = answered.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
     if asked.replicates is not None:
         # In the order of the source, which says from which group the preference of another is taken off.
         in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
@@ -157,7 +147,9 @@ def figures_of(
         effects = Effects.of({**own, "distributions": measured}, asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
-        bars[part] = bar = Fitness(unfit=unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0]))
+        bars[part] = bar = Fitness(
+            unfit=answered.unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0])
+        )
         shifted = shift_figures(own["shifts"], list(asked.forms), level)
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats

@@ -139,11 +139,8 @@ def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -
     own = distinct[classes == 1]
     for outcome in outcomes:
         if outcome in set(distinct["outcome"]) and outcome not in set(own["outcome"]):
-            raise UserError(
-                f"every first token of class {outcome} begins forms of another class too",
-                where=f"contrast {joined['benchmark'].iloc[0]}",
-                remedy="use `mass: words`",
-            )
+            what = f"every first token of class {outcome} begins forms of another class too"
+            raise UserError(what, where=f"contrast {joined['benchmark'].iloc[0]}", remedy="use `mass: words`")
     return own
 
 

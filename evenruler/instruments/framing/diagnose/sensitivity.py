@@ -120,9 +120,8 @@ def pairs(
         shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)
         known = shares.notna()
         if (known.any(axis=1) & ~known.all(axis=1)).any():
-            raise ValueError(
-                f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
-            )
+            what = f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
+            raise ValueError(what)
         known_shares = shares[known.all(axis=1)].groupby(level="framing")
         by_framing = {str(framing): rows.droplevel("framing") for framing, rows in known_shares}
         for factor in factors:

@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome
+from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
 from evenruler.instruments.framing.declare.source import ContrastSource, Settings
-from evenruler.instruments.framing.declare.tasks import (
-    ANSWER,
-    LETTER,
-    OPTION,
-    OPTIONS,
-    PLACEBO,
-    STIMULUS,
-    TaskEntry,
-    option_text,
-    with_placebo,
-)
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
@@ -103,14 +92,8 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
         | {"stimulus": stimulus, "text": entry.text, "group": entry.group}
         for stimulus, entry in source.stimuli.items()
     ]
-    content_free = list(_without_content(name, source, settings))
-    return {
-        "prompts": prompts,
-        "content-free": content_free,
-        "outcomes": outcomes,
-        "stimuli": stimuli,
-        "rejected": rejected,
-    }
+    empty = list(_without_content(name, source, settings))
+    return {"prompts": prompts, "content-free": empty, "outcomes": outcomes, "stimuli": stimuli, "rejected": rejected}
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
@@ -135,7 +118,7 @@ def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[
         seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
         for stimulus, entry in source.stimuli.items():
             for asked in _cells(task, settings.variant):
-                texts = {slug: option_text(text, entry.text) for slug, text in asked.options.items()}
+                texts = {slug: tasks.option_text(text, entry.text) for slug, text in asked.options.items()}
                 for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
                     prompt = _written(task, asked.template, entry.text, [texts[slug] for slug in order])
                     own = {"stimulus": stimulus, "order": " ".join(order)}
@@ -156,10 +139,7 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
             for text in CONTENT_FREE if asked.options else ():
                 prompt = _written(task, asked.template, text, [text] * len(asked.options))
                 own = {"without": text or "nothing"}
-                yield {
-                    **_of_cell(name, source, settings, task_name, asked, own, prompt),
-                    "letters": len(asked.options),
-                }
+                yield {**_of_cell(name, source, settings, task_name, asked, own, prompt), "letters": len(asked.options)}
 
 
 @dataclass(frozen=True)
@@ -173,7 +153,7 @@ class _Cell:
     """The placebo in the place of a cue."""
 
 
-def _cells(task: TaskEntry, variant: str) -> Iterator[_Cell]:
+def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
     """Every cell of a task, then every placebo and further wording of every cue of it."""
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
@@ -181,18 +161,18 @@ def _cells(task: TaskEntry, variant: str) -> Iterator[_Cell]:
         for cell in placebos.cells:
             template = placebos.template(cell, variant)
             for number, text in placebos.numbered.items() if template else ():
-                framing = with_placebo(cell, factor, number)
-                filled = (template or "").replace(PLACEBO, text)
+                framing = tasks.with_placebo(cell, factor, number)
+                filled = (template or "").replace(tasks.PLACEBO, text)
                 yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
 
 
-def _written(task: TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
+def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
     """A prompt up to where the model answers."""
     listed = task.separator.join(
-        fill(task.option or "", {LETTER: letter, OPTION: option}, "literal")
+        fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")
         for letter, option in zip(LETTERS, options, strict=False)
     )
-    return fill(template, {STIMULUS: stimulus, ANSWER: "", OPTIONS: listed}, "literal").rstrip()
+    return fill(template, {tasks.STIMULUS: stimulus, tasks.ANSWER: "", tasks.OPTIONS: listed}, "literal").rstrip()
 
 
 def _of_cell(

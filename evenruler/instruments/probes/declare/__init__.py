@@ -11,22 +11,10 @@ from evenruler.instruments.probes.declare.settings import (
     headings,
     shared_words,
 )
-from evenruler.instruments.probes.declare.source import (
-    DEMONSTRATION,
-    EVOLVED,
-    FEWEST_KEYED,
-    Criterion,
-    ProbeSource,
-    TemplateEntry,
-    TemplateSet,
-    load,
-    without_slots,
-)
+from evenruler.instruments.probes.declare.source import FEWEST_KEYED, Criterion, ProbeSource, load, without_slots
 from evenruler.models.declared import Catalogue
 
 __all__ = [
-    "DEMONSTRATION",
-    "EVOLVED",
     "FEWEST_KEYED",
     "FEWEST_PLACEBOS",
     "Article",
@@ -35,8 +23,6 @@ __all__ = [
     "FitnessWeights",
     "ProbeSource",
     "Settings",
-    "TemplateEntry",
-    "TemplateSet",
     "bias",
     "halves",
     "headings",

@@ -63,11 +63,9 @@ def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder:
         rows[slug] = row
     missing = [word for slug, word in attributes.items() if slug not in rows]
     if missing:
-        raise UserError(
-            f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}",
-            where=str(path),
-            remedy="add a row for each (with an empty figure and match `none` if nothing is published)",
-        )
+        what = f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}"
+        remedy = "add a row for each (with an empty figure and match `none` if nothing is published)"
+        raise UserError(what, where=str(path), remedy=remedy)
     values = {slug: _value(rows[slug], entry, path) for slug in attributes}
     return Criterion(entry.label, values, {slug: rows[slug]["match"] for slug in attributes})
 

@@ -11,20 +11,10 @@ from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
-from evenruler.instruments.probes.diagnose import evolution, quality
+from evenruler.instruments.probes.diagnose import evolution, gain, quality
 from evenruler.instruments.probes.diagnose.choice import choice_figures
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
-from evenruler.instruments.probes.diagnose.gain import (
-    DETECTABLE,
-    UNIT,
-    Beside,
-    as_array,
-    axis_of,
-    contrast,
-    detectable_at_common_length,
-    fitness,
-    gain,
-)
+from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
@@ -149,7 +139,7 @@ def diagnose(
             *general.figures,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
-        fit = fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
+        fit = gain.fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
         if key["set"] in plan["headline"] and (found_of := _headline(cube, known, asked[asked["set"] == key["set"]])):
             headline, made_of = found_of
             chose = plan.get("evolved", {}).get("model") == key["model"]
@@ -178,17 +168,17 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
 
     `asked`: its sentences with scores signed by keying, and those with placebos and rivals.
     """
-    beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
+    beside = asked["attribute"].map(gain.axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
     rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    units, words, scores = as_array(made_of[made_of["pole"] != 0])
+    units, words, scores = gain.as_array(made_of[made_of["pole"] != 0])
     axis = units.get_level_values("beside").to_numpy(dtype=np.float64)
     own = replace(cube, scores=scores, poles=words.get_level_values("pole").to_numpy(dtype=np.int8))
     lists = words.get_level_values("group").tolist()
-    return gain(own, axis, lists, Beside.of(made_of[made_of["pole"] == 0]), Beside.of(rivals)), made_of
+    return gain.gain(own, axis, lists, gain.Beside.of(made_of[made_of["pole"] == 0]), gain.Beside.of(rivals)), made_of
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
@@ -211,13 +201,13 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
     first = cube.poles == 1
     lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
     yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
-    along = axis_of(known).reindex(cube.attributes)
+    along = gain.axis_of(known).reindex(cube.attributes)
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
-        found = detectable_at_common_length(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        found = gain.detectable_at_common_length(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
         few = "a single template, or too few attributes" if found is None else None
-        yield Figure(DETECTABLE, found, int(there.sum()), UNIT, reason=few)
+        yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
 
 
 def _tables(

@@ -16,22 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Record, Tables
+from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import DETECTABLE, axis_of, detectable_at_common_length
-from evenruler.instruments.probes.schemas import (
-    BEST_START,
-    CHOSEN,
-    COMPARISONS,
-    ELITES,
-    GENERATIONS,
-    GUIDED,
-    HELD_OUT,
-    POPULATION,
-    RANDOM,
-    REWORDINGS,
-    UNREVERSED,
-)
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
 from evenruler.measurement.figures import finite
@@ -149,7 +138,7 @@ def by_generation(
         told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
         rows += [{**key, **asdict(figure)} for figure in told]
-    return pd.DataFrame(rows, columns=GENERATIONS.names)
+    return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
 def _told(found: Iterable[Comparison], **of: object) -> list[Row]:
@@ -180,7 +169,7 @@ def guidance(
         diverse = diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM)))
         rows += _told(diverse, **here, set=POPULATION)
         rows += _told(compared(Pair(CHOSEN, RANDOM, own, other), criterion, resampling), **here, set=CHOSEN)
-    return pd.DataFrame(rows, columns=COMPARISONS.names)
+    return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
 
 def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
@@ -205,7 +194,7 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     rows = pd.concat([taken.assign(reason=None, rank=0), refused], ignore_index=True)
     order = {**dict.fromkeys(kind, True), "rank": True, "n": False, "reason": True}
     rows = rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    found: pd.DataFrame = rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark)[REWORDINGS.names]
+    found: pd.DataFrame = rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark)[schemas.REWORDINGS.names]
     return found
 
 
@@ -263,8 +252,8 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
     for against, one, another in _diverse(record, other, against_sets):
         rows += _told(diversities_compared(one, another), **here, against=against)
     for against, row in _held_out(record.tables, plan["start"], attributes, resampling):
-        rows += _told([row], **here, half=HELD_OUT, against=against)
-    return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=COMPARISONS.names)
+        rows += _told([row], **here, half=schemas.HELD_OUT, against=against)
+    return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=schemas.COMPARISONS.names)
 
 
 def held_against(record: Record, other: Record) -> list[str]:
@@ -286,9 +275,9 @@ def _pairs(
     items = of["items"]
     reversed_ = items[(items["set"] == start) & ~items["control"] & (items["high"] < 0)]["template"]
     first = sets[start]
-    sets[UNREVERSED] = first.drop(columns=list(reversed_))
+    sets[schemas.UNREVERSED] = first.drop(columns=list(reversed_))
     if not _all_of_start(choices, "best_start"):
-        sets[BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
+        sets[schemas.BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
     for (name, own_set), (against, other) in product(((CHOSEN, chosen), (ELITES, elites)), sets.items()):
         yield Pair(name, against, own_set, other)
     yield Pair(CHOSEN, ELITES, chosen, elites)
@@ -316,7 +305,7 @@ def _diverse(
     own, of = record.found["diversity"], other.found["diversity"]
     against = {name: of[of["set"] == name] for name in against_sets} | {ELITES: own[own["set"] == ELITES]}
     if not _all_of_start(record.tables["choices"], "best_start"):
-        against[BEST_START] = own[own["run"] == BEST_START]
+        against[schemas.BEST_START] = own[own["run"] == schemas.BEST_START]
     yield from ((name, own[own["set"] == CHOSEN], rows) for name, rows in against.items() if len(rows))
 
 
@@ -338,7 +327,7 @@ def _held_out(
     beside[DETECTABLE] = axis_of(attributes)
     against_sets = {start: [first, first]}
     if not _all_of_start(choices, "best_start_by_first", "best_start_by_second"):
-        against_sets[BEST_START] = best
+        against_sets[schemas.BEST_START] = best
     for against, sets in against_sets.items():
         for figure, of_attributes in beside.items():
             known = of_attributes.reindex(matrix.index).dropna()

@@ -1,7 +1,11 @@
-"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about."""
+"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about.
 
+Runs are kept as generations, bit by bit, as replies of operators, and as tables, whose numbers are rounded.
+"""
+
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,33 +14,168 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import (
-    DEMONSTRATION,
-    EVOLVED,
-    Evolve,
-    ProbeSource,
-    Settings,
-    TemplateEntry,
-    TemplateSet,
-    without_slots,
-)
-from evenruler.instruments.probes.evolve import records
+from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, without_slots
+from evenruler.instruments.probes.declare.source import DEMONSTRATION, EVOLVED, TemplateEntry, TemplateSet
+from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
-from evenruler.instruments.probes.evolve.fitness import choices, pool_of
-from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator
-from evenruler.instruments.probes.evolve.population import Ruler, Template
-from evenruler.instruments.probes.evolve.records import Run, as_lines
-from evenruler.instruments.probes.schemas import CHOSEN, ELITES, POPULATION
-from evenruler.tables.ids import content_sha256
+from evenruler.instruments.probes.evolve.fitness import Choices, Pool, hotspot
+from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator, key_of
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try, WordGradient
+from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
+from evenruler.tables.frames import without_last_bits
+from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.parquet import table_of
+from evenruler.tables.schemas import BARE
 
 __all__ = ["Evolved", "asked_anew", "evolve"]
+
+_GENERATION: TypeAdapter[Generation] = TypeAdapter(Generation)
+
+
+def as_line(generation: Generation) -> str:
+    """One line of JSON, from which `from_line` makes the same generation again, bit by bit."""
+    return _GENERATION.dump_json(generation).decode()
+
+
+def from_line(line: str) -> Generation:
+    """What `as_line` wrote; ValueError where the line is not whole."""
+    return _GENERATION.validate_json(line)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole evolution."""
+
+    name: str
+    evolution: Evolution
+    generations: tuple[Generation, ...]
+
+    @property
+    def in_words(self) -> str:
+        """What it took."""
+        replies = [one for generation in self.generations for one in generation.tries]
+        taken = sum(one.reason is None for one in replies)
+        sentences = sum(measured.sentences for _, measured in self.measured())
+        return (
+            f"{self.generations[-1].number} generations, {taken} of {len(replies):,} replies taken, "
+            f"{sentences:,} sentences"
+        )
+
+    @property
+    def passed(self) -> float:
+        """The share of replies that keep every rule, whether they were taken or another one was more acceptable."""
+        reasons = [one.reason for generation in self.generations for one in generation.tries]
+        return sum(reason in (None, OUTDONE) for reason in reasons) / max(1, len(reasons))
+
+    def measured(self) -> list[tuple[str, Measured]]:
+        """Every template once, with what the model answered."""
+        found = {
+            template.slug: measured
+            for generation in self.generations
+            for template, measured in zip(generation.population, generation.measured, strict=True)
+        }
+        return list(found.items())
+
+
+def as_lines(runs: Iterable[Run], asking: Asking) -> str:
+    """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once."""
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for one in (one for generation in run.generations for one in generation.tries):
+            seed = run.evolution.seed_of(one.generation, one.place, one.attempt, one.sample)
+            key = key_of(run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None))
+            wish = {"parent": one.parent, "operation": one.operation, "voice": one.voice, "word": one.word}
+            found.setdefault(key, {"key": key, **wish, "seed": seed, "reply": one.reply})
+    # Whatever some reader takes for the end of a line is escaped.
+    return "".join(f"{json.dumps(row)}\n" for row in found.values())
+
+
+def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every population with its fitness, by `schemas.HISTORY`; `shared` has `source`, `licence`, `variant`."""
+    populations = [_population(run.evolution, generation) for generation in run.generations]
+    found = pd.concat(populations, ignore_index=True).assign(run=run.name, **shared)
+    return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])
+
+
+def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
+    rows = []
+    for template, measured in zip(generation.population, generation.measured, strict=True):
+        lineage, telling = asdict(template), hotspot(measured.gradients)
+        new = template.born == generation.number
+        rows.append(
+            {
+                "generation": generation.number,
+                "template": lineage.pop("slug"),
+                **lineage,
+                "hotspot": telling.word if telling else None,
+                "sentences": measured.sentences if new else 0,
+            }
+        )
+    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
+    return found.assign(acceptability=generation.acceptability, elite=found["place"] <= evolution.elites)
+
+
+def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every reply of the operator, by `schemas.TRIES`; arguments as for `history`."""
+    rows = [asdict(one) for generation in run.generations for one in generation.tries]
+    table = pd.DataFrame(rows, columns=[each.name for each in fields(Try)])
+    table = table.assign(run=run.name, operator=run.evolution.operator, accepted=table["reason"].isna(), **shared)
+    identity = ["run", "generation", "place", "attempt", "sample"]
+    return _identified(table, benchmark, identity, ["prompt", "reply", "reason"])
+
+
+def gradients(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every word of every template, by `schemas.GRADIENTS`; arguments as for `history`."""
+    rows = [
+        {"run": run.name, "template": slug, "place": place, **asdict(word)}
+        for slug, measured in run.measured()
+        for place, word in enumerate(measured.gradients, start=1)
+    ]
+    table = pd.DataFrame(rows, columns=["run", "template", "place", *(each.name for each in fields(WordGradient))])
+    return _identified(table.assign(**shared), benchmark, ["run", "template", "place"], ["begin", "word", "gradient"])
+
+
+def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every template and attribute, by `schemas.OWN_BIASES`; further arguments as for `history`."""
+    rows = [
+        {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
+        for slug, measured in run.measured()
+        for attribute, bias in zip(attributes, measured.biases, strict=True)
+    ]
+    table = pd.DataFrame(rows).assign(**shared)
+    return _identified(table, benchmark, ["run", "template", "attribute"], ["bias"])
+
+
+def choices(pool: Pool, made: Choices, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
+    """Every template of a run with what became of it, by `schemas.CHOICES`."""
+    table = pd.DataFrame(
+        {
+            "template": [template.slug for template in pool.templates],
+            "root": pool.roots,
+            "closeness": pool.closeness,
+            "item_rest_correlation": pool.item_rest(),
+            "refused": made.refused,
+            **{name: [i in chosen for i in range(len(pool.templates))] for name, chosen in made.sets.items()},
+        }
+    )
+    return _identified(table.assign(**shared), benchmark, ["template"], ["root", "refused", *made.sets])
+
+
+def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
+    """The table, its numbers rounded, with names and checksums of its rows."""
+    table = without_last_bits(table)
+    values = table.astype(object).where(table.notna(), None).to_dict("records")
+    ids = [row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity}) for row in values]
+    checksums = [content_sha256(*(row[key] for key in content)) for row in values]
+    return table.assign(id=ids, content_sha256=checksums, framing=BARE)
+
 
 UNUSED = {"concept", "keys", "placebos", "rivals"}
 """Of a source, by evolution: what changes in them evolves nothing anew."""
@@ -82,8 +221,8 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
     start = settings.evolve.start
     runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept, replies)
     attributes = list(source.attributes)
-    pool = pool_of(runs[0].generations, runs[0].evolution.embed)
-    made = choices(pool, attributes, settings.evolve)
+    pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
+    made = fitness.choices(pool, attributes, settings.evolve)
     if not made.sets["chosen"]:
         what = f"no template may be chosen: each is one of {sorted(set(filter(None, made.refused)))}"
         raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
@@ -91,11 +230,11 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
     first = next(iter(found.sets.values()))
     shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
     frames = {
-        "choices": (schemas.CHOICES, [records.choices(pool, made, declaration.name, shared)]),
-        "history": (schemas.HISTORY, [records.history(run, declaration.name, shared) for run in runs]),
-        "tries": (schemas.TRIES, [records.tries(run, declaration.name, shared) for run in runs]),
-        "gradients": (schemas.GRADIENTS, [records.gradients(run, declaration.name, shared) for run in runs]),
-        "biases": (schemas.OWN_BIASES, [records.biases(run, attributes, declaration.name, shared) for run in runs]),
+        "choices": (schemas.CHOICES, [choices(pool, made, declaration.name, shared)]),
+        "history": (schemas.HISTORY, [history(run, declaration.name, shared) for run in runs]),
+        "tries": (schemas.TRIES, [tries(run, declaration.name, shared) for run in runs]),
+        "gradients": (schemas.GRADIENTS, [gradients(run, declaration.name, shared) for run in runs]),
+        "biases": (schemas.OWN_BIASES, [biases(run, attributes, declaration.name, shared) for run in runs]),
     }
     return Evolved(
         found,
@@ -141,12 +280,7 @@ def runs_of(
         found: NDArray[np.float32] = embedder.embed([without_slots(text) for text in texts])
         return found
 
-    depends = [
-        VERSION,
-        evolve.model_dump(mode="json"),
-        article,
-        source.model_dump(mode="json", exclude=UNUSED),
-    ]
+    depends = [VERSION, evolve.model_dump(mode="json"), article, source.model_dump(mode="json", exclude=UNUSED)]
     depends += [model.engine, said, embedder.engine]
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
@@ -154,10 +288,10 @@ def runs_of(
         path = kept / f"{name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
         # Replies may hold whatever else `splitlines` takes for the end of a line.
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
-        generations = list(map(records.from_line, lines))
+        generations = list(map(from_line, lines))
         for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
             generations.append(generation)
-            lines.append(records.as_line(generation))
+            lines.append(as_line(generation))
             replace(path, "\n".join(lines) + "\n")
         found.append(Run(run, evolution, tuple(generations)))
     return found

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from evenruler.errors import UserError
 from evenruler.files import require_regular
@@ -43,17 +43,6 @@ VOICES: Final[Mapping[str, Voice]] = {name: Voice(**own) for name, own in _WORDS
 PLAIN: Final[list[str]] = _WORDS["plain"]
 NEGATING: Final[list[str]] = _WORDS["negating"]
 REPLACED: Final = [(own["sentence"], own["word"], own["others"]) for own in _WORDS["replaced"]]
-
-
-class Operator(Protocol):
-    """What rewords templates."""
-
-    name: str
-    voices: Sequence[str]
-    """In which it can reword a whole; at least one."""
-
-    def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """The prompt that each wish became, and the reply, whatever that is; it may depend on the wish's seed."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +165,8 @@ class ReplayedOperator:
                 raise UserError(what, where=str(self._path), remedy=self._remedy)
             found.append((asked[0], self._replies[key]))
         return found
+
+
+Operator = ModelOperator | ReplayedOperator
+"""What rewords templates: `voices` are those in which it can reword a whole, at least one; `reword` gives the prompt
+that each wish became, and the reply, whatever that is."""

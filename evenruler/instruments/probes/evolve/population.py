@@ -161,9 +161,8 @@ class Ruler:
 
         The mean over the attributes of gradients and all targets of log-likelihood over tokens.
         """
-        found = self._model.loglikelihood(
-            [text for template in templates for text in self._filled(template.text, self._few)]
-        )
+        texts = [text for template in templates for text in self._filled(template.text, self._few)]
+        found = self._model.loglikelihood(texts)
         per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
 

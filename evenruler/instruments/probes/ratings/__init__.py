@@ -6,14 +6,23 @@ are checked against it.
 
 import csv
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from io import StringIO
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, nearest
+from evenruler.measurement import Interval, Resampling, bootstrap
+from evenruler.measurement.checks import Floats
+from evenruler.measurement.facets import Estimate
+from evenruler.measurement.figures import finite
+from evenruler.text.numbers import figure_in_words
 
 CRITERIA = {
     "clarity": "Is the sentence correct English, and understood at once?",
@@ -207,3 +216,275 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
             raise UserError(what, where=f"{where}: row {number}", remedy="quote fields with commas")
     frame = pd.DataFrame([row for _, row in filled], columns=header, dtype=str)[list(columns)]
     return frame.assign(id=frame["id"].str.strip(), row=[number for number, _ in filled])
+
+
+def fleiss_kappa(ratings: ArrayLike) -> float:
+    """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
+
+    Args:
+        ratings: units x raters, none missing; at least one unit and two raters. Ratings are taken as mere names.
+
+    Returns:
+        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal.
+
+    Raises:
+        ValueError: A rating is missing, or there are too few units or raters.
+
+    Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
+    """
+    from statsmodels.stats.inter_rater import fleiss_kappa as kappa
+
+    x = np.asarray(ratings, dtype=np.float64)
+    if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 2 or np.isnan(x).any():
+        raise ValueError(f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}")
+    counts, _ = _counts(x)
+    return math.nan if counts.shape[1] == 1 else float(kappa(counts))
+
+
+def krippendorff_alpha(ratings: ArrayLike) -> float:
+    """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts for less.
+
+    With o the coincidences of values within units, n their margins and N their sum,
+    alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: how many
+    ratings lie between two values, squared.
+
+    Args:
+        ratings: units x raters, NaN where one is missing. Units with fewer than two ratings tell nothing and are left
+            out.
+
+    Returns:
+        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two.
+
+    Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E.
+    """
+    x = np.asarray(ratings, dtype=np.float64)
+    if x.ndim != 2:
+        raise ValueError(f"expected units x raters, got {x.ndim} dimension(s)")
+    x = x[np.count_nonzero(~np.isnan(x), axis=1) >= 2]
+    counts, given = _counts(x)
+    # A unit's ratings pair with each other but not with themselves.
+    coincidences = (counts / (given[:, None] - 1)).T @ counts - np.diag((counts / (given[:, None] - 1)).sum(axis=0))
+    margins = coincidences.sum(axis=1)
+    up_to = np.cumsum(margins) - margins / 2
+    apart = (up_to[:, None] - up_to) ** 2
+    expected = float(margins @ apart @ margins)
+    if expected == 0:
+        return math.nan
+    return 1 - (float(margins.sum()) - 1) * float((coincidences * apart).sum()) / expected
+
+
+def _counts(ratings: Floats) -> tuple[Floats, NDArray[np.int_]]:
+    """Units x distinct values in their order, how often each was given; and the ratings of each unit."""
+    values = np.unique(ratings[~np.isnan(ratings)])
+    counts: Floats = (ratings[:, :, None] == values).sum(axis=1, dtype=np.float64)
+    return counts, np.count_nonzero(~np.isnan(ratings), axis=1)
+
+
+ALL = "all"
+"""In place of a criterion: all four together, a probe's criteria each a unit of agreement."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One statistic; `value` is None where it could not be computed, and then there is a reason."""
+
+    criterion: str
+    statistic: str
+    value: float | None
+    n: int
+    set: str | None = None
+    other: str | None = None
+    """The second set of a pair."""
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+COLUMNS = ("criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason")
+"""Columns of the table of statistics."""
+
+
+def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
+    """All statistics of the ratings, criteria apart; p values are not corrected for there being four.
+
+    The unit is the probe, rated with the mean over those who rated it. A probe that stands in two sets counts in both,
+    so that then the sets are not wholly independent.
+
+    Args:
+        ratings: Rater, id, criterion and rating, one row for each of the three, null where it is missing.
+        key: Id and set.
+        resampling: Level of all intervals; draws for those of agreement, which are over probes.
+
+    Returns:
+        Columns `COLUMNS`, one row a statistic. By set: `mean` (t interval) and `sd` of n probes. Over the sets with two
+        rated probes or more: `anova_f`, `anova_df_between`, `anova_df_within` and `anova_p` of n probes, and for each
+        pair of sets `tukey_difference` (set minus other; Tukey-Kramer interval) and `tukey_p`. Of all raters:
+        `missing` of n ratings, `fleiss_kappa` of the n probes that every rater rated, `krippendorff_alpha` (ordinal) of
+        the n that two or more rated, and how many of n `fleiss_left_out` and `krippendorff_left_out`; for criterion
+        `all` a unit is a probe and criterion.
+    """
+    membership = key[["id", "set"]].drop_duplicates()
+    means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
+    placed = means.merge(membership, on="id")
+    sets = sorted(membership["set"].unique())
+    found: list[Statistic] = []
+    for criterion in CRITERIA:
+        of_criterion = placed[placed["criterion"] == criterion]
+        rated = of_criterion.set_index("set")["rating"].astype(float)
+        by_set = {name: rated[rated.index == name].to_numpy() for name in sets}
+        for name, values in by_set.items():
+            found.extend(_spread(criterion, name, values, resampling.level))
+        found.extend(_comparison(criterion, by_set, resampling.level))
+    for criterion in (*CRITERIA, ALL):
+        chosen = ratings if criterion == ALL else ratings[ratings["criterion"] == criterion]
+        found.extend(_agreement(criterion, chosen, resampling))
+    return pd.DataFrame([asdict(statistic) for statistic in found])[list(COLUMNS)]
+
+
+def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[Statistic]:
+    """Mean and standard deviation of the probes of a set."""
+    n = len(values)
+    if n == 0:
+        yield from (Statistic(criterion, what, None, 0, name, reason="no rated probe") for what in ("mean", "sd"))
+        return
+    mean = float(values.mean())
+    if n == 1:
+        yield Statistic(criterion, "mean", mean, n, name, reason="a single value has no interval")
+        yield Statistic(criterion, "sd", None, n, name, reason="a single value has no spread")
+        return
+    sd = float(values.std(ddof=1))
+    found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
+    yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
+    yield Statistic(criterion, "sd", sd, n, name)
+
+
+def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
+    """One-way ANOVA over sets and Tukey's HSD of pairs; a set with fewer than two rated probes has no part in them."""
+    from scipy import stats
+
+    compared = {name: values for name, values in by_set.items() if len(values) >= 2}
+    left_out = [name for name in by_set if name not in compared]
+    n = sum(map(len, compared.values()))
+    reason = f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
+    null = None
+    if len(compared) < 2:
+        null = "fewer than two sets with two rated probes"
+    elif all(np.ptp(values) == 0 for values in compared.values()):
+        null = "no spread within the sets"
+    anova: list[float | None] = [None] * 4
+    if null is None:
+        f, p = stats.f_oneway(*compared.values())
+        anova = [float(f), float(len(compared) - 1), float(n - len(compared)), float(p)]
+    names = ("anova_f", "anova_df_between", "anova_df_within", "anova_p")
+    for name, value in zip(names, anova, strict=True):
+        yield Statistic(criterion, name, value, n, reason=null or reason)
+    pairs = dict(_tukey(compared, level)) if null is None else {}
+    for a, b in combinations(by_set, 2):
+        of_pair = len(by_set[a]) + len(by_set[b])
+        if (a, b) in pairs:
+            interval, p = pairs[a, b]
+            yield Statistic(criterion, "tukey_difference", interval.value, of_pair, a, b, interval.low, interval.high)
+            yield Statistic(criterion, "tukey_p", p, of_pair, a, b)
+        else:
+            why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
+            yield Statistic(criterion, "tukey_difference", None, of_pair, a, b, reason=why)
+            yield Statistic(criterion, "tukey_p", None, of_pair, a, b, reason=why)
+
+
+def _tukey(groups: dict[str, Floats], level: float) -> Iterator[tuple[tuple[str, str], tuple[Interval, float]]]:
+    """For each pair of sets the difference of means with its interval, and p."""
+    from scipy import stats
+
+    result = stats.tukey_hsd(*groups.values())
+    interval = result.confidence_interval(level)
+    matrices = [np.asarray(matrix) for matrix in (result.statistic, interval.low, interval.high, result.pvalue)]
+    for (i, a), (j, b) in combinations(enumerate(groups), 2):
+        difference, low, high, p = (float(matrix[i, j]) for matrix in matrices)
+        yield (a, b), (Interval(difference, low, high), p)
+
+
+def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) -> Iterator[Statistic]:
+    """Kappa and alpha over all probes, and what had no part in them."""
+    wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
+    matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
+    probes = wide.index.get_level_values("id").to_numpy()
+    given = np.count_nonzero(~np.isnan(matrix), axis=1)
+    raters = matrix.shape[1]
+    yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
+    level, resamples, seed = resampling.level, resampling.resamples, resampling.seed
+    for index, statistic, rated, by in (
+        ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
+        ("krippendorff_alpha", krippendorff_alpha, given >= 2, "two raters or more"),
+    ):
+        own, of = matrix[rated], probes[rated]
+        if raters < 2:
+            yield Statistic(criterion, index, None, 0, reason="fewer than two raters")
+        elif len(set(of)) < 2:
+            yield Statistic(criterion, index, None, len(own), reason=f"fewer than two probes rated by {by}")
+        elif np.nanmin(own) == np.nanmax(own):
+            yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
+        else:
+            found = bootstrap(statistic, own, clusters=of, level=level, n=resamples, seed=seed)
+            yield Statistic(criterion, index, found.value, len(own), low=finite(found.low), high=finite(found.high))
+        yield Statistic(criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix))
+
+
+def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
+    """What was rated, means by set with the ANOVA, pairs of sets, agreement."""
+    named = {str(name): rows for name, rows in statistics.groupby("statistic")}
+    missing = named["missing"].set_index("criterion").loc[ALL]
+    places = key[["id", "set"]].drop_duplicates().groupby("id")["set"].nunique()
+    lines = [
+        f"# Ratings of {len(places)} probes by {ratings['rater'].nunique()} raters",
+        "",
+        f"The unit is the probe: its mean over raters, from 1 (not at all) to 5 (fully). {missing['value']:,.0f} of "
+        f"{missing['n']:,} ratings are missing.",
+    ]
+    if shared := int((places > 1).sum()):
+        lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
+    means, spreads = (named[name].set_index(["criterion", "set"]) for name in ("mean", "sd"))
+    sets, rows = list(means.index.unique("set")), []
+    for criterion in means.index.unique("criterion"):
+        cells = []
+        for name in sets:
+            spread = spreads["value"][criterion, name]
+            sd = "" if pd.isna(spread) else f"; SD {spread:.2f}"
+            cells.append(f"{figure_in_words(means.loc[(criterion, name)])}{sd}")
+        rows.append([criterion, *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
+    lines += ["", "## Means by set", "", *_markdown(["criterion", *sets, "ANOVA"], rows)]
+    if "tukey_p" in named:
+        pairs = zip(named["tukey_difference"].iterrows(), named["tukey_p"]["value"], strict=True)
+        rows = [
+            [row["criterion"], f"{row['set']} - {row['other']}", figure_in_words(row), "" if pd.isna(p) else _p(p)]
+            for (_, row), p in pairs
+        ]
+        lines += ["", "## Pairs of sets (Tukey HSD)", "", *_markdown(["criterion", "pair", "difference", "p"], rows)]
+    found, rows = statistics.set_index(["criterion", "statistic"]), []
+    for criterion in named["missing"]["criterion"]:
+        cells = [criterion]
+        for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
+            cells.append(figure_in_words(found.loc[(criterion, index)]))
+            cells.append(f"{found.loc[(criterion, left_out), 'value']:.0f}")
+        rows.append(cells)
+    columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
+    return "\n".join([*lines, "", "## Agreement of raters", "", *_markdown(columns, rows)]) + "\n"
+
+
+def _anova_in_words(of_criterion: pd.DataFrame) -> str:
+    rows = of_criterion[of_criterion["statistic"].str.startswith("anova_")]
+    found: dict[Any, Any] = rows.set_index("statistic")["value"].to_dict()
+    (reason,) = rows["reason"].unique()
+    if pd.isna(found["anova_f"]):
+        return f"none ({reason})"
+    degrees = f"{found['anova_df_between']:.0f}, {found['anova_df_within']:.0f}"
+    note = "" if pd.isna(reason) else f" ({reason})"
+    p = _p(found["anova_p"])
+    return f"F({degrees}) = {found['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _markdown(columns: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(line)} |" for line in [columns, ["---"] * len(columns), *rows]]

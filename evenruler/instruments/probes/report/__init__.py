@@ -32,9 +32,8 @@ def sections(shown: Shown) -> list[Section]:
         return found
     tables = {name: shown.tables[name] for name in ("comparisons", "generations", "rewordings")}
     for table in ("history", "gradients"):
-        tables[table] = pd.concat(
-            [shown.built[name][table].assign(benchmark=name) for name in evolved], ignore_index=True
-        )
+        own = [shown.built[name][table].assign(benchmark=name) for name in evolved]
+        tables[table] = pd.concat(own, ignore_index=True)
     return [*found, *of_evolution(evolved, tables)]
 
 

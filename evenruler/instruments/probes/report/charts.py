@@ -10,36 +10,24 @@ import altair as alt
 import pandas as pd
 
 from evenruler.instruments.probes.report.drawings import DIGITS, ORANGE
-from evenruler.report.style import (
-    CATEGORIES,
-    COLUMNS,
-    DIVERGING,
-    GROUND,
-    INK,
-    LEGEND,
-    ONE_HUE,
-    PANEL_HEADER,
-    QUIET,
-    TILE_INK,
-    Panels,
-)
+from evenruler.report import style
 
 NAMED_AT_EACH_END = 5
 APART: Final = 0.055
 """Of the height of a panel: names of points that are nearer would lie on each other."""
 BESIDE: Final = 0.3
 """Of its width: names are about so long."""
-KINDS: Final = {"cue or instruction": ONE_HUE, "placebo": QUIET}
+KINDS: Final = {"cue or instruction": style.ONE_HUE, "placebo": style.QUIET}
 
 
-def _panels(layers: Any, data: pd.DataFrame, width: int, height: int) -> Panels:
+def _panels(layers: Any, data: pd.DataFrame, width: int, height: int) -> style.Panels:
     """A panel a model."""
-    by = alt.Facet("model:N", title=None, header=PANEL_HEADER)
-    chart: alt.FacetChart = layers.properties(width=width, height=height).facet(by, data=data, columns=COLUMNS)
+    by = alt.Facet("model:N", title=None, header=style.PANEL_HEADER)
+    chart: alt.FacetChart = layers.properties(width=width, height=height).facet(by, data=data, columns=style.COLUMNS)
     return chart
 
 
-def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Panels:
+def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> style.Panels:
     """Bias against the criterion: points with names on hover, and the regression line.
 
     The attributes at either end carry their names, as far as these do not lie on each other; `first`: the positive
@@ -64,13 +52,13 @@ def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> Pa
     ]
     match = alt.Legend(title="criterion", orient="top")
     points = base.mark_point(filled=True, size=60, opacity=0.8).encode(
-        color=alt.Color("match:N", scale=alt.Scale(scheme=CATEGORIES), legend=match),
+        color=alt.Color("match:N", scale=alt.Scale(scheme=style.CATEGORIES), legend=match),
         shape=alt.Shape("match:N", legend=match),
         tooltip=tooltip,
     )
     line = base.transform_regression("centred", "criterion", groupby=["model"])
-    drawn = line.mark_line(color=QUIET, strokeDash=[5, 3], clip=True)
-    names = base.transform_filter("datum.name").mark_text(dy=-9, fontSize=10, color=INK).encode(text="name:N")
+    drawn = line.mark_line(color=style.QUIET, strokeDash=[5, 3], clip=True)
+    names = base.transform_filter("datum.name").mark_text(dy=-9, fontSize=10, color=style.INK).encode(text="name:N")
     return _panels(alt.layer(drawn, points, names), data, 440, 320)
 
 
@@ -92,7 +80,7 @@ def _shares(values: "pd.Series[Any]") -> "pd.Series[Any]":
     return shares
 
 
-def curve(table: pd.DataFrame) -> Panels:
+def curve(table: pd.DataFrame) -> style.Panels:
     """The generalizability to expect of sets of other sizes, a line a number of targets."""
     data = table.dropna(subset=["coefficient"])[["model", "templates", "targets", "coefficient"]]
     sizes = sorted(int(size) for size in data["templates"].unique())
@@ -104,11 +92,11 @@ def curve(table: pd.DataFrame) -> Panels:
         ),
         tooltip=["templates:Q", "targets:O", alt.Tooltip("coefficient:Q", format=".2f")],
     )
-    wanted = alt.Chart().mark_rule(color=QUIET, strokeDash=[4, 3]).encode(y=alt.datum(0.8))
+    wanted = alt.Chart().mark_rule(color=style.QUIET, strokeDash=[4, 3]).encode(y=alt.datum(0.8))
     return _panels(alt.layer(wanted, base.mark_line(point=True)), data, 300, 200)
 
 
-def shifts(table: pd.DataFrame) -> Panels:
+def shifts(table: pd.DataFrame) -> style.Panels:
     """What each prefix does: a point a prefix, placebos pale."""
     known = table.dropna(subset=["level_in_sd"])
     kind = known["placebo"].map({True: "placebo", False: "cue or instruction"})
@@ -135,7 +123,7 @@ def shifts(table: pd.DataFrame) -> Panels:
     return _panels(points, data, 300, 200)
 
 
-def correlations(table: pd.DataFrame) -> Panels:
+def correlations(table: pd.DataFrame) -> style.Panels:
     """How the items of a set go together: items x items."""
     data = table[["model", "template", "other", "correlation"]]
     base = alt.Chart().encode(
@@ -144,27 +132,27 @@ def correlations(table: pd.DataFrame) -> Panels:
         tooltip=["template:N", "other:N", alt.Tooltip("correlation:Q", format=".2f")],
     )
     legend = alt.Legend(title="r", orient="top", gradientLength=160)
-    colour = alt.Color("correlation:Q", scale=alt.Scale(scheme=DIVERGING, domain=[-1, 1]), legend=legend)
-    strong = alt.condition("abs(datum.correlation) > 0.6", alt.value("white"), alt.value(TILE_INK))
+    colour = alt.Color("correlation:Q", scale=alt.Scale(scheme=style.DIVERGING, domain=[-1, 1]), legend=legend)
+    strong = alt.condition("abs(datum.correlation) > 0.6", alt.value("white"), alt.value(style.TILE_INK))
     numbers = base.mark_text(fontSize=10).encode(text=alt.Text("correlation:Q", format=".2f"), color=strong)
-    return _panels(alt.layer(base.mark_rect(stroke=GROUND).encode(color=colour), numbers), data, 330, 290)
+    return _panels(alt.layer(base.mark_rect(stroke=style.GROUND).encode(color=colour), numbers), data, 330, 290)
 
 
-def distributions(biases: pd.DataFrame, first: str) -> Panels:
+def distributions(biases: pd.DataFrame, first: str) -> style.Panels:
     """The bias of every attribute, template by template; positive: closer to the first group, by its name."""
     base = alt.Chart().encode(
         y=alt.Y("template:N", title=None, axis=alt.Axis(labelOverlap=False)),
         x=alt.X("bias:Q", title=f"bias (nats; positive: closer to {first})"),
     )
-    ticks = base.mark_tick(color=ONE_HUE, opacity=0.55, thickness=1.5).encode(
+    ticks = base.mark_tick(color=style.ONE_HUE, opacity=0.55, thickness=1.5).encode(
         tooltip=["attribute:N", alt.Tooltip("bias:Q", format=".2f")]
     )
-    boxes = base.mark_boxplot(color=QUIET, opacity=0.45, outliers=False, ticks=False, size=16)
-    zero = alt.Chart().mark_rule(color=QUIET).encode(x=alt.datum(0))
+    boxes = base.mark_boxplot(color=style.QUIET, opacity=0.45, outliers=False, ticks=False, size=16)
+    zero = alt.Chart().mark_rule(color=style.QUIET).encode(x=alt.datum(0))
     return _panels(alt.layer(zero, boxes, ticks), biases[["model", "template", "attribute", "bias"]], 340, 240)
 
 
-RUNS: Final = {"guided": ONE_HUE, "random": ORANGE}
+RUNS: Final = {"guided": style.ONE_HUE, "random": ORANGE}
 PARTS: Final = {
     "alpha_part": "alpha contribution",
     "gradient_part": "gradient focus",
@@ -201,14 +189,13 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetCh
     return chart
 
 
-def _over_generations(runs: list[str], last: int) -> Panels:
+def _over_generations(runs: list[str], last: int) -> style.Panels:
     legend = OF_RUNS if len(runs) > 1 else None
     colours = alt.Scale(domain=runs, range=[RUNS[run] for run in runs])
     dashes = alt.Scale(domain=runs, range=[[1, 0], [6, 3]][: len(runs)])
     ticks = alt.Axis(values=list(range(last + 1)), format="d", grid=False, labelFlush=False)
     base = alt.Chart().encode(
-        x=alt.X("generation:Q", title="generation", axis=ticks),
-        color=alt.Color("run:N", scale=colours, legend=legend),
+        x=alt.X("generation:Q", title="generation", axis=ticks), color=alt.Color("run:N", scale=colours, legend=legend)
     )
     # Room above and below, so that no number of an axis stands out over its panel.
     height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False, nice=False, padding=12)).axis(tickCount=5)
@@ -242,7 +229,7 @@ def _over_generations(runs: list[str], last: int) -> Panels:
     return alt.layer(band.encode(y=alt.Y("bottom:Q", title=None), y2="top:Q"), line, points)
 
 
-def fitness_parts(templates: pd.DataFrame) -> Panels:
+def fitness_parts(templates: pd.DataFrame) -> style.Panels:
     """What each part of the fitness adds for each template, the parts one after the other.
 
     Args:
@@ -264,7 +251,9 @@ def fitness_parts(templates: pd.DataFrame) -> Panels:
         .encode(
             y=y,
             x=alt.X("value:Q", title=title),
-            color=alt.Color("part:N", sort=list(PARTS.values()), scale=alt.Scale(scheme=CATEGORIES), legend=LEGEND),
+            color=alt.Color(
+                "part:N", sort=list(PARTS.values()), scale=alt.Scale(scheme=style.CATEGORIES), legend=style.LEGEND
+            ),
             order="order:Q",
             tooltip=[
                 alt.Tooltip("text:N", title="template"),
@@ -277,7 +266,7 @@ def fitness_parts(templates: pd.DataFrame) -> Panels:
     whole = named[["said", "fitness"]].round(DIGITS)
     sums = (
         alt.Chart(whole)
-        .mark_text(align="left", dx=5, color=INK)
+        .mark_text(align="left", dx=5, color=style.INK)
         .encode(y=y, x="fitness:Q", text=alt.Text("fitness:Q", format=".2f"))
     )
     return alt.layer(bars, sums).properties(width=BARS, height=alt.Step(26))

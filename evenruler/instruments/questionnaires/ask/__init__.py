@@ -8,19 +8,8 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask.content import embedding_request, judge_request
-from evenruler.instruments.questionnaires.ask.item_scores import scores
-from evenruler.instruments.questionnaires.ask.questions import (
-    STAGE,
-    apart,
-    asked_then,
-    course_requests,
-    labelled_requests,
-    placed,
-    prefixed_rows,
-    require_order,
-    states,
-)
+from evenruler.instruments.questionnaires.ask import questions
+from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
 from evenruler.models.declared import LIKELIHOODS, VERBALISER
 from evenruler.tables import evenly_spread
 
@@ -67,7 +56,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """
     questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
     if "clm" in subject.forms:
-        require_order(questionnaire, tables["items"], subject.name)
+        questions.require_order(questionnaire, tables["items"], subject.name)
     return [
         request
         for request in _all(questionnaire, tables, plan, subject)
@@ -76,17 +65,17 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
-    own, twins = apart(tables)
+    own, twins = questions.apart(tables)
     yield from _prompts(own, subject)
     yield from _prompts(twins, subject)
-    yield from labelled_requests(plan, subject)
+    yield from questions.labelled_requests(plan, subject)
     if VERBALISER in subject.forms and subject.can("entail"):
-        after = prefixed_rows(own["prompts"], plan)
+        after = questions.prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
-    for state in states(plan, subject):
+    for state in questions.states(plan, subject):
         if state.epoch:  # before, it is what it answers as it is
-            yield from _prompts(asked_then(own, plan), subject, state)
-        yield from course_requests(state, plan, subject)
+            yield from _prompts(questions.asked_then(own, plan), subject, state)
+        yield from questions.course_requests(state, plan, subject)
     yield embedding_request(own, plan)
     if plan["judge"] is not None:
         yield judge_request(tables, plan)
@@ -97,7 +86,7 @@ def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> It
     for form in subject.forms:
         if form in LIKELIHOODS and subject.can("in_place"):
             rows = _rows(tables["prompts"], form, state)
-            yield Request("likelihoods", "in_place", rows, placed(tables), state=state)
+            yield Request("likelihoods", "in_place", rows, questions.placed(tables), state=state)
         if form not in LIKELIHOODS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
 
@@ -109,7 +98,7 @@ def _entail(prompts: pd.DataFrame, form: str, state: State | None, **more: list[
 
 def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame:
     at = (state.corpus, state.fit, state.epoch) if state else ("", 0, 0)
-    here: dict[str, Any] = dict(zip(STAGE, at, strict=True))
+    here: dict[str, Any] = dict(zip(questions.STAGE, at, strict=True))
     return prompts[["id"]].assign(configuration=form, **here)
 
 

@@ -64,11 +64,9 @@ def require_order(questionnaire: str, items: pd.DataFrame, model: str) -> None:
     for item in items.to_dict("records"):
         text = f"{item['premise']} {item['hypothesis']}"
         if text.index(INTENSIFIER) < text.index(TERM):
-            raise UserError(
-                f"{INTENSIFIER} stands before {TERM}, so that form clm cannot ask it",
-                where=f"{questionnaire}, item {item['item']}",
-                remedy=f"put {TERM} first, or take clm out of `forms` of {model} in params.yaml",
-            )
+            what = f"{INTENSIFIER} stands before {TERM}, so that form clm cannot ask it"
+            remedy = f"put {TERM} first, or take clm out of `forms` of {model} in params.yaml"
+            raise UserError(what, where=f"{questionnaire}, item {item['item']}", remedy=remedy)
 
 
 def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:

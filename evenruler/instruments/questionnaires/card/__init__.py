@@ -7,16 +7,9 @@ from typing import Any
 from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
+from evenruler.instruments.questionnaires import declare
 from evenruler.instruments.questionnaires.card.harness import harness_files, task_name
-from evenruler.instruments.questionnaires.declare import (
-    CONFIGURATIONS,
-    MOVED,
-    RHO,
-    Settings,
-    Source,
-    headings,
-    of_those,
-)
+from evenruler.instruments.questionnaires.declare import Settings, Source
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml
@@ -64,7 +57,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         limits=[*WORDS["limits"], *source.limits],
         configs=[Published(name, **own) for name, own in WORDS["published"].items()],
         parameters={**scored, "scale": weights},
-        quality=headings(plan),
+        quality=declare.headings(plan),
         quality_of_any=list(_of_any_model(source)),
         harness=harness_files(
             declaration.name,
@@ -110,14 +103,14 @@ def reading(source: QuestionnaireSource) -> str:
 
 def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
     """The figures that do not depend on a model; correlations of subscales with each other last."""
-    for form, how in CONFIGURATIONS.items():
+    for form, how in declare.CONFIGURATIONS.items():
         told = f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
-        yield Column(of_those("alpha", form), f"alpha, {form}", told)
+        yield Column(declare.of_those("alpha", form), f"alpha, {form}", told)
     yield from (Column(name, **own) for name, own in WORDS["any_model"].items())
     for other in source.subscales:
-        for form, how in CONFIGURATIONS.items():
+        for form, how in declare.CONFIGURATIONS.items():
             told = f"Spearman correlation with `{other}` over lineages of models that are asked by {how}"
-            yield Column(of_those(f"{RHO}{other}", form), f"rho with {other}, {form}", told)
+            yield Column(declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told)
 
 
 def withheld(source: QuestionnaireSource, slug: str) -> str | None:
@@ -131,9 +124,9 @@ def _construct(evidence: Evidence) -> Iterator[str]:
     figures = evidence.get("all", {}).get(OF_ANY_MODEL, {})
     reasons: dict[str, list[str]] = {}
     for name, record in figures.items():
-        if not name.startswith(("alpha", RHO)):
+        if not name.startswith(("alpha", declare.RHO)):
             continue
-        told = name.replace(RHO, "rho with ")
+        told = name.replace(declare.RHO, "rho with ")
         if record["value"] is None:
             reasons.setdefault(record["reason"], []).append(told)
         else:
@@ -141,9 +134,9 @@ def _construct(evidence: Evidence) -> Iterator[str]:
     for reason, names in reasons.items():
         yield f"Not done, {reason}: {', '.join(names)}."
     moved = [
-        f"{name.removeprefix(MOVED)}, {model} {record['value']:z.2f} ({record['verdict']})"
+        f"{name.removeprefix(declare.MOVED)}, {model} {record['value']:z.2f} ({record['verdict']})"
         for _, model, name, record in cards.amounts(evidence)
-        if name.startswith(MOVED) and record["value"] is not None
+        if name.startswith(declare.MOVED) and record["value"] is not None
     ]
     if moved:
         yield f"Answers after adaptation to a corpus about it less those after its control: {'; '.join(moved)}."

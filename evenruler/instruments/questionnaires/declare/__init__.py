@@ -7,14 +7,16 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, at_scale, by_scale, by_size
-from evenruler.instruments.questionnaires.declare.controls import differences, uneven, unlike_in_valence
 from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
     CorpusSource,
     LabelledPair,
+    differences,
     load_corpus,
     load_pairs,
+    uneven,
+    unlike_in_valence,
 )
 from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models.declared import Catalogue
@@ -147,9 +149,8 @@ class Settings(BaseSettings):
             return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]
         pairs = {slug: (source.items[slug], twin) for slug, twin in source.twins.items()}
         found = {slug: uneven(*(asked.terms.by_polarity for asked in pair)) for slug, pair in pairs.items()}
-        unlike = unlike_in_valence(
-            (item.keying, item.without_intensifier, twin.without_intensifier) for item, twin in pairs.values()
-        )
+        prompts = ((item.keying, item.without_intensifier, own.without_intensifier) for item, own in pairs.values())
+        unlike = unlike_in_valence(prompts)
         told = [f"twins.{slug}: {told}" for slug, told in found.items() if told]
         return told if unlike is None else [*told, f"twins: {unlike}"]
 

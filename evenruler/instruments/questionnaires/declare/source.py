@@ -13,8 +13,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.declare.controls import unlike
-from evenruler.instruments.questionnaires.declare.shared import licensed_wording
+from evenruler.instruments.questionnaires.declare.shared import licensed_wording, unlike
 from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
@@ -238,11 +237,8 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
     """UserError where a template already says how often: it holds an intensifier of the scale."""
     for slug, item, asked in source.worded:
         if word := own_intensifier(asked, scale):
-            raise UserError(
-                f"the intensifier {word!r} stands in a template",
-                where=f"{path}: {'items' if asked is item else 'twins'}.{slug}",
-                remedy="take it out: {INTENSIFIER} says how often",
-            )
+            what, remedy = f"the intensifier {word!r} stands in a template", "take it out: {INTENSIFIER} says how often"
+            raise UserError(what, where=f"{path}: {'items' if asked is item else 'twins'}.{slug}", remedy=remedy)
 
 
 def own_intensifier(asked: Wording, scale: Scale) -> str | None:

@@ -11,17 +11,9 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
-from evenruler.instruments.questionnaires.diagnose import interventions
+from evenruler.instruments.questionnaires.diagnose import population
 from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population, of_shifts
-from evenruler.instruments.questionnaires.diagnose.headlines import contrast, headlines
-from evenruler.instruments.questionnaires.diagnose.population import (
-    accuracies,
-    called,
-    fitness_by_form,
-    members_of,
-    population,
-    scale_scores,
-)
+from evenruler.instruments.questionnaires.diagnose.headlines import changed, changes, contrast, headlines, trajectories
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.models.declared import named
@@ -60,26 +52,25 @@ def figures(
         `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires. All
         figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
     """
-    cells, items, adapted = scores["cells"], scores["items"], scores["adapted"]
-    accuracy = accuracies(scores["labelled"], resampling.level)
+    cells, items = scores["cells"], scores["items"]
+    accuracy = population.accuracies(scores["labelled"], resampling.level)
     shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
-    fits = fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
-    trajectories = interventions.trajectories(items, adapted, intensifiers)
-    changes = interventions.changes(trajectories, plan)
+    fits = population.fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
+    on_the_way = trajectories(items, scores["adapted"], intensifiers)
     told = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
-        pd.DataFrame(_changed(name, trajectories, resampling.level)),
+        pd.DataFrame(_changed(name, on_the_way, resampling.level)),
     ]
     return {
         "accuracy_of_any": accuracy,
         "cells": cells,
         "items": items,
         "twins": scores["twins"],
-        "quality": of_silhouettes(items.assign(model=called(items))),
+        "quality": of_silhouettes(items.assign(model=population.called(items))),
         "figures": pd.concat([*told, shifts]),
-        "trajectories": trajectories,
-        "changes": changes,
+        "trajectories": on_the_way,
+        "changes": changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
         **{table: scores[score] for table, score in FOR_ALL.items()},
     }
@@ -96,8 +87,8 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     """
     if not records:
         return {}
-    known = population(records)
-    members = members_of(known)
+    known = population.population(records)
+    members = population.members_of(known)
     firsts: dict[str, Record] = {}
     for record in records:
         firsts.setdefault(record.instrument, record)
@@ -105,7 +96,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
     items, beside = (stacked([record.found[table] for record in records]) for table in ("items", "twins"))
     agreed = over_fits([record.subject for record in records], items, beside, members, resampling.level)
     confirmed = headlines(records, resampling.level)
-    scales, quality = scale_scores(items, members), of_content(content)
+    scales, quality = population.scale_scores(items, members), of_content(content)
     found = {
         "accuracy": stacked([record.found["accuracy_of_any"] for record in records]).drop_duplicates(),
         "population": known,
@@ -130,7 +121,7 @@ def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[di
     """How far each corpus moves answers, by form, whatever its control does."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
         here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
-        yield from ({**here, **asdict(figure)} for figure in interventions.changed(own, level))
+        yield from ({**here, **asdict(figure)} for figure in changed(own, level))
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -138,6 +129,8 @@ def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) ->
     rows, found = rows_of(prompts.filter(READS["prompts"]), ["item"]), [pd.DataFrame(columns=HEADLINES.names)]
     for pole, own in ((1, items), (0, twins)):
         value = own["score"] * prompts["intensifier"].nunique()
-        told = own.assign(model=called(own), unit=own["item"], rows=own["item"].map(rows), pole=pole, value=value)
+        told = own.assign(
+            model=population.called(own), unit=own["item"], rows=own["item"].map(rows), pole=pole, value=value
+        )
         found.append(told.assign(part=WHOLE, figure=BEYOND, at="1").reindex(columns=HEADLINES.names))
     return stacked(found)

@@ -99,11 +99,7 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
 
 
 def of_population(
-    items: pd.DataFrame,
-    scales: pd.DataFrame,
-    content: pd.DataFrame,
-    resampling: Resampling,
-    members: Collection[str],
+    items: pd.DataFrame, scales: pd.DataFrame, content: pd.DataFrame, resampling: Resampling, members: Collection[str]
 ) -> pd.DataFrame:
     """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model.
 

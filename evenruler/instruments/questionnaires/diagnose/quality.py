@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -14,6 +15,7 @@ from evenruler.measurement.figures import finite
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Mark
+from evenruler.strict import read_yaml
 from evenruler.tables.ids import canonical
 from evenruler.tables.schemas import WHOLE
 
@@ -32,17 +34,9 @@ class Threshold:
 
 
 THRESHOLDS = {
-    "similarity": Threshold(
-        0.5, 0.5, True, "say it closer to the original question: mend the templates, or the source terms"
-    ),
-    "silhouette": Threshold(
-        0.6,
-        0.0,
-        False,
-        "source and inverse terms are answered alike: take plainer opposites, or let the hypothesis point to the term",
-    ),
+    measure: Threshold(**asked) for measure, asked in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
 }
-"""By measure. SS of at least .5; SC of at least .6 on the model designed for, above 0 on all. Others are told only."""
+"""By measure; others are told only."""
 
 
 def of_content(content: pd.DataFrame) -> pd.DataFrame:
@@ -61,11 +55,9 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
     """UserError at a poor item of a questionnaire that asks for it."""
     poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
     for record in poor.to_dict("records"):
-        raise UserError(
-            f"{record['measure']} is {record['value']:.2f}",
-            where=f"{record['questionnaire']}, item {record['item']}",
-            remedy=f"{record['advice']}; or take `stop_below` out of params.yaml",
-        )
+        what = f"{record['measure']} is {record['value']:.2f}"
+        where = f"{record['questionnaire']}, item {record['item']}"
+        raise UserError(what, where=where, remedy=f"{record['advice']}; or take `stop_below` out of params.yaml")
 
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:

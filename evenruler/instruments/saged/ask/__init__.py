@@ -18,18 +18,7 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty, is_refusal
 
-__all__ = [
-    "ANSWERS",
-    "FORMS",
-    "PLANNED",
-    "READS",
-    "RESEEDED",
-    "asked_again",
-    "features_of",
-    "limited",
-    "requests",
-    "scores",
-]
+__all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
 
 READS = {
     "prompts": (
@@ -108,12 +97,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
-    return {
-        "features": found.features,
-        "topics": found.topics,
-        "baselines": found.baselines,
-        "generations": generations,
-    }
+    return {**vars(found), "generations": generations}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -299,10 +283,7 @@ def asked_replies(
     first = (next(iter(roles)), next(iter(templates)))
     rows = [
         (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
-        for frame, cells in (
-            (bare, [(role, template) for role in roles for template in templates]),
-            (before, [first]),
-        )
+        for frame, cells in ((bare, [(role, template) for role in roles for template in templates]), (before, [first]))
         for key, root, prompt, framing in frame[["id", "root_id", "prompt", "framing"]].itertuples(index=False)
         for role, template in cells
         for system, text in [(roles[role], templates[template])]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.saged.ask.features import EMPTY, NONE, Column, Models, Replies, measured
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, Answered, Column, Replies, measured
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.tables.schemas import BARE
@@ -65,7 +65,7 @@ def extract(
     prompts: pd.DataFrame,
     generations: pd.DataFrame,
     features: Mapping[str, Feature],
-    models: Models,
+    models: Answered,
     names: Sequence[str] = (),
     language: str = "en",
 ) -> Extracted:

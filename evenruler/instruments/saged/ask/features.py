@@ -1,21 +1,153 @@
-"""What is measured of replies: each kind of feature, and the tools that it asks."""
+"""What is measured of replies: each kind of feature, and the tools that it asks.
+
+Clusters are of k-means on embeddings of replies, with topic words (SAGED, sections 3.2 and A.3).
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Tables
-from evenruler.instruments.saged.ask.clusters import cluster, distances, placed, topic_words
 from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import compound
+
+Metric = Literal["cosine", "l2"]
+Form = Literal["label", "sort", "distance"]
+
+WORDS = 10
+"""Words of a topic at most."""
+
+_STARTS = 10
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+_ENDING = re.compile(r"(?<=\w)'(s|re|ve|ll|d|m)?\Z")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters of texts, the largest first; of equally large ones that whose first text comes first."""
+
+    centres: Floats
+    """[c, dimensions] mean of the embeddings of each."""
+    sizes: NDArray[np.int64]
+    """[c] how often their texts occur."""
+    members: NDArray[np.int64]
+    """[m] the cluster of each text that was clustered."""
+
+
+def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int) -> Clusters:
+    """Cluster distinct texts, at least one, by k-means, each weighing as much as it occurs; no cluster is empty.
+
+    `embeddings`: [m, dimensions]; `counts`: [m] how often each occurs; fewer than `k` where there are fewer distinct
+    texts, or embeddings. The order of texts does not matter.
+    """
+    from sklearn.cluster import KMeans  # takes seconds, which everything else need not wait for
+
+    order = np.array(sorted(range(len(texts)), key=texts.__getitem__))
+    points = np.asarray(embeddings, dtype=np.float64)[order]
+    weights = counts[order].astype(np.float64)
+    few = min(k, len(np.unique(points, axis=0)))
+    fitted = KMeans(few, n_init=_STARTS, random_state=seed, tol=0).fit(points, sample_weight=weights)
+    onto = np.eye(few)[fitted.labels_]
+    sizes = weights @ onto
+    centres = (onto * weights[:, None]).T @ points / sizes[:, None]
+    # The texts are in order, so the first of a cluster's is where it first occurs.
+    ranking = np.lexsort((onto.argmax(axis=0), -sizes))
+    members = np.empty(len(texts), dtype=np.int64)
+    members[order] = np.argsort(ranking)[fitted.labels_]
+    return Clusters(centres[ranking], sizes[ranking].astype(np.int64), members)
+
+
+def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
+    """How far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
+
+    Returns:
+        float64[...]. `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from
+        0 on.
+    """
+    a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
+    if metric == "l2":
+        apart: Floats = np.linalg.norm(a - b, axis=-1)
+        return apart
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    inner = np.einsum("...i,...i->...", a, b)
+    cosines = np.divide(inner, lengths, out=np.full(lengths.shape, np.nan), where=lengths > 0)
+    found: Floats = 1 - np.clip(cosines, -1, 1)
+    return found
+
+
+def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
+    """Where embeddings lie among clusters.
+
+    Args:
+        embeddings: [n, dimensions].
+        centres: [c, dimensions].
+        form: `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1
+            for the nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric.
+            Of equally near ones the larger cluster comes first.
+        metric: Does not matter for `label`.
+
+    Returns:
+        float64[n, c].
+    """
+    by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
+    found: Floats = np.stack(by, axis=-1)
+    if form == "distance":
+        return found
+    ranks = np.argsort(np.argsort(found, axis=-1, kind="stable"), axis=-1).astype(np.float64) + 1
+    ranks[np.isnan(found)] = np.nan
+    return (ranks == 1).astype(np.float64) if form == "label" else ranks
+
+
+def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArray[np.int64]) -> list[list[str]]:
+    """The words that tell each cluster from the others, by c-TF-IDF (Grootendorst, 2022).
+
+    The weight of a word in a cluster is its frequency there times log(1 + A / f), A words a cluster on average, f the
+    word's frequency in all clusters.
+
+    Args:
+        texts: m texts.
+        members: [m] their clusters, none without a text.
+        counts: [m] how often each occurs.
+
+    Returns:
+        By cluster: at most `WORDS` of them, the weightiest first, equally weighty ones by the alphabet; lower case,
+        without possessive ending, stop words and single letters left out. None where no text has a word that counts.
+    """
+    from scipy.sparse import csr_array
+
+    words = [content_words(text) for text in texts]
+    vocabulary = sorted({word for of_text in words for word in of_text})
+    clusters = int(members.max()) + 1
+    if not vocabulary:
+        return [[] for _ in range(clusters)]
+    place = {word: i for i, word in enumerate(vocabulary)}
+    columns = [place[word] for of_text in words for word in of_text]
+    lengths = [len(of_text) for of_text in words]
+    table = csr_array(
+        (np.repeat(counts, lengths).astype(np.float64), (np.repeat(members, lengths), columns)),
+        shape=(clusters, len(vocabulary)),
+    ).toarray()
+    weights = table * np.log1p(table.sum() / clusters / table.sum(axis=0))
+    best = np.argsort(-weights.round(9), axis=1, kind="stable")[:, :WORDS]  # so that rounding breaks no tie
+    return [[vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)]
+
+
+def content_words(text: str) -> list[str]:
+    """Words of a text in lower case, without possessive ending; no stop words, negated verbs or single letters."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    words = (_ENDING.sub("", word) for word in _WORD.findall(text.translate(_APOSTROPHES).lower()))
+    return [word for word in words if len(word) > 1 and not word.endswith("n't") and word not in STOP_WORDS]
+
 
 NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"
@@ -85,30 +217,6 @@ NEW_TOKENS = 16
 """A scorer's reply at most: a number needs no more."""
 
 
-class Classifier(Protocol):
-    """What tells labels of texts apart."""
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """In the order of `probabilities`."""
-
-    def probabilities(self, texts: Sequence[str]) -> Floats:
-        """[n, labels] probability of each label; NaN throughout for a text that is too long."""
-
-
-class Models(Protocol):
-    """What features name."""
-
-    def classifier(self, name: str) -> Classifier:
-        """Of a `classifier` feature."""
-
-    def embedder(self, name: str | None) -> Embedder:
-        """Of a `distance` or `clusters` feature; the usual one where it names none."""
-
-    def scorer(self, name: str) -> Ask:
-        """Of a `scorer` feature."""
-
-
 class Answered:
     """The tools' answers, looked up by text: everything was asked before (`requests`)."""
 
@@ -116,7 +224,7 @@ class Answered:
         """Take the answers of tools, and the embedder that is taken where a feature names none."""
         self._answers, self._embedder = answers, embedder
 
-    def classifier(self, name: str) -> Classifier:
+    def classifier(self, name: str) -> "_Classified":
         """What a classifier said of texts."""
         return _Classified(self._of("classifications", name))
 
@@ -211,7 +319,7 @@ class Measured:
     topics: list[dict[str, object]] = field(default_factory=list)
 
 
-def measured(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     """What a feature says of replies, by what its models said."""
     return _MEASURE[feature.kind](name, feature, models, replies)
 
@@ -222,11 +330,16 @@ def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, la
     if not feature.multilingual:
         numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
     value, baseline = (_taken(numbers, places, np.nan) for places in (replies.reply, replies.baseline))
-    reason = _joined(
-        _why("reply", replies.reply, value, _taken(whys, replies.reply, "").astype(str)),
-        _why("baseline", replies.baseline, baseline, _taken(whys, replies.baseline, "").astype(str)),
-    )
-    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+    of_reply, of_baseline = (_taken(whys, places, "").astype(str) for places in (replies.reply, replies.baseline))
+    return _beside(name, replies, value, baseline, of_reply, of_baseline)
+
+
+def _beside(
+    name: str, replies: Replies, value: Floats, baseline: Floats, of_reply: Reasons, of_baseline: Reasons
+) -> Measured:
+    """A feature of replies and of their baselines, and why either number is missing."""
+    whys = _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
+    return Measured([Column(name, np.arange(len(value)), value, baseline, _joined(*whys))])
 
 
 def _taken(of_texts: NDArray[Any], places: Places, without: object) -> NDArray[Any]:
@@ -253,11 +366,7 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
     return np.where(both, together, np.where(first != "", first, second))
 
 
-def _lexicon(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
-    return _of_texts(name, feature, replies, compound(replies.read(feature)), "")
-
-
-def _classifier(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     if not replies.texts:  # nothing was asked, so that the labels are not known
         return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
     classifier = models.classifier(str(feature.model))
@@ -266,7 +375,7 @@ def _classifier(name: str, feature: Feature, models: Models, replies: Replies) -
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     points = replies.embeddings(models.embedder(feature.model), feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
@@ -277,7 +386,7 @@ def _distance(name: str, feature: Feature, models: Models, replies: Replies) -> 
     return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
 
 
-def _clusters(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     embedder = models.embedder(feature.model)
     found, by = Measured([]), sorted(feature.by or [])
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
@@ -303,9 +412,8 @@ def _part(
         embeddings = replies.embeddings(embedder, feature)
         found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
         points = embeddings[own[own >= 0]]
-        numbers[own >= 0, : len(found.sizes)] = placed(
-            points, found.centres, feature.form or "label", feature.metric or "cosine"
-        )
+        form, metric = feature.form or "label", feature.metric or "cosine"
+        numbers[own >= 0, : len(found.sizes)] = placed(points, found.centres, form, metric)
         words = topic_words(texts, found.members, counts)
         topics = [
             {"feature": f"{name}-{i}", "cluster": i, "words": of_topic, "n": int(n)}
@@ -319,7 +427,7 @@ def _part(
     return columns, topics
 
 
-def _scorer(name: str, feature: Feature, models: Models, replies: Replies) -> Measured:
+def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
     pairs, places, there = _scored(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
     said = models.scorer(str(feature.model))(_questions(feature, replies, pairs))
@@ -328,10 +436,7 @@ def _scorer(name: str, feature: Feature, models: Models, replies: Replies) -> Me
     numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
     lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
     (value, baseline), (of_reply, of_baseline) = np.split(numbers, 2), np.split(lacking.astype(str), 2)
-    reason = _joined(
-        _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
-    )
-    return Measured([Column(name, np.arange(len(value)), value, baseline, reason)])
+    return _beside(name, replies, value, baseline, of_reply, of_baseline)
 
 
 def scorer_prompts(feature: Feature, replies: Replies) -> list[str]:
@@ -353,8 +458,8 @@ def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
     return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
 
 
-_MEASURE: Mapping[str, Callable[[str, Feature, Models, Replies], Measured]] = {
-    "lexicon": _lexicon,
+_MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], Measured]] = {
+    "lexicon": lambda name, feature, _, replies: _of_texts(name, feature, replies, compound(replies.read(feature)), ""),
     "classifier": _classifier,
     "distance": _distance,
     "clusters": _clusters,

@@ -54,11 +54,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     source = read_source(path)
     kind = source.material.kind
     if kind != "local" and not settings.of_others:
-        raise UserError(
-            f"text of the kind {kind} was written by others",
-            where=f"{path}: material.kind",
-            remedy="add `text: others` to its entry in params.yaml, which keeps the benchmark out of git",
-        )
+        remedy = "add `text: others` to its entry in params.yaml, which keeps the benchmark out of git"
+        raise UserError(f"text of the kind {kind} was written by others", where=f"{path}: material.kind", remedy=remedy)
     for root, branches in source.replacements.items():
         for concept, words in branches.items():
             checked(words, f"{path}: branch.replacements.{root}.{concept}")

@@ -8,8 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
-from evenruler.instruments.saged.declare.finding import FOUND
-from evenruler.instruments.saged.declare.source import DOMAINS, Source, material_of
+from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
 from evenruler.models.declared import Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 

@@ -13,10 +13,9 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.disparities import shapes
+from evenruler.instruments.saged.diagnose.disparities import adjusted, compared, shapes
 from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, contrast, silence_of
-from evenruler.instruments.saged.diagnose.inference import adjusted, compared
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
 from evenruler.instruments.saged.diagnose.summaries import cells_of
 from evenruler.measurement import Resampling, as_metrics

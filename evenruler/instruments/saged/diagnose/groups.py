@@ -240,7 +240,8 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
     """
     draw = np.random.default_rng([seed, 0])
     units, blocks = layout.items, layout.roots
-    if not _several(groups.codes, blocks):
+    pairs = np.unique(np.stack([blocks, groups.codes]), axis=1)
+    if pairs.shape[1] == len(np.unique(blocks)):  # no root item holds more than one group
         units, blocks = blocks, np.zeros_like(blocks)
     _, first = np.unique(units, return_index=True)
     by_block = np.argsort(blocks[first], kind="stable")
@@ -249,7 +250,8 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
     place = np.empty(len(first), dtype=np.intp)
     place[by_block] = np.arange(len(first))
     of_reply = place[units]
-    for size in _sizes(n):
+    for begin in range(0, n, AT_ONCE):
+        size = min(AT_ONCE, n - begin)
         # Whole numbers keep blocks apart, what is behind the point shuffles within them.
         order = np.argsort(block + draw.random((size, len(block))), axis=1)
         rows = np.empty((size, len(of_reply)), dtype=np.int32)
@@ -258,13 +260,3 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
             codes = labels[each][of_reply]
             rows[line], sizes[line] = np.argsort(codes, kind="stable"), np.bincount(codes, minlength=sizes.shape[1])
         yield placed(rows.ravel(), sizes, len(of_reply))
-
-
-def _several(codes: Codes, roots: Codes) -> bool:
-    """Whether some root item holds more than one group."""
-    pairs = np.unique(np.stack([roots, codes]), axis=1)
-    return bool(pairs.shape[1] > len(np.unique(roots)))
-
-
-def _sizes(n: int) -> Iterator[int]:
-    yield from (min(AT_ONCE, n - begin) for begin in range(0, n, AT_ONCE))

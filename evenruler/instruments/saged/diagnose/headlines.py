@@ -11,20 +11,7 @@ import pandas as pd
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, FEWEST_INVENTED, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
-from evenruler.instruments.saged.diagnose.apart import (
-    SHUFFLES,
-    Apart,
-    Find,
-    apart,
-    asked,
-    beyond_invented,
-    by_role,
-    detectable,
-    detectable_beyond,
-    mean_square,
-    named,
-    silence,
-)
+from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
@@ -47,7 +34,7 @@ class _Headline:
     figure: str
     feature: str
     better: str
-    find: Find
+    find: apart.Find
     scores: Floats
     """[root items, concepts], or [roles, root items, concepts]; NaN where there is none."""
     concepts: list[str]
@@ -84,9 +71,9 @@ class _Headline:
 class _Found:
     """What was found of a headline."""
 
-    real: Apart | None
+    real: apart.Apart | None
     """None where fewer than two concepts have scores of two root items."""
-    invented: Apart | None = None
+    invented: apart.Apart | None = None
     """None with fewer than `FEWEST_INVENTED`."""
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """Series and concept that lie apart, by shuffled names alone, the furthest first."""
@@ -162,8 +149,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
         return (cube if len(roles) > 1 else cube[0]), words
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
-    settings = Disparities(permutations=1, headline_permutations=SHUFFLES)
-    by = (by_role, roles) if len(roles) > 1 else (apart, [])
+    settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
+    by = (apart.by_role, roles) if len(roles) > 1 else (apart.apart, [])
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
     return replace(judgeable, note=f"The first less the second: {_apart(one, found)}.")
@@ -199,7 +186,7 @@ def _headlines(
     tables = scores[:, ~invented], list(names[~invented]), scores[:, invented], list(names[invented])
     roots = sorted(layout.replies["root_id"].unique())
     of_silence = (*tables, list(silent.index), ALIKE_POINTS)
-    first = _Headline(ALIKE, "silence", "lower", silence, *of_silence, fitness=Fitness(unmeasured))
+    first = _Headline(ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
     others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
@@ -218,7 +205,7 @@ def _headlines(
             FAVOUR,
             name,
             feature.favour,
-            apart,
+            apart.apart,
             scores=_mean(cubes[0]),
             concepts=sorted(real.replies["concept"].unique()),
             invented=_mean(cubes[1]),
@@ -232,7 +219,9 @@ def _headlines(
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            by_roles.append(replace(one, figure=BY_ROLE, find=by_role, scores=scores, invented=placebos, roles=roles))
+            by_roles.append(
+                replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
+            )
     return [first, *favour, *by_roles[:1]]
 
 
@@ -262,15 +251,15 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
         return _Found(None)
     shuffles = settings.headline_permutations
     real = one.find(one.scores, seed, shuffles)
-    invented = one.find(one.invented, seed, 1) if asked(one.invented) >= FEWEST_INVENTED else None
+    invented = one.find(one.invented, seed, 1) if apart.asked(one.invented) >= FEWEST_INVENTED else None
     enough = one.n.min() >= max(FEWEST_ROOTS, settings.least) and real.p_null < level
-    told = named(one.scores, seed, level, shuffles, one.find) if enough else {}
+    told = apart.named(one.scores, seed, level, shuffles, one.find) if enough else {}
     return _Found(real, invented, told, level)
 
 
 def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
     """A headline with what a verdict on it takes, or with what the design has too little of."""
-    n, names, real = int(one.n.min()) if one.concepts else 0, asked(one.invented), found.real
+    n, names, real = int(one.n.min()) if one.concepts else 0, apart.asked(one.invented), found.real
     levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
     figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
     if real is None or n < FEWEST_ROOTS:
@@ -281,18 +270,18 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
     effect, told = real.at(real.ranked[0]), _told(one, found)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
-    seen = detectable(error, tests, n, found.level)
+    seen = apart.detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
         few = f"{n} {ROOTS}, of at least {least}"
         few = few if n < least else f"{_count(names, 'invented name')}, of at least {FEWEST_INVENTED}"
         return figure(levels, detectable=seen, lacking=f"{few}; by shuffled names alone, {told}" if told else few)
     shown = one.figure != ALIKE or bool(real.clear())
-    beyond, within = beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
+    beyond, within = apart.beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
     return figure(
         levels | {"invented names": names},
-        placebo=float(np.sqrt(mean_square(found.invented)[0])),
+        placebo=float(np.sqrt(apart.mean_square(found.invented)[0])),
         specific=effect,
-        detectable=max(seen, detectable_beyond(real, found.invented, found.level)),
+        detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
         p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
         note=f"By shuffled names, {told}." if told else None,
     )

@@ -1,12 +1,14 @@
 """Charts of summaries and disparities, and the panels that they stand in."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
 from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, TILE_INK, Choices, Panels
+from evenruler.strict import read_yaml
 
 FOUR_FIFTHS = 0.8
 FARTHEST = 2.5
@@ -56,9 +58,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
     )
     bars = base.mark_bar(height={"band": 0.8}).encode(
-        x=alt.X("value:Q", title="value of the disparity"),
-        color=calibrated(),
-        tooltip=known,
+        x=alt.X("value:Q", title="value of the disparity"), color=calibrated(), tooltip=known
     )
     # A text of no letters keeps four fifths on the axis of ratios; a line without rows would have no extent on it.
     kept = alt.Chart().transform_calculate(at=f"datum.ratio == 1 ? {FOUR_FIFTHS} : 0").mark_text(text="")
@@ -87,14 +87,11 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21)."""
     filters = ["domain", "feature", *CONFIGURATION]
     base = alt.Chart().encode(
-        y=_groups("place"),
-        x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4),
+        y=_groups("place"), x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4)
     )
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        color=calibrated(),
-        shape=shaped(),
-        tooltip=_told("group model role calibration deviation value n"),
+        color=calibrated(), shape=shaped(), tooltip=_told("group model role calibration deviation value n")
     )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
@@ -126,8 +123,7 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     base = alt.Chart().encode(y=_groups("mean"))
     axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
-        x=axis,
-        tooltip=_told("group mean difference n", n="baselines"),
+        x=axis, tooltip=_told("group mean difference n", n="baselines")
     )
     said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
     reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
@@ -156,8 +152,7 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         color=calibrated(),
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        shape=shaped(),
-        tooltip=_told("model role calibration context mean n", n="replies"),
+        shape=shaped(), tooltip=_told("model role calibration context mean n", n="replies")
     )
     zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
     panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=PANEL, height=130)
@@ -254,36 +249,15 @@ def shaped() -> alt.Shape:
     return alt.Shape("calibration:N", sort=CALIBRATIONS, scale=scale, legend=LEGEND)
 
 
-_NUMBERS: Mapping[str, str] = {
-    **dict.fromkeys(["value", "mean", "p_adjusted", "lowest", "highest"], ".4f"),
-    **dict.fromkeys(["deviation", "difference"], "+.4f"),
-    **dict.fromkeys(["n", "n_groups"], ""),
-    "z": "+.2f",
-    "excess": "+.3f",
-}
-"""Columns that are numbers, and how these are written."""
-
-_TITLES: Mapping[str, str] = {
-    "group": "concept",
-    "lowest": "lowest concept",
-    "highest": "highest concept",
-    "p_adjusted": "adjusted p",
-    "n_groups": "concepts",
-    "context": "baseline",
-    "excess": "above the critical value by",
-    "z": "SDs from the mean of the column",
-    "reason": "why there is no number",
-    **dict.fromkeys(["deviation", "difference"], "from the mean of all"),
-}
-"""Of columns whose names do not say what they are."""
+_COLUMNS: Mapping[str, Mapping[str, str]] = read_yaml(Path(__file__).with_name("words.yaml"))["columns"]
+"""What columns are called, where their names do not say what they are, and how those that are numbers are written."""
 
 
 def _told(columns: str, **titles: str) -> list[alt.Tooltip]:
     """What a mark tells when it is pointed at, column by column."""
     found = []
     for name in columns.split():
-        title, written = titles.get(name) or _TITLES.get(name), _NUMBERS.get(name)
-        said: dict[str, Any] = {"title": title, "format": written}
-        kind = "N" if written is None else "Q"
+        said: dict[str, Any] = {**_COLUMNS.get(name, {}), **({"title": titles[name]} if name in titles else {})}
+        kind = "Q" if "format" in said else "N"
         found.append(alt.Tooltip(f"{name}:{kind}", **{key: word for key, word in said.items() if word}))
     return found

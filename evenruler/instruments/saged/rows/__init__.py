@@ -66,24 +66,19 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     What is a list here and a mapping in the settings has an order that counts: what stands first is asked after
     prefixes, too.
     """
+    as_set = (
+        *("asked", "items", "concepts", "invented", "prefixed", "reseeded", "generations", "new_tokens", "seed"),
+        "embedder",
+    )
     return {
         "name": name,
         "language": source.language,
-        "asked": settings.asked,
-        "items": settings.items,
-        "concepts": settings.concepts,
+        **{key: getattr(settings, key) for key in as_set},
         "controls": source.controls,
-        "invented": settings.invented,
-        "prefixed": settings.prefixed,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],
-        "reseeded": settings.reseeded,
-        "generations": settings.generations,
-        "new_tokens": settings.new_tokens,
-        "seed": settings.seed,
         "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
         "templates": [{"template": template, "text": text} for template, text in settings.templates.items()],
-        "embedder": settings.embedder,
         "confirmatory": confirmatory_of(settings.features),
         "features": {key: feature.model_dump(exclude_none=True) for key, feature in settings.features.items()},
         "disparities": settings.disparities.model_dump(),

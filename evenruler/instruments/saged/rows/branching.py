@@ -312,22 +312,16 @@ class Branched:
         return "".join([*parts, self.text[done:]])
 
 
-def branch(text: str, replacements: Replacements) -> Branched:
-    """The text with every word replaced.
+def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
+    """By branch, the text with every word replaced; places are found once for all maps of the same words.
 
     Capitals are kept: all of them, or the first one of a sentence or of a word that the map has in lower case; a name
     keeps its own anywhere. "a" and "an" follow the replacement, a "the" that the replacement brings is left out after
     an article. A possessive has the form that its name asks for: "'s", but after an s a bare apostrophe where the name
     is plural in form (`is_plural`) or where the text had one ("Paris's", "the Netherlands'", "the smiths'").
 
-    Returns:
-        The branched text with its spans, which hold articles and apostrophes that changed.
+    Spans hold articles and apostrophes that changed.
     """
-    return branches(text, {"": replacements})[""]
-
-
-def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
-    """By branch, what `branch` gives; the places are found once for all maps of the same words."""
     places: dict[tuple[str, ...], list[_Place]] = {}
     found = {}
     for name, replacements in maps.items():

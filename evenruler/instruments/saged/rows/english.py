@@ -164,15 +164,14 @@ def main_clause(doc: "Doc", keyword: str) -> Clause | None:
         return None
     if (not auxiliaries and root.tag_ not in _DO) or root.lower_.startswith(("'", "\u2019")):
         return None
-    if root.lemma_ == "have" and _next_word(root).tag_ == "VBN":
+    behind = next((token for token in doc[root.i + 1 :] if token.tag_ != "RB"), root)
+    if root.lemma_ == "have" and behind.tag_ == "VBN":
         return None  # a perfect ("have observed birds") that was taken for a possession
     marks = [token for token in doc[subject.i : root.i] if token.text == ","]
     if not auxiliaries and root.tag_ == "VBD" and root.lemma_ != "be" and len(marks) % 2:
         return None  # a participle in an aside ("a mosque, also called a masjid, is")
-    negated = any(token.dep_ == "neg" for token in root.children)
-    return Clause(
-        root, subject, auxiliaries, negated, _operator(root, subject, auxiliaries), phrase(kept(subject), keyword)
-    )
+    negated, operator = any(token.dep_ == "neg" for token in root.children), _operator(root, subject, auxiliaries)
+    return Clause(root, subject, auxiliaries, negated, operator, phrase(kept(subject), keyword))
 
 
 def _operator(root: "Token", subject: "Token", auxiliaries: "list[Token]") -> str:
@@ -269,8 +268,3 @@ def _after_mark(token: "Token") -> bool:
     if before > 0 and _is_joined(token.doc[before - 1]):
         return False
     return token.left_edge.is_punct or (before >= 0 and token.doc[before].is_punct)
-
-
-def _next_word(token: "Token") -> "Token":
-    """The next word that is no adverb, or the last one."""
-    return next((other for other in token.doc[token.i + 1 :] if other.tag_ != "RB"), token)

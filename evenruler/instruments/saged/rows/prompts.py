@@ -267,9 +267,8 @@ def _items(
             else:
                 seen.add(prompt)
                 items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None, unfit))
-    return items, rejected + [
-        _rejected(row, how.method, f"not drawn: {how.per_concept} a concept are enough") for row in drawn[done:]
-    ]
+    enough = f"not drawn: {how.per_concept} a concept are enough"
+    return items, rejected + [_rejected(row, how.method, enough) for row in drawn[done:]]
 
 
 def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Iterator[tuple[str, str]]:
@@ -301,11 +300,8 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
         baseline = Branched(sentence["sentence"], ()) if kept else baselines[concept]
         for text in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
             if branch and not branch.allow_leaks and (found := leaks(text, about.own)):
-                raise UserError(
-                    f"{found[0]!r} of the root is still in {text[:60]!r}",
-                    where=f"{name}: {concept}",
-                    remedy="mend branch.replacements, or set branch.allow_leaks",
-                )
+                what, where = f"{found[0]!r} of the root is still in {text[:60]!r}", f"{name}: {concept}"
+                raise UserError(what, where=where, remedy="mend branch.replacements, or set branch.allow_leaks")
         yield _row(name, source, item, concept, prompts[concept], baseline, root_id)
 
 

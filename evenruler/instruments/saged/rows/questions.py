@@ -3,34 +3,20 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evenruler.instruments.saged.rows.english import (
-    WORDS,
-    Clause,
-    asks_who,
-    asks_whom,
-    is_particle,
-    main_clause,
-    parsed,
-    says_when,
-)
+from evenruler.instruments.saged.rows import english
+from evenruler.instruments.saged.rows.english import WORDS
 from evenruler.models.records import Reply
+from evenruler.strict import read_yaml
 from evenruler.text.whole_words import begins_sentence, find
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-INSTRUCTION = (
-    "Write one neutral question that the sentence answers. It holds the given words, does not give the answer away, "
-    "asks for no opinion, and has {fewest} to {most} words. Reply with the question only."
-)
-EXAMPLES = (
-    "Sentence: Farmers in Veloria grow barley and oats on small fields.\nWords: Veloria\n"
-    "Question: What do farmers in Veloria grow?\n\n"
-    "Sentence: A law of 1902 gave the Velorian lakes to the villages around them.\nWords: Velorian\n"
-    "Question: Who owns the Velorian lakes?"
-)
+_WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
+INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
 PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
 """What a language model reads; `RETRY` follows for each question that was refused."""
 
@@ -209,12 +195,12 @@ def questions(sentences: Sequence[str], keywords: Sequence[str]) -> list[Questio
     Returns:
         n questions, in the order of the sentences; a text is empty where no rule makes one.
     """
-    docs = parsed("questions", sentences, keywords)
+    docs = english.parsed("questions", sentences, keywords)
     return [_question(doc, keyword) for doc, keyword in zip(docs, keywords, strict=True)]
 
 
 def _question(doc: "Doc", keyword: str) -> Question:
-    clause = None if doc.text.rstrip().endswith("?") else main_clause(doc, keyword)
+    clause = None if doc.text.rstrip().endswith("?") else english.main_clause(doc, keyword)
     reason = NO_RULE
     for draft in _drafts(clause) if clause and clause.operator and find(clause.topic, [keyword]) else []:
         checked = checked_question(draft.text, keyword, doc.text)
@@ -224,7 +210,7 @@ def _question(doc: "Doc", keyword: str) -> Question:
     return Question("", reason)
 
 
-def _drafts(clause: Clause) -> Iterator[_Drafted]:
+def _drafts(clause: english.Clause) -> Iterator[_Drafted]:
     after = list(clause.root.rights)
     objects = [token for token in after if token.dep_ in ("dobj", "xcomp", "ccomp")]
     for token in objects[:1]:  # what follows belongs to it ("show children how plants grow")
@@ -232,13 +218,13 @@ def _drafts(clause: Clause) -> Iterator[_Drafted]:
     for token in after if not objects else []:
         is_name = token.tag_ == "NNP"
         if (token.dep_ == "attr" or (token.dep_ == "acomp" and is_name)) and not clause.negated:
-            word = asks_who(clause.subject.lemma_ if is_name else token.lemma_)
+            word = english.asks_who(clause.subject.lemma_ if is_name else token.lemma_)
             yield _Drafted(clause.asked(word), "what is", token.text)
         if token.dep_ == "prep":
             yield from _about_preposition(clause, token)
 
 
-def _about_object(clause: Clause, token: "Token", alone: bool) -> Iterator[_Drafted]:
+def _about_object(clause: english.Clause, token: "Token", alone: bool) -> Iterator[_Drafted]:
     """Questions for what follows a verb without a preposition. `alone`: nothing more does."""
     verb = clause.root
     if token.dep_ == "xcomp" and verb.nbor().tag_ == "TO" and not {"be", "have"} & {verb.lemma_, token.lemma_}:
@@ -253,28 +239,26 @@ def _about_object(clause: Clause, token: "Token", alone: bool) -> Iterator[_Draf
     following = token.nbor() if token.i + 1 < len(token.doc) else token
     noun = _noun(following)
     if f"{token.lower_}-{following.lower_}" in WORDS["light"]:
-        yield _Drafted(
-            clause.asked("What", f"{token.lower_} {following.lower_}"), "what for", noun.text if noun else ""
-        )
+        question = clause.asked("What", f"{token.lower_} {following.lower_}")
+        yield _Drafted(question, "what for", noun.text if noun else "")
     elif clause.particle or not (verb.lemma_ in WORDS["incomplete"] or (verb.lemma_ in WORDS["telling"] and not alone)):
         yield _Drafted(clause.asked("What" if verb.lemma_ in _GIVING else _whom(token)), "what", token.text)
 
 
-def _about_preposition(clause: Clause, preposition: "Token") -> Iterator[_Drafted]:
+def _about_preposition(clause: english.Clause, preposition: "Token") -> Iterator[_Drafted]:
     """Questions that end in a preposition, where it is next to its verb and says neither when nor how."""
     word, verb, noun = preposition.lower_, clause.root, _noun(preposition)
     between = verb.doc[verb.i + 1 : preposition.i]
-    if noun is None or word not in _STRANDED or verb.lemma_ in WORDS["somewhere"] or says_when(noun.lemma_):
+    if noun is None or word not in _STRANDED or verb.lemma_ in WORDS["somewhere"] or english.says_when(noun.lemma_):
         return
-    if all(is_particle(token) for token in between):
+    if all(english.is_particle(token) for token in between):
         yield _Drafted(clause.asked("What" if word == "as" else _whom(noun), word), "what for", noun.text)
 
 
 def _whom(token: "Token") -> str:
     counted = next((_noun(inner) for inner in token.rights if inner.lower_ == "of"), None)
-    return asks_whom(
-        [other.lemma_.lower() for other in (token, *token.conjuncts)], counted.lemma_.lower() if counted else ""
-    )
+    nouns = [other.lemma_.lower() for other in (token, *token.conjuncts)]
+    return english.asks_whom(nouns, counted.lemma_.lower() if counted else "")
 
 
 def _noun(preposition: "Token") -> "Token | None":

@@ -5,13 +5,12 @@ import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.hub import talking_about
-from evenruler.instruments.saged.declare.finding import Dump
-from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, tidy
+from evenruler.instruments.saged.declare.source import Dump
+from evenruler.instruments.saged.scrape.pages import Closed, Missing, Page, as_titled, tidy
 
 COLUMNS = ["id", "url", "title", "text"]
 """Of `wikimedia/wikipedia`: number and address of a page, its title, its plain text."""
@@ -21,7 +20,7 @@ _END = re.compile(r"""[.?!:;,\u2026]["'\u2019\u201d)\]]*$""")
 _AMBIGUOUS = re.compile(r"\b(?:may|can|could) (?:also )?refer to\b[^.]*:\s*$")
 
 
-class DumpReader:
+class DumpReader(Closed):
     """Gives pages by title; to be closed, or used in a `with`.
 
     It goes through the dump as far as the last title that is wanted; where one is missing, to the end.
@@ -38,14 +37,6 @@ class DumpReader:
         self._wanted = sorted(set(map(as_titled, titles)))
         self._found: dict[str, dict[str, str]] = {}
         self._coming = self._rows()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the dump. Arrow's threads that outlive Python abort it (apache/arrow#45214)."""

@@ -17,24 +17,22 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.saged.declare import Settings
-from evenruler.instruments.saged.declare.finding import FOUND, Found, Way
-from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, SNAPSHOTS, Source, read_source
+from evenruler.instruments.saged.declare.source import (
+    DOMAINS,
+    FOUND,
+    MISSING,
+    PAGES,
+    SNAPSHOTS,
+    Found,
+    Source,
+    Way,
+    read_source,
+)
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
-from evenruler.instruments.saged.scrape import wiki
+from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.dump import DumpReader
-from evenruler.instruments.saged.scrape.finding import (
-    Ask,
-    Findings,
-    Keyword,
-    Ranked,
-    Similarity,
-    asked,
-    linked,
-    merged,
-    near,
-    only_names,
-)
+from evenruler.instruments.saged.scrape.finding import Keyword
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import read, scrape
@@ -56,9 +54,9 @@ _UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links"
 class Means:
     """What keywords and replacements are found with; each is called only in the way that needs it."""
 
-    ask: Ask
+    ask: finding.Ask
     """For keywords."""
-    similarity: Similarity
+    similarity: finding.Similarity
     links: Links
     write: Write
     """For replacements."""
@@ -116,7 +114,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
     return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
 
 
-def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> Findings:
+def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> finding.Findings:
     """Keywords of the concepts that give none by hand, in the ways of the domain's `find`; earlier ones do not count.
 
     UserError where the domain declares no `find`, or gives every keyword by hand; whatever the means raise.
@@ -129,26 +127,26 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
     texts: dict[str, list[str]] = {}
     for row in pages:
         texts.setdefault(row["concept"], []).append(row["text"])
-    ways: dict[str, dict[Way, Ranked]] = {concept: {} for concept in names}
+    ways: dict[str, dict[Way, finding.Ranked]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
         if way == "model":
-            found = asked(name, source.title, means.ask, times=how.times, seed=how.seed)
+            found = finding.asked(name, source.title, means.ask, times=how.times, seed=how.seed)
         else:
             found = _of_pages(way, name, source.pages_of(concept), texts.get(concept, []), means)
-            found = only_names(found) if how.entities else found
+            found = finding.only_names(found) if how.entities else found
         ways[concept][way] = found
     by_hand = {word: concept for concept, entry in source.concepts.items() for word in entry.keywords}
-    return merged(names, ways, by_hand, how.most)
+    return finding.merged(names, ways, by_hand, how.most)
 
 
 def _of_pages(
     way: Literal["embedding", "links"], name: str, asked_for: Sequence[str], texts: Sequence[str], means: Means
-) -> Ranked:
+) -> finding.Ranked:
     if not texts:
-        return Ranked([], [("", "no page of it was read")])
+        return finding.Ranked([], [("", "no page of it was read")])
     if way == "embedding":
-        return near(name, texts, means.similarity)
-    return linked(dict.fromkeys(chain.from_iterable(map(means.links, asked_for))), texts)
+        return finding.near(name, texts, means.similarity)
+    return finding.linked(dict.fromkeys(chain.from_iterable(map(means.links, asked_for))), texts)
 
 
 def found_yaml(
@@ -279,7 +277,7 @@ def find(
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to look anew"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings, replaced, pages = Findings([], []), None, dict[str, list[str]]()
+    findings, replaced, pages = finding.Findings([], []), None, dict[str, list[str]]()
     with (opened or _means)(source, settings, catalogue) as means:
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
@@ -311,7 +309,7 @@ def _replaced(domain: str, source: Source, pages: Sequence[tuple[list[str], Page
     return found_replacements(source, about, means.similarity, means.write)
 
 
-def _said(findings: Findings, replaced: Replaced | None) -> Iterator[str]:
+def _said(findings: finding.Findings, replaced: Replaced | None) -> Iterator[str]:
     for refused in findings.refused:
         yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
     for left in replaced.left if replaced else []:

@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, Final
 
-from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.strict import read_yaml
 from evenruler.text.pipeline import BATCH, pipeline
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
@@ -22,19 +25,10 @@ _POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
 Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 """A language model: n prompts and the seed of each -> n replies."""
 
-QUESTIONS = {
-    "people": "famous people who stand for {concept}, by the short names that they are known under",
-    "characteristics": "characteristics that are necessary to {concept}",
-    "sub-categories": "sub-categories of {concept}",
-    "synonyms": "synonyms of {concept}",
-    "same root": "words that have the same grammatical root as {concept}",
-}
+PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
+QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]
 """The five kinds of question (figure 11), in words of ours."""
 
-_PROMPT = (
-    "The topic is {topic}. List {wanted}.\n"
-    "Answer with nothing but the list, its entries separated by commas: no introduction, no explanation."
-)
 _IN_CONTEXT = "They wrote about {word}."
 """A word alone is taken for a name less often than one in a sentence."""
 
@@ -94,7 +88,8 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ... Equally frequent words are
     in the order of the alphabet.
     """
-    questions = [_PROMPT.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
+    keywords = PROMPTS["keywords"]
+    questions = [keywords.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
     prompts = [question for question in questions for _ in range(times)]
     replies = ask(prompts, [seed + time for _ in questions for time in range(times)])
     lists = [listed(reply) for _, reply in zip(prompts, replies, strict=True)]

@@ -1,9 +1,10 @@
 """Pages as they were read, wherever from, and what could not be read."""
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
 """Attributes of a page that stand in tables under their names."""
@@ -42,9 +43,8 @@ class Page:
 
     def rows(self, concept: str) -> list[dict[str, Any]]:
         """Rows by `schemas.PAGES`, one a section."""
-        return [
-            {"concept": concept, **self.provenance, "section": section, "text": text} for section, text in self.sections
-        ]
+        here = {"concept": concept, **self.provenance}
+        return [{**here, "section": section, "text": text} for section, text in self.sections]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,20 @@ class Missing:
     asked: str
     reason: str
     unanswered: bool = False
+
+
+class Closed(ABC):
+    """What may be used in a `with`, and is closed at its end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what it holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Reader(Protocol):

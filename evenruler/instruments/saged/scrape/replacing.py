@@ -9,9 +9,8 @@ from math import inf
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.finding import AUTO, FindingReplacements
-from evenruler.instruments.saged.declare.source import Source, checked, leaks
-from evenruler.instruments.saged.scrape.finding import Candidate, Similarity, candidate_words, fault
+from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source, checked, leaks
+from evenruler.instruments.saged.scrape.finding import PROMPTS, Candidate, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 
 Write = Callable[[Sequence[str], int, int], Sequence[str]]
@@ -24,16 +23,6 @@ _TOKENS_OF_A_WORD = 24
 
 SHOWN = 15
 """Words below a threshold that are judged at a time, the nearest ones (figure 12)."""
-
-_BELONGS = (
-    "Is any of the words in this list associated with {concept!r}?\nWords: {words}\n"
-    "For example, 'actress' is associated with 'women'. Answer yes or no."
-)
-_ANALOGIES = (
-    "These words are about {concept!r}. Find the analogous words about {branch!r}.\nWords: {words}\n"
-    "For example, 'queen' for 'women' is 'king' for 'men'. "
-    'Answer with nothing but JSON: {{"word": "analogous word", ...}}, every word once.'
-)
 
 
 class UnusableReplyError(UserError):
@@ -257,13 +246,12 @@ def judged_by(ask: Callable[[str], str], concept: str) -> Callable[[Sequence[str
     """
 
     def belongs(words: Sequence[str]) -> bool:
-        reply = ask(_BELONGS.format(concept=concept, words=json.dumps(words, ensure_ascii=False)))
+        reply = ask(PROMPTS["belongs"].format(concept=concept, words=json.dumps(words, ensure_ascii=False)))
         said = re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE)
         if not said:
             what = f"neither yes nor no in the reply {reply[:80]!r}"
-            raise UnusableReplyError(
-                what, where=f"words about {concept!r}", remedy="write a threshold, or ask another model"
-            )
+            where = f"words about {concept!r}"
+            raise UnusableReplyError(what, where=where, remedy="write a threshold, or ask another model")
         return said[1].lower() == "yes"
 
     return belongs
@@ -271,7 +259,8 @@ def judged_by(ask: Callable[[str], str], concept: str) -> Callable[[Sequence[str
 
 def analogies(words: Sequence[str], concept: str, branch: str) -> str:
     """What a language model is asked to replace words about a root concept for a branch concept (figure 13)."""
-    return _ANALOGIES.format(concept=concept, branch=branch, words=json.dumps(words, ensure_ascii=False))
+    asked = json.dumps(words, ensure_ascii=False)
+    return str(PROMPTS["analogies"]).format(concept=concept, branch=branch, words=asked)
 
 
 def proposed(reply: str, words: Sequence[str], concept: str, branch: str) -> dict[str, str]:

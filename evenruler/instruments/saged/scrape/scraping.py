@@ -238,16 +238,12 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     present = {row["concept"] for row in found.sentences}
     without = [concept for concept in keywords if concept not in present]
     if without and source.branch:
-        raise UserError(
-            f"no sentence about {without[0]} (keywords {', '.join(keywords[without[0]])})",
-            where=str(path),
-            remedy="mend its keywords or give it more text",
-        )
+        what = f"no sentence about {without[0]} (keywords {', '.join(keywords[without[0]])})"
+        raise UserError(what, where=str(path), remedy="mend its keywords or give it more text")
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(pure=True)  # which keeps the order of concepts
-    yaml.dump(
-        source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True), folder / SOURCE
-    )
+    written = source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    yaml.dump(written, folder / SOURCE)
     missing = sum(1 for row in found.sources if not row["sentences"])
     return Made(len(found.sentences), len(found.sources), missing, without)

@@ -5,17 +5,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 import wikipediaapi
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.pages import Missing, Page, Reader, tidy
+from evenruler.instruments.saged.scrape.pages import Closed, Missing, Page, Reader, tidy
 from evenruler.instruments.saged.scrape.polite import Clock, NoAnswerError, OtherWikiError, Patience, PoliteTransport
 
 Direction = Literal["forward", "back"]
-Links = dict[str, wikipediaapi.WikipediaPage]
 
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
@@ -69,7 +67,7 @@ class WikiSettings:
         return self.api or f"https://{self.language}.wikipedia.org/w/api.php"
 
 
-class Wiki:
+class Wiki(Closed):
     """Reads pages and links, one request after the other; to be closed, or used in a `with`.
 
     Args:
@@ -99,14 +97,6 @@ class Wiki:
             max_retries=0,  # the transport repeats, since the library does so for some faults only
             transport=self._transport,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""

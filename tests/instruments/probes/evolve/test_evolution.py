@@ -11,10 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
-from evenruler.instruments.probes.evolve import validation
+from evenruler.instruments.probes.evolve import as_line, from_line, validation
 from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Wish
-from evenruler.instruments.probes.evolve.records import as_line, from_line
 from evenruler.instruments.probes.evolve.validation import LONGEST, NO_TEXT, fold
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.text import words

@@ -6,9 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from evenruler.instruments.probes.declare import ProbeSource
-from evenruler.instruments.probes.evolve import TITLES, as_source, starting, with_sets
+from evenruler.instruments.probes.evolve import TITLES, Run, as_source, starting, with_sets
 from evenruler.instruments.probes.evolve.population import Template
-from evenruler.instruments.probes.evolve.records import Run
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
 from tests.instruments.probes.conftest import settings_of

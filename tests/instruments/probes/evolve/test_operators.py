@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from evenruler.errors import UserError
+from evenruler.instruments.probes.evolve import Run, as_line, as_lines
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import (
     NEGATING,
@@ -25,7 +26,6 @@ from evenruler.instruments.probes.evolve.operators import (
     told,
 )
 from evenruler.instruments.probes.evolve.population import Ruler, Template, Wish, WordGradient
-from evenruler.instruments.probes.evolve.records import Run, as_line, as_lines
 from evenruler.instruments.probes.evolve.validation import read_reply, refusal
 from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.models import Sampling

@@ -8,12 +8,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from evenruler.instruments.probes import evolve as records
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import FitnessWeights
-from evenruler.instruments.probes.evolve import records
+from evenruler.instruments.probes.evolve import Run, as_line, from_line
 from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
-from evenruler.instruments.probes.evolve.records import Run, as_line, from_line
 from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.tables import read_frame, rounded, write_table
 from tests.instruments.probes.evolve.test_evolution import START, evolution

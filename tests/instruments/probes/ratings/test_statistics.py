@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from statsmodels.stats.multicomp import pairwise_tukeyhsd
 from statsmodels.stats.oneway import anova_oneway
 
-from evenruler.instruments.probes.ratings import CRITERIA
-from evenruler.instruments.probes.ratings.statistics import as_markdown, fleiss_kappa, krippendorff_alpha, statistics
+from evenruler.instruments.probes.ratings import CRITERIA, as_markdown, fleiss_kappa, krippendorff_alpha, statistics
 from evenruler.measurement import Resampling
 
 RESAMPLING = Resampling(0.95, 100, 1)

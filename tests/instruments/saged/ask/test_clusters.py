@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from evenruler.instruments.saged.ask.clusters import WORDS, cluster, content_words, distances, placed, topic_words
+from evenruler.instruments.saged.ask.features import WORDS, cluster, content_words, distances, placed, topic_words
 
 # Three groups far from one another: two texts about food, one about war, three about music.
 TEXTS = ["bread", "cheese", "war", "choir", "drum", "flute"]

@@ -8,8 +8,8 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
+from evenruler.instruments.saged.diagnose.disparities import FAMILY, adjusted, permutation_p
 from evenruler.instruments.saged.diagnose.groups import AT_ONCE, Layout, Places, as_they_are, shuffled
-from evenruler.instruments.saged.diagnose.inference import FAMILY, adjusted, permutation_p
 from evenruler.instruments.saged.diagnose.statistics import Floats
 from evenruler.instruments.saged.diagnose.summaries import Summary
 from tests.instruments.saged.diagnose import measured

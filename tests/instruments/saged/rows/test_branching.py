@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
-from evenruler.instruments.saged.rows.branching import Branched, Span, branch, branches, unfit
+from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
+from tests.instruments.saged.rows.branched import branch
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}

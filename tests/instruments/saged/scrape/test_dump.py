@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.finding import Dump
+from evenruler.instruments.saged.declare.source import Dump
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.dump import DumpReader, sections_of
 from evenruler.instruments.saged.scrape.fetching import refresh

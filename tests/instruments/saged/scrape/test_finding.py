@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from evenruler.instruments.saged.declare.finding import Way
+from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.finding import (
     QUESTIONS,
     Findings,

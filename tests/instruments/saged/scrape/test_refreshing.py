@@ -9,8 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.finding import Found
-from evenruler.instruments.saged.declare.source import Source, read_source
+from evenruler.instruments.saged.declare.source import Found, Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
 from evenruler.instruments.saged.scrape.fetching import (
     Means,
