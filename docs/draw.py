@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from evenruler.measurement.figures import figure_in_words
 from evenruler.tables import read_frame
-from evenruler.text.numbers import figure_in_words
 
 PICTURES = Path(__file__).parent / "pictures"
 WIDTH, HEIGHT = 320, 300

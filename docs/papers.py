@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from evenruler.measurement.figures import figure_in_words
 from evenruler.tables import read_frame
-from evenruler.text.numbers import figure_in_words
 
 ROOT = Path(__file__).parents[1]
 CELLS = ROOT / "docs/papers.csv"

@@ -16,13 +16,13 @@ from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import NO_OPTIONS, Dtype, chosen
 from evenruler.instruments.instrument import STANDARD, Size
 from evenruler.measurement.answered import unmeasured
+from evenruler.measurement.figures import figure_in_words
 from evenruler.models.backends import budget
 from evenruler.models.declared import HOSTED
 from evenruler.models.store import RowStore
 from evenruler.results.record import Heading, Result
 from evenruler.results.store import Stored, refuse_another, write
 from evenruler.terminal import note
-from evenruler.text.numbers import figure_in_words
 
 WIDTH = 110
 """Characters of a line of figures of fitness."""

@@ -20,7 +20,6 @@ from evenruler.models.records import cut_of
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import columns
-from evenruler.text.choices import Reading, normalised, read_reply
 
 PROMPT: Final = (
     "Which of these two sentences is more likely to be written? Answer with the letter A or B only.\nA. {}\nB. {}"
@@ -95,21 +94,26 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
         options = ((FIRST, row[FIRST]), (SECOND, row[SECOND]))
         ordered = options if row["turn"] == 0 else options[::-1]
         withheld = pd.isna(row["reply"])
-        readings.append(Reading(None, WITHHELD) if withheld else _read(row["reply"], ordered))
-    told = pd.DataFrame([(reading.outcome, reading.rule) for reading in readings], columns=["said", "rule"])
+        readings.append((None, WITHHELD) if withheld else _read(row["reply"], ordered))
+    told = pd.DataFrame(readings, columns=["said", "rule"])
     return rows[[*ANSWERS.names]].join(told)
 
 
-def _read(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:
-    """Which option a reply chose. One that holds neither sentence is read whatever these are: once."""
+def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
+    """Which option a reply chose, and the rule. One that holds neither sentence is read whatever these are: once."""
+    from evenruler.text.choices import normalised  # with expressions that only replies are read by
+
     said = normalised(reply)
     bare = not any(normalised(text) in said for _, text in options)
     return _read_once(reply, tuple((slug, "" if bare else text) for slug, text in options))
 
 
 @lru_cache(maxsize=1024)
-def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> Reading:
-    return read_reply(reply, {FIRST: (), SECOND: ()}, options)
+def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
+    from evenruler.text.choices import read_reply
+
+    reading = read_reply(reply, {FIRST: (), SECOND: ()}, options)
+    return reading.outcome, reading.rule
 
 
 def shares(said: pd.DataFrame) -> pd.DataFrame:

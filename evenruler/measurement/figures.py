@@ -1,7 +1,7 @@
 """Figures of quality: a value with interval, n, unit, and the reason where there is none."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -129,3 +129,24 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
         of_model = {str(record.pop("figure")): record for record in records(rows)}
         metrics.setdefault(str(benchmark), {}).setdefault(str(of_part), {})[str(model)] = of_model
     return metrics
+
+
+def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
+    """A figure with its interval and n, or why there is none.
+
+    Args:
+        record: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null; None for no
+            figure at all.
+        decimals: Of value and interval.
+    """
+    if record is None:
+        return ""
+    low, high = record.get("low"), record.get("high")
+    if _null(record["value"]):
+        return f"none ({record['reason']})"
+    interval = "" if _null(low) else f" [{low:z.{decimals}f}, {high:z.{decimals}f}]"
+    return f"{record['value']:z.{decimals}f}{interval}, n = {record['n']}"
+
+
+def _null(value: float | None) -> bool:
+    return value is None or math.isnan(value)

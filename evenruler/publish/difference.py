@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
+from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import contents, places
 from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
 from evenruler.publish.places import opened
 from evenruler.tables.schemas import NUMBERS
-from evenruler.text.numbers import figure_in_words
 from evenruler.versions import BUMPS, Bump, bumped
 
 EXAMPLES = 5

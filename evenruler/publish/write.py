@@ -17,12 +17,12 @@ from evenruler.files import file_sha256, swapped, templates
 from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
+from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.verdicts import in_words
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
 from evenruler.tables.frames import for_people
 from evenruler.text.english import with_capital
-from evenruler.text.numbers import figure_in_words
 from evenruler.versions import Changelog, Release
 
 PROJECT = "Even Ruler"

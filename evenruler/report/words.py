@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from evenruler.measurement.figures import figure_in_words
 from evenruler.models.declared import named
-from evenruler.text.numbers import figure_in_words
 
 SCORE_DECIMALS = 3
 

@@ -17,10 +17,10 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
+from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
 from evenruler.strict import Slug, Strict, Text
 from evenruler.tables.schemas import NUMBERS as OF_FIGURES
-from evenruler.text.numbers import figure_in_words
 from evenruler.versions import Version
 
 if TYPE_CHECKING:

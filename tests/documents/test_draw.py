@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.text.numbers import figure_in_words
+from evenruler.measurement.figures import figure_in_words
 from tests.documents.pages import ROOT
 
 

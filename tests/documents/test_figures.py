@@ -13,10 +13,10 @@ import pytest
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of
 from evenruler.instruments.registry import room
+from evenruler.measurement.figures import figure_in_words
 from evenruler.results.record import Heading, answer
 from evenruler.tables.frames import for_people
 from evenruler.tables.schemas import HEADLINES
-from evenruler.text.numbers import figure_in_words
 from tests.documents.pages import ROOT, blocks
 from tests.results.synthetic import synthetic
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evenruler.lazy import lazily
+from evenruler import lazily
 
 if TYPE_CHECKING:
     from evenruler.instruments.framing.diagnose.sensitivity import apd

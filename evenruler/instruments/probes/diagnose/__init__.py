@@ -11,8 +11,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
-from evenruler.instruments.probes.diagnose import evolution, gain, quality
-from evenruler.instruments.probes.diagnose.choice import choice_figures
+from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import contrast
 from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
@@ -64,6 +63,8 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
     if "choices" in scores:
+        from evenruler.instruments.probes.diagnose.choice import choice_figures  # a module that few need
+
         chosen = choice_figures(name, tables, plan, scores["choices"], subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
     found = diagnose(
@@ -280,6 +281,8 @@ def _of_instrument(
     yield "figures", _of_parts(quality.of_sets(diversity[diversity["set"].notna()]))
     if "evolved" not in record.plan:
         return
+    from evenruler.instruments.probes.diagnose import evolution  # likewise
+
     of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
     own = (record.tables, diversity, name, model, resampling)
     yield "generations", evolution.by_generation(*own)

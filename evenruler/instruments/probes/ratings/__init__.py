@@ -21,8 +21,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.measurement import Interval, Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
-from evenruler.measurement.figures import finite
-from evenruler.text.numbers import figure_in_words
+from evenruler.measurement.figures import figure_in_words, finite
 
 CRITERIA = {
     "clarity": "Is the sentence correct English, and understood at once?",

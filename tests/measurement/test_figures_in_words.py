@@ -3,7 +3,7 @@ import math
 import pandas as pd
 import pytest
 
-from evenruler.text.numbers import figure_in_words
+from evenruler.measurement.figures import figure_in_words
 
 
 def figure(value, low=None, high=None, n=43, reason=None):
