@@ -1,8 +1,8 @@
 """Even Ruler: declare, build, score and check bias benchmarks for language models."""
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.evaluate.measure import measure
@@ -15,20 +15,6 @@ __all__ = ["load_results", "measure"]
 
 def __dir__() -> list[str]:  # names that nobody asked for yet, too
     return sorted({*globals(), *__all__})
-
-
-def lazily(package: str, **modules: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package, so that importing one of its modules does not import them all.
-
-    `modules`: by name, the module of the package that defines it; with a dot before it, beside the package.
-    """
-
-    def find(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f".{modules[name]}", package), name)
-
-    return find
 
 
 # What users import; the house imports modules, so that importing one of them loads nothing else.

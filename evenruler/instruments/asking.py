@@ -27,7 +27,6 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import INSTRUMENT, SUBJECT, Plan, Request, State, Subject, Tables
 from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import OPERATIONS, Catalogue, operations_of
-from evenruler.models.heads import read_adapter
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
 
@@ -66,6 +65,8 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
     kind, recipe = catalogue.kind(name), None
     if entry.kind == "encoder":
+        from evenruler.models.heads import read_adapter  # which only encoders have
+
         recipe = read_adapter(name).recipe
     return Subject(
         name=name,

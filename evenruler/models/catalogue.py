@@ -10,7 +10,6 @@ from evenruler.errors import UserError, nearest
 from evenruler.models import engines, sources
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.models.loading import ADAPTER, Tuned, Weights, on_device
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -147,6 +146,7 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     if entry.kind != "encoder":
         return None
     from evenruler.models.backends.classifier import Adapter
+    from evenruler.models.heads import adapter_folder, read_adapter  # which only encoders have
 
     record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from evenruler.models.declared import (
     SamplingSettings,
     operations_of,
 )
-from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, Head, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
@@ -46,6 +45,9 @@ from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
+
+if TYPE_CHECKING:
+    from evenruler.models.heads import Head
 
 _Numbers = NDArray[np.float64]
 
@@ -496,7 +498,9 @@ class Model:
         return own or configured
 
     @cached_property
-    def _head(self) -> Head:
+    def _head(self) -> "Head":
+        from evenruler.models.heads import read_head  # which only classifiers have
+
         assert self._folder is not None
         return read_head(self.name, self.entry, self._folder)
 
@@ -519,6 +523,8 @@ class Model:
         Raises:
             UserError: The head was trained to predict numbers, or params name another number of labels.
         """
+        from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
+
         labels, problem = self.labels, self._head.problem
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"

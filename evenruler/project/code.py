@@ -36,7 +36,7 @@ OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("agree", "report")
 """Stages that are of all families at once."""
 
-HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.terminal", "stages"}
+HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
 """They change what is printed or how a name is found, never what is written."""
 
 

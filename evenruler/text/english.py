@@ -127,22 +127,6 @@ def negations(text: str) -> int:
     return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
 
 
-def compound(texts: Sequence[str]) -> NDArray[np.float64]:
-    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
-
-    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
-    """
-    analyzer = _analyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
-
-
-@cache
-def _analyzer() -> Any:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    return SentimentIntensityAnalyzer()
-
-
 def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
     """What a slot stands for, by the words beside it; None where they do not tell.
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from evenruler.models import Model, Sampling, load
-from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts, rendered, writes_day
+from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
+from evenruler.models.templates import rendered, writes_day
 from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
 
 THINKS = CHAT.replace(

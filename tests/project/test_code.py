@@ -59,7 +59,7 @@ class TestSmall:
         "stages/ask.py": 'from evenruler.shared import number\n\n"""Said."""\nprint(number)\n',
         "evenruler/__init__.py": "",
         "evenruler/shared.py": '"""Words."""\n\n\ndef number() -> int:\n    """One."""\n    return 1\n',
-        "evenruler/lazy_one/__init__.py": "from evenruler import lazily\n__getattr__ = lazily(__name__, a='a')\n",
+        "evenruler/lazy_one/__init__.py": "from evenruler.lazy import lazily\n__getattr__ = lazily(__name__, a='a')\n",
         "evenruler/lazy_one/a.py": "a = 1\n",
     }
 

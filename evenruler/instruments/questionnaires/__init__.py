@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evenruler import lazily
+from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.instruments.questionnaires.ask.item_scores import (

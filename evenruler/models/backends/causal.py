@@ -15,7 +15,7 @@ from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
-from evenruler.models.chats import ChatSettings, Thoughts, rendered
+from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
@@ -155,10 +155,9 @@ class Causal:
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
         )
         self._name, self._settings = name, settings or ChatSettings()
-        if self.tokenizer.chat_template and (told := self._settings.options):
-            chats = [rendered(self.tokenizer, name, "Hello.", None, True, own) for own in (self._settings, None)]
-            if chats[0] == chats[1]:
-                note(f"{name}: its chat template writes the same without {', '.join(told)}")
+        told, greeting = self.tokenizer.chat_template and self._settings.options, ("Hello.", None, True)
+        if told and self._read(*greeting) == self._read(*greeting, ChatSettings()):
+            note(f"{name}: its chat template writes the same without {', '.join(told)}")
         self._capacity = capacity_on(device, self.model)
         starts = [token for token in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id) if token is not None]
         if not starts:
@@ -193,7 +192,7 @@ class Causal:
             UserError: Prompt and word are longer than the model's context, or there is no chat template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
-        read = {key: rendered(self.tokenizer, self._name, *key, self._settings) for key in dict.fromkeys(asked)}
+        read = {key: self._read(*key) for key in dict.fromkeys(asked)}
         prompts, texts = [read[key] for key in asked], [request.text for request in requests]
         sequences = []
         for text, (prompt, word) in zip(texts, word_tokens(self.tokenizer, prompts, texts), strict=True):
@@ -255,12 +254,18 @@ class Causal:
             return replace(reply, text=reply.text.lstrip())
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
+    def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
+        """What the model reads of a prompt, by its chat template where it is one of a chat."""
+        from evenruler.models.templates import rendered
+
+        return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
+
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
         """Tokens of each prompt as the model reads it, start token first; and whether it begins a thought."""
         tokens, opened, thinking = {}, {}, self._settings.thoughts
         asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(asked):
-            read = rendered(self.tokenizer, self._name, *key, self._settings)
+            read = self._read(*key)
             own: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
             # The last new token is not read again.
             self._check_length(read, len(own) + new - 1, f" with its {new} new ones")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.chats import NOW, writes_day
+from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
@@ -149,8 +149,11 @@ def describe(
         "libraries": dict(own.libraries),
     }
     parts |= entry.in_key
-    if entry.chat and writes_day(folder, entry):
-        parts["now"] = (entry.now or NOW).isoformat()
+    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in _templates(folder)):
+        from evenruler.models.templates import writes_day  # with libraries that take seconds to import
+
+        if writes_day(folder, entry):
+            parts["now"] = (entry.now or NOW).isoformat()
     if own.device != "cpu":
         parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()
@@ -174,3 +177,9 @@ def _read(path: Path, expected: type) -> Any:
     except (FileNotFoundError, ValueError, RecursionError):
         return expected()
     return said if isinstance(said, expected) else expected()
+
+
+def _templates(folder: Path) -> list[Path]:
+    """Files of a model in which a chat template may stand."""
+    found = [*folder.glob("**/*.jinja"), *folder.glob("*template*.json"), folder / "tokenizer_config.json"]
+    return [path for path in found if path.is_file()]
