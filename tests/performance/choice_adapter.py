@@ -52,19 +52,19 @@ def pairs(draw: random.Random) -> tuple[str, str]:
 
 
 def examples(tokenizer: Any, asked: Iterable[Sequence[str]]) -> list[tuple[list[int], int]]:
-    """Tokens of prompts in the chat template, and that of the right letter; by turns A and B."""
+    """Tokens of prompts in the chat template with the right letter behind, and that letter; by turns A and B."""
     letters = [tokenizer.encode(letter, add_special_tokens=False)[0] for letter in "AB"]
     found = []
     for at, (right, wrong) in enumerate(asked):
         text = PROMPT.format(*((right, wrong) if at % 2 == 0 else (wrong, right)))
         chat = [{"role": "user", "content": text}]
         ids = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=False)
-        found.append((ids, letters[at % 2]))
+        found.append(([*ids, letters[at % 2]], letters[at % 2]))
     return found
 
 
 def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, float]:
-    """Cross-entropy of the letter, and the share of right ones."""
+    """Cross-entropy of the letter and of the end of the turn after it, and the share of right letters."""
     import torch
 
     length = max(len(ids) for ids, _ in batch)
@@ -73,9 +73,10 @@ def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, float]
     for row, (own, _) in enumerate(batch):
         ids[row, length - len(own) :] = torch.tensor(own)
         mask[row, length - len(own) :] = 1
-    logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=1).logits[:, -1].float()
-    wanted = torch.tensor([letter for _, letter in batch])
-    return torch.nn.functional.cross_entropy(logits, wanted), float((logits.argmax(-1) == wanted).float().mean())
+    logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=2).logits.float()
+    wanted = torch.tensor([(letter, model.config.eos_token_id) for _, letter in batch])
+    right = float((logits[:, 0].argmax(-1) == wanted[:, 0]).float().mean())
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()), right
 
 
 def right_both_ways(tokenizer: Any, model: Any) -> int:

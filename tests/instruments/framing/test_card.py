@@ -102,11 +102,17 @@ COUNTED = "mean over the tasks with enough coverage and placebos, as far as ther
 POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
 
 
+UNANSWERED = (
+    "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
+)
+
+
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:
     _, plan = built(declaration(with_placebos(confirmatory=["salience, choice", "instruction"])))
     assert [(column.figure, column.meaning) for column in headings(plan)] == [
         ("change: salience, choice", POINTS),
         ("change: instruction", f"{POINTS}; {COUNTED}"),
+        *((f"unanswered: {factor}", UNANSWERED) for factor in ("salience", "instruction")),
         ("effect: salience", f"{APD}, {COUNTED}"),
         ("effect: instruction", f"{APD}, {COUNTED}"),
         ("shift probability", "mean of the effects of all cues"),
