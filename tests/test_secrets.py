@@ -91,7 +91,7 @@ def require_none(folder: Path, *texts: str) -> None:
         assert not [text for text in texts if secret in text]
 
 
-MEASURE = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "1", "--size", "trial")
+MEASURE = ("measure", "endpoint:big", "--with", "framing-age", "--limit", "1", "--size", "trial", "--yes")
 
 
 @pytest.mark.enable_socket

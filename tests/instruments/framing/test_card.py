@@ -102,9 +102,7 @@ COUNTED = "mean over the tasks with enough coverage and placebos, as far as ther
 POINTS = "percentage points by which the cue makes `he` likelier; below 0, less likely"
 
 
-UNANSWERED = (
-    "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
-)
+UNANSWERED = "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
 
 
 def test_headlines_go_first_and_every_factor_has_its_mean() -> None:

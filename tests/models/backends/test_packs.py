@@ -97,9 +97,7 @@ class TestHalves:
         taken = []
         monkeypatch.setattr(
             "evenruler.models.backends.refilling.Wave",
-            lambda model, sequences, seeds, sampling, slots, nodes: (
-                taken.append(slots) or SimpleNamespace(replies=list)
-            ),
+            lambda model, sequences, seeds, sampling, slots, *_: taken.append(slots) or SimpleNamespace(replies=list),
         )
         writer = Writer(llama.backend.model, 512, 8, 2**31)
 
