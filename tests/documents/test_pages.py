@@ -28,6 +28,7 @@ NOT_RUN = {
         ".ci/run makes a fresh clone and runs `make repro` in it",
         ".ci/run does, as the first thing in a fresh clone; minutes",
     ],
+    "docs/measure.md": ["asks a hosted model; tests/evaluate/test_command.py asks a scripted one"],
     "docs/results.md": ["it ends with a status; tests/results/test_gate.py holds which"],
     "docs/adding-evolved-templates.md": [
         "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted operator",

@@ -1,6 +1,7 @@
 """Hosted models through the whole pipeline, by real HTTP: measured as one of the same weights on this machine is."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ CLOSE = 1e-3
 FRUIT = {"items": {"trial": 2, "standard": 2, "paper": 1000}, "new_tokens": {"trial": 4, "standard": 4, "paper": 50}}
 
 MEASURED = {
-    "probes-occupation-gender": {COMPLETIONS, LOCAL},
+    "probes-occupation-gender": {CHAT, COMPLETIONS, LOCAL},
     "questionnaires-gad-7": {COMPLETIONS, LOCAL},
     "framing-age": {CHAT, COMPLETIONS, LOCAL},
     "saged-fruit": {CHAT, COMPLETIONS, LOCAL},
@@ -195,12 +196,13 @@ class TestBuilt:
 
     def test_who_cannot_is_left_out_in_one_line_and_has_no_figures(self, built: Hosted) -> None:
         said = built.stage(f"ask@probes@{CHAT}").splitlines()
-        assert f"{CHAT} (kind chat) is left out of likelihoods: it gives no likelihoods" in said
+        assert re.search(r"\d+ choices", said[-1]), "it chooses between sentences instead"
         assert "likelihoods" not in said[-1]
         said = built.stage(f"ask@framing@{CHAT}").splitlines()
         assert f"{CHAT} (kind chat) is left out of forms: it gives no words at decision points" in said
         assert built.table(f"answers/probes/{CHAT}/likelihoods").empty
-        assert CHAT not in json.dumps(built.metrics("probes"))
+        of_probes = built.metrics("probes")["occupation-gender"]
+        assert {part for part, models in of_probes.items() if CHAT in models} == {"validation, choice"}
         assert CHAT not in json.dumps(built.metrics("questionnaires"))
         by_part = built.metrics("framing")["age"]
         assert {part: sorted(models) for part, models in by_part.items()} == {
@@ -329,7 +331,7 @@ def figures_without(hosted: Hosted, family: str, withheld: int) -> None:
 
 
 def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
-    """No model says how likely anything is, and of framings nothing is sampled: no figure, and no traceback."""
+    """No model says how likely anything is, and of framings nothing is sampled: no figure of it, and no traceback."""
     save_tiny_masked(tmp_path / "masked")
 
     def change(params: dict) -> None:
@@ -343,10 +345,10 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
         hosted.clone.run("evenruler", "check")
         said = hosted.clone.run("dvc", "repro")
         assert "Traceback" not in said
-        said = hosted.stage(f"ask@probes@{CHAT}")
-        assert f"{CHAT} (kind chat) is left out of likelihoods: it gives no likelihoods" in said.splitlines()
-        assert {model for part in hosted.metrics("probes")["occupation-gender"].values() for model in part} == {
-            "any-model"
+        of_probes = hosted.metrics("probes")["occupation-gender"]
+        assert {model for part in of_probes.values() for model in part} == {"any-model", CHAT}
+        assert {own["verdict"] for own in of_probes["validation, choice"][CHAT].values() if "verdict" in own} == {
+            "invalid on this model"  # it says words of the question in capitals
         }
         assert hosted.metrics("framing") == {}
         assert set(hosted.metrics("saged")["fruit"]["no-role, plain"]) == {CHAT}
@@ -358,4 +360,4 @@ def test_a_project_of_a_chat_alone(behind: Any, tmp_path: Path) -> None:
             for name, card in cards.items()
             if "\nMeasured on no model: none in use was asked, or can answer.\n" in card
         ]
-        assert unmeasured == ["probes-occupation-gender", "framing-age"]
+        assert unmeasured == ["framing-age"]
