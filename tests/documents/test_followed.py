@@ -81,13 +81,14 @@ def test_a_model_of_your_own_is_measured(shell, tmp_path, tiny) -> None:
     (here / "my-model").symlink_to(tiny)
     save_tiny(here / "other-model", seed=1)
     started = time.monotonic()
-    listed, questionnaire, own, compared, called, units, client = follow("docs/measure.md", here, shell)
+    listed, questionnaire, own, forms, compared, called, units, client = follow("docs/measure.md", here, shell)
     print(f"docs/measure.md: {time.monotonic() - started:.0f} s")
     assert "probes-age-competence" in listed
     assert "on my-model" in listed
     assert "questionnaires-gad-7" in questionnaire
     assert "probes-my-drinks 0.0.0 (Tea and coffee) on my-model, trial" in own
     assert "0 lists of placebos, of at least 12: every verdict will be inconclusive" in own
+    assert "choice      standard    3,756 questions" in forms
     assert "other-model" in compared
     assert (here / "side-by-side.html").exists()
     assert "seed my-model" in called
