@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evenruler.declared import Declared
 from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
+from evenruler.instruments.instrument import formed
 from evenruler.instruments.registry import room
 from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED, Catalogue
@@ -51,7 +52,8 @@ def fill(name: str, *families: str, before_tools: bool, stored: bool) -> None:
         before = model.asked
         answering = Answering(model, tools, adapted(params.catalogue, name))
         try:
-            ask(asked[family], room(family, "ask").requests, subject, answering, before_tools=before_tools)
+            door = room(family, "ask")
+            ask(asked[family], door.requests, formed(door.FORMS, subject), answering, before_tools=before_tools)
         except LackingError as error:
             raise UserError(str(error), where=family, remedy="ask it first") from None
         finally:
@@ -99,7 +101,8 @@ def count(pairs: list[tuple[str, str]]) -> None:
             asked, subject = asked_of(params, family, name), subject_of(name, params.catalogue)
             own = models.model(name)
             answering = Answering(own, models.model, adapted(params.catalogue, name, own))
-            found = lacking(asked, room(family, "ask").requests, subject, answering)
+            door = room(family, "ask")
+            found = lacking(asked, door.requests, formed(door.FORMS, subject), answering)
         except UserError as error:
             _say({"family": family, "model": name, "wrong": str(error), "lacks": []})
             continue

@@ -72,6 +72,15 @@ def test_an_attribute_that_is_mostly_refused_leaves_and_is_named() -> None:
     assert gain["n"] == found(BIASED, "paper", 0).loc[SHARE_GAIN, "n"] - 1
 
 
+def test_nouns_that_are_all_refused_are_no_placebo_of_zero() -> None:
+    """Else whatever there is would be beyond placebos that do nothing."""
+    gain = found(replace(BIASED, refuses=lambda row: float(row["framing"] == "placebo")), "standard", 0)
+    assert set(gain["verdict"].dropna()) == {str(Verdict.INCONCLUSIVE), str(Verdict.NO_EFFECT)}
+    own = gain.loc[SHARE_GAIN]
+    assert own["why"].startswith("The design has no placebo. Left out, mostly unanswered: nouns 1, nouns 2")
+    assert pd.isna(own["placebo"])
+
+
 @pytest.mark.parametrize("style", ["marked", "text", "wordy"])
 def test_however_a_choice_is_worded(style: str) -> None:
     rows = published("trial")[2]

@@ -73,16 +73,19 @@ def choice_figures(
 def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Percentage points of choices of the first sentence beyond half, `value`, signed by keying; and who is left out.
 
-    An attribute of which half of the replies are no choice leaves. A pair that was not chosen from both ways has what
-    its template and words have on average, and the attribute.
+    An attribute of which half of the replies are no choice leaves, and so do words (of nouns, the whole list) that got
+    no choice at all in some template. Else a pair that was not chosen from both ways has what its template and words have
+    on average, and the attribute.
     """
     silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
     kept = asked[~asked["unit"].isin(left)]
     value = 100 * kept["keying"] * (kept["share"] - 0.5)
-    of_cell = value.groupby([kept["framing"], kept["at"], kept["group"], kept["word"]]).transform("mean").fillna(0.0)
+    cells = value.groupby([kept["framing"], kept["at"], kept["group"], kept["word"]])
+    of_cell, words = cells.transform("mean"), kept["group"].where(kept["framing"] == PLACEBO, kept["word"])
+    unknown = sorted(set(words[of_cell.isna()]))
     of_unit = (value - of_cell).groupby([kept["framing"], kept["unit"]]).transform("mean").fillna(0.0)
-    return kept.assign(value=value.fillna(of_cell + of_unit)), left
+    return kept.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [*left, *unknown]
 
 
 def _gain(points: pd.DataFrame, left: list[str]) -> Confirmatory:
