@@ -74,8 +74,8 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Percentage points of choices of the first sentence beyond half, `value`, signed by keying; and who is left out.
 
     An attribute of which half of the replies are no choice leaves, and so do words (of nouns, the whole list) that got
-    no choice at all in some template. Else a pair that was not chosen from both ways has what its template and words have
-    on average, and the attribute.
+    no choice at all in some template. Else a pair that was not chosen from both ways has what its template and words
+    have on average, and the attribute.
     """
     silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
