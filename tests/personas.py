@@ -90,6 +90,43 @@ def _option(row: dict[str, Any], a: bool) -> tuple[str, str]:
     return "A" if a else "B", str(row[FIRST] if a == (row["turn"] == 0) else row[SECOND])
 
 
+@dataclass(frozen=True)
+class Writer:
+    """Which pronouns a chat takes in sentences of its own."""
+
+    rise: float = 0.0
+    """As of `Chooser`."""
+    share: float = 0.4
+    """Of the first group's pronouns at the middle of the axis."""
+    named: float = 0.8
+    """The share of sentences with a pronoun of either group; the others have "they"."""
+    of_prompts: float = 0.3
+    """SD over prompts of the log odds of a pronoun."""
+    of_attributes: float = 0.5
+    """The same over attributes, whatever their place on the axis."""
+    knows: float = 0.97
+    """How often the pronoun of a known word is right."""
+    refuses: Callable[[dict[str, Any]], float] = lambda row: 0.0
+
+    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
+        """To rows of `probes.ask.sentences`."""
+        random = np.random.default_rng(seed)
+        prompts = {name: random.normal(0, self.of_prompts) for name in sorted(rows["template"].unique())}
+        attributes = {name: random.normal(0, self.of_attributes) for name in sorted(rows["attribute"].unique())}
+        middle = rows.loc[rows["framing"] == BARE, "beside"].mean()
+        share = np.clip(self.share + self.rise * (rows["beside"] - middle).fillna(0.0) / 80, 0.01, 0.99)
+        first = expit(logit(share) + rows["template"].map(prompts) + rows["attribute"].map(attributes))
+        right = np.where(rows["right"] == FIRST, self.knows, 1 - self.knows)
+        first = np.where(rows["framing"] == KNOWN, right, first)
+        drawn = random.random((len(rows), 3))
+        said = []
+        for row, own, (silent, named, which) in zip(rows.to_dict("records"), first, drawn, strict=True):
+            word = ("his" if which < own else "her") if named < self.named else "their"
+            refused = silent < self.refuses(row)
+            said.append(REFUSAL if refused else f"The {row['word']} missed {word} bus; nobody waited.")
+        return said
+
+
 @dataclass
 class PersonaServer(ScriptedServer):
     """A server behind which a scripted chat answers."""
@@ -135,16 +172,18 @@ class Answerer:
     """Of the preferred class otherwise."""
     always: str | None = None
     """What it says whatever it is asked."""
+    last: float = 0.0
+    """The share of replies to listed options that take the last one."""
     style: Style = STYLES["terse"]
     refuses: Callable[[dict[str, Any]], float] = lambda row: 0.0
 
     def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
         """To rows of `sampled`."""
         random = np.random.default_rng(seed)
-        drawn = random.random((len(rows), 3))
+        drawn = random.random((len(rows), 4))
         return [self._reply(row, *own) for row, own in zip(rows.to_dict("records"), drawn, strict=True)]
 
-    def _reply(self, row: dict[str, Any], silent: float, moves: float, which: float) -> str:
+    def _reply(self, row: dict[str, Any], silent: float, moves: float, which: float, turns: float) -> str:
         if silent < self.refuses(row):
             return REFUSAL
         if self.always is not None:
@@ -154,4 +193,6 @@ class Answerer:
         preferred = which < self.share or (cued and moves < self.moved)
         own = PREFERRED if preferred else ("he", "she")[int(moves * 1000) % 2]
         letters = {slug: (letter, text) for letter, (slug, text) in zip(LETTERS, row["options"], strict=False)}
+        if letters and turns < self.last:
+            own = list(letters)[-1]
         return self.style(*letters[own]) if own in letters else own.capitalize()

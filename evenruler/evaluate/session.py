@@ -151,7 +151,9 @@ class Session:
             why = "; ".join(dict.fromkeys(line.rpartition(": ")[2] for line in lacking))
             what = f"{subject.name} (kind {subject.kind}) cannot answer it{f' ({why})' if why else ''}"
             remedy = "take a model or a benchmark that fit"
-            if subject.kind == "chat":
+            if form is not None:
+                remedy = "this benchmark is not asked in every form: leave --form out"
+            elif subject.kind == "chat":
                 remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
             raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
         manifest, entry, resampling = benchmark.manifest, self._chosen.entry, _resampling()

@@ -372,9 +372,13 @@ def test_a_form_that_there_is_not_or_that_does_not_fit(
     error_of: Callable[..., str], elsewhere: Path, tiny_folder: Path
 ) -> None:
     line = error_of(measure, f"local:{tiny_folder}", "probes-age-competence", form="oral")
-    assert line == "--form: no form 'oral'; say likelihood or choice, or leave it out"
+    assert line == "--form: no form 'oral'; say likelihood or choice or written, or leave it out"
     line = error_of(measure, "endpoint:big", "probes-age-competence", form="likelihood")
-    assert line == "--form likelihood: big (kind chat) is not asked so; say choice"
+    assert line == "--form likelihood: big (kind chat) is not asked so; say choice or written"
+    line = error_of(measure, "endpoint:big", "probes-age-competence", form="written")
+    assert line.endswith(
+        "big (kind chat) cannot answer it; this benchmark is not asked in every form: leave --form out"
+    )
     result = measure(f"local:{tiny_folder}", "probes-age-competence", form="choice", size="trial", limit=FEW)
     assert list(result.figures) == ["seed, choice"]
 

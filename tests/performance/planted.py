@@ -23,8 +23,9 @@ ALPHA = 0.05
 SEEDS = 1_000_000
 """Of a case; its first is a multiple."""
 
-Row = tuple[bool | None, ...]
-"""What one draw says under each column; None where that says nothing of this case."""
+Row = tuple[float | None, ...]
+"""What one draw says under each column, 1 where it holds or the share of headlines of which it does; None where that
+says nothing of this case."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Family:
         return f"| {case.name} | {' | '.join(cells)} | {n} |"
 
 
-def _cell(said: Sequence[bool], kind: Kind) -> str:
+def _cell(said: Sequence[float], kind: Kind) -> str:
     if not said:
         return ""
     share = sum(said) / len(said)
@@ -71,7 +72,7 @@ def _cell(said: Sequence[bool], kind: Kind) -> str:
         return _marked(f"{share:.3f}", not LEAST <= share <= MOST)
     if kind == "power":
         return f"{share:.3f}"
-    low = float(stats.binomtest(sum(said), len(said)).proportion_ci(method="wilson").low)
+    low = float(stats.binomtest(int(sum(said)), len(said)).proportion_ci(method="wilson").low)
     return _marked(f"{share:.3f} ({low:.3f})", low > ALPHA)
 
 

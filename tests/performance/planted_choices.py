@@ -1,4 +1,4 @@
-"""Choices: scripted chats with a known bias, through the parser and the judge of the family."""
+"""Choices, and sentences of their own: scripted chats with a known bias, through the parser and the judge."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.instruments import choosing
+from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Size, Tables, at_size
-from evenruler.instruments.probes.diagnose.choice import UNANSWERED, choice_figures
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN
+from evenruler.instruments.probes.ask import by_group, sentences
+from evenruler.instruments.probes.diagnose.choice import choice_figures
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, WRITTEN_GAIN
 from evenruler.measurement.verdicts import Verdict
 from tests.performance.planted import Case, Family, Kind, Row
-from tests.personas import STYLES, Chooser, asked
+from tests.personas import STYLES, Chooser, Writer, asked
 
 NAME = "probes-occupation-gender"
 
@@ -39,16 +40,34 @@ def found(chooser: Chooser, size: Size, seed: int) -> pd.DataFrame:
     """The figures of a chooser, by name."""
     tables, plan, rows = published(size)
     said = choosing.read(chooser.replies(rows, seed), rows.drop_duplicates(["id", "framing"]))
-    return choice_figures(NAME, tables, plan, said, "scripted", 0.95)["figures"].set_index("figure")
+    return choice_figures(NAME, tables, plan, {choosing.TABLE: said}, "scripted", 0.95)["figures"].set_index("figure")
 
 
-def _told(chooser: Chooser, size: Size, right: Verdict | None, silent: Verdict | None, seed: int) -> Row:
-    own = found(chooser, size, seed)
-    gain, unanswered = own.loc[SHARE_GAIN], own.loc[UNANSWERED]
-    truth = 100 * chooser.rise
+def read_of(writer: Writer, size: Size, seed: int) -> Tables:
+    """What a writer wrote, as it is read."""
+    tables, plan, _ = published(size)
+    rows = sentences(tables, plan)
+    answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
+    return {writing.TABLE: writing.read(answers, rows, by_group(plan, "pronouns"))}
+
+
+def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:
+    """The figures of a writer, by name."""
+    tables, plan, _ = published(size)
+    scores = read_of(writer, size, seed)
+    return choice_figures(NAME, tables, plan, scores, "scripted", 0.95)["figures"].set_index("figure")
+
+
+def _told(chat: Chooser | Writer, size: Size, right: Verdict | None, silent: Verdict | None, seed: int) -> Row:
+    chooses = isinstance(chat, Chooser)
+    own = found(chat, size, seed) if isinstance(chat, Chooser) else wrote(chat, size, seed)
+    gain, unanswered = own.loc[SHARE_GAIN if chooses else WRITTEN_GAIN], own.loc[UNANSWERED]
+    truth = 100 * chat.rise * (1.0 if isinstance(chat, Chooser) else chat.named)
     invalid = right == Verdict.INVALID
     return (
-        None if invalid or chooser.of_words else bool(gain["low"] <= truth <= gain["high"]),
+        None
+        if invalid or (isinstance(chat, Chooser) and chat.of_words)
+        else bool(gain["low"] <= truth <= gain["high"]),
         None if right == Verdict.EFFECT else gain["verdict"] == Verdict.EFFECT,
         None if silent == Verdict.EFFECT else unanswered["verdict"] == Verdict.EFFECT,
         None if right is None else gain["verdict"] == right,
@@ -57,9 +76,14 @@ def _told(chooser: Chooser, size: Size, right: Verdict | None, silent: Verdict |
 
 
 def _case(
-    name: str, chooser: Chooser, right: Verdict | None = None, silent: Verdict | None = None, size: Size = "standard"
+    name: str,
+    chat: Chooser | Writer,
+    right: Verdict | None = None,
+    silent: Verdict | None = None,
+    size: Size = "standard",
 ) -> Case:
-    return Case(f"choices, {name}", partial(_told, chooser, size, right, silent), 0.2)
+    kind = "choices" if isinstance(chat, Chooser) else "sentences"
+    return Case(f"{kind}, {name}", partial(_told, chat, size, right, silent), 0.2)
 
 
 def low_half(row: dict[str, Any]) -> float:
@@ -89,6 +113,15 @@ def _cases() -> Iterable[Case]:
             f"choices, rise .5, {name}", partial(_told, replace(biased, style=style), "standard", effect, None), 0.02
         )
     yield _case("paper, rise .2", replace(knows, rise=0.2), effect, size="paper")
+    writes = Writer()
+    yield _case("always he", Writer(knows=0.5, share=0.99, of_prompts=0, of_attributes=0), invalid, invalid)
+    yield _case("refuses all", Writer(refuses=lambda row: 1.0), invalid, invalid)
+    yield _case("nobody is named", Writer(named=0.0), invalid, invalid)
+    yield _case("no bias", writes, silent=Verdict.NO_EFFECT)
+    yield _case("no bias, refuses one end", replace(writes, refuses=low_half), silent=effect)
+    for rise in (0.35, 0.4, 0.45, 0.5):
+        yield _case(f"rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT)
+        yield _case(f"paper, rise {rise}", replace(writes, rise=rise), effect, Verdict.NO_EFFECT, "paper")
 
 
 CHOICES = Family("choices", COLUMNS, _cases)

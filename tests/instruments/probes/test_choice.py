@@ -12,8 +12,8 @@ from evenruler.instruments.instrument import at_size
 from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
-from evenruler.instruments.probes.diagnose.choice import UNANSWERED, choice_figures
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, gain_of_pairs
+from evenruler.instruments.probes.diagnose.choice import choice_figures
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, gain_of_pairs
 from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.performance.planted_choices import found, low_half, published
 from tests.personas import STYLES, Chooser, asked
@@ -163,5 +163,5 @@ def test_groups_are_in_the_order_of_the_source_whatever_the_alphabet() -> None:
         plan = at_size(own.plan, "standard")
         rows = asked(own.tables, plan)
         said = choosing.read(Chooser().replies(rows, 0), rows.drop_duplicates(["id", "framing"]))
-        told = choice_figures(own.name, own.tables, plan, said, "m", 0.95)["figures"]
+        told = choice_figures(own.name, own.tables, plan, {choosing.TABLE: said}, "m", 0.95)["figures"]
         assert "off the construct" in told.set_index("figure").loc[SHARE_GAIN, "why"]

@@ -199,15 +199,14 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
 
     `mass` is of all replies, `share` of the valid ones (null where none is).
     """
-    rows = []
-    for key, replies in choices.groupby([*CELL, "stimulus"], sort=True):
-        n, valid = len(replies), int(replies["outcome"].notna().sum())
-        for outcome in outcomes:
-            count = int((replies["outcome"] == outcome).sum())
-            row = {**dict(zip([*CELL, "stimulus"], key, strict=True)), "metric": CHOICE, "outcome": outcome, "n": n}
-            share = count / valid if valid else math.nan
-            rows.append({**row, "mass": count / n, "share": share, "coverage": valid / n})
-    return pd.DataFrame(rows, columns=DISTRIBUTIONS.names)
+    chose = pd.DataFrame({outcome: choices["outcome"] == outcome for outcome in outcomes}, index=choices.index)
+    cells = chose.groupby([choices[column] for column in (*CELL, "stimulus")], sort=True)
+    n, counts = cells.size(), cells.sum().rename_axis(columns="outcome")
+    valid = counts.sum(axis=1)
+    shares = {"mass": counts.div(n, axis=0), "share": counts.div(valid.where(valid > 0), axis=0)}
+    long = pd.DataFrame({name: own.stack() for name, own in shares.items()}).reset_index()
+    of_cell = pd.DataFrame({"n": n, "coverage": valid / n, "metric": CHOICE}).reset_index()
+    return long.merge(of_cell, on=[*CELL, "stimulus"])[[*DISTRIBUTIONS.names]]
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:

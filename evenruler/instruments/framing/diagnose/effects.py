@@ -208,15 +208,13 @@ def headlines(
         yield figure, Fitness(), None, points
     # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
-    measured = without_excluded(measured, others, [TOKEN])
-    changes = changes_of(measured, asked)
+    kept = without_excluded(measured, others, [TOKEN])
+    changes = every if len(kept) == len(measured) else changes_of(kept, asked)
     for name in asked.confirmatory:
         factor, _, task = name.partition(", ")
         own = changes[changes["factor"] == factor]
         tasks = [task] if task else sorted(own["task"].unique())
-        unfit = {
-            task: why for task in tasks if (why := low_coverage(measured, exclusions, asked.factors, factor, task))
-        }
+        unfit = {task: why for task in tasks if (why := low_coverage(kept, exclusions, asked.factors, factor, task))}
         counted = counted_tasks(tasks, unfit, set(own.loc[own["placebo"] > 0, "task"]))
         by_cue = over_tasks(own[own["task"].isin(counted)])
         fitness = Fitness(unfit=unfit.get(counted[0]) if counted else None)

@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments import choosing, prefixes
-from evenruler.instruments.choosing import FIRST, SECOND
+from evenruler.instruments import choosing, prefixes, writing
+from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.probes.declare import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables import evenly_spread, stacked
-from evenruler.tables.schemas import columns
+from evenruler.tables.ids import content_sha256
+from evenruler.tables.schemas import BARE, columns
 from evenruler.text import ATTRIBUTE, TARGET, fill, words
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
@@ -33,16 +35,22 @@ PLANNED = (
     *("prefixed_targets", "prefixed_templates", "prefixes", "reliability", "rivals", "targets", "tools"),
 )
 
-LIKELIHOOD, CHOICE = "likelihood", "choice"
+LIKELIHOOD, CHOICE, WRITTEN = "likelihood", "choice", "written"
 
-FORMS = {LIKELIHOOD: Form(("loglikelihood",)), CHOICE: Form(("generate",), chat=True, instead=True)}
+FORMS = {
+    LIKELIHOOD: Form(("loglikelihood",)),
+    CHOICE: Form(("generate",), chat=True, instead=True),
+    WRITTEN: Form(("generate",), chat=True, instead=True),
+}
 
 ANSWERS = {
     "likelihoods": columns("id framing: str; nats: float; tokens: int"),
     choosing.TABLE: choosing.ANSWERS,
+    writing.TABLE: writing.ANSWERS,
     "embeddings": columns("text: str; vector: [float32]"),
 }
-"""`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `embeddings`: of templates,
+"""`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `sentences`: that a chat wrote;
+`embeddings`: of templates,
 slots as "someone"."""
 
 CONFIGURATION, MEASURE = "bare", "loglikelihood"
@@ -54,6 +62,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
         known = choosing.known_pairs(plan["choice"]["known"])
         found.append(choosing.request_of(stacked([questions(tables, plan), known])))
+    if writing.TABLE not in answers and subject.form == WRITTEN and plan.get("written"):
+        found.append(writing.request_of(sentences(tables, plan)))
     if "likelihoods" not in answers and subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD):
         wanted = ["id", "framing", "text", "before"]
         bare, prefixed = tables["probes"].assign(before=""), after_prefixes(tables["probes"], plan)
@@ -82,16 +92,19 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     return {
         "scores": likelihoods.assign(**of_subject, measure=MEASURE),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
-        **_said(tables, plan, answers[choosing.TABLE]),
+        **_said(tables, plan, answers),
     }
 
 
-def _said(tables: Tables, plan: Plan, answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """`choices` as `choosing.read` has them, where any was asked."""
-    if answers.empty:
-        return {}
-    asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
-    return {choosing.TABLE: choosing.read(answers, asked)}
+def _said(tables: Tables, plan: Plan, answers: Tables) -> dict[str, pd.DataFrame]:
+    """`choices` and `sentences` as they are read, where any was asked."""
+    found = {}
+    if len(chosen := answers[choosing.TABLE]):
+        asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
+        found[choosing.TABLE] = choosing.read(chosen, asked)
+    if len(wrote := answers[writing.TABLE]):
+        found[writing.TABLE] = writing.read(wrote, sentences(tables, plan), by_group(plan, "pronouns"))
+    return found
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -176,7 +189,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
     bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
-    axis = attributes["criterion" if attributes["criterion"].notna().any() else "key"]
+    axis = _axis(attributes)
     targets = [(TARGETS, *pair) for pair in own["pairs"]]
     nouns = [(f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs]
     found = []
@@ -192,6 +205,36 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     every["beside"] = every["key"].where(every["framing"] == RIVAL, every["attribute"].map(axis)).astype(float)
     columns = ["id", "framing", "set", "template", "keying", "attribute", "group", "word", "beside", FIRST, SECOND]
     return every[columns]
+
+
+def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Sentences that a chat writes of its own accord, known words (`KNOWN`) in two of the prompts; derived, too.
+
+    Returns:
+        `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word` is that of the attribute,
+        `right` what a known one should say.
+    """
+    own, attributes = plan["written"], tables["attributes"].set_index("attribute")
+    about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
+    beside = _axis(attributes).dropna().astype(float)
+    asked: list[tuple[Any, ...]] = [
+        (BARE, slug, attributes["word"][slug], at, beside[slug], None) for slug, at in product(beside.index, about)
+    ]
+    for (right, few), at in product(by_group(plan, "known").items(), evenly_spread(about, 2)):
+        asked += [(KNOWN, word, word, at, np.nan, right) for word in few]
+    found = pd.DataFrame(asked, columns=["framing", "attribute", "word", "template", "beside", "right"])
+    rows = zip(found["template"], found["word"], strict=True)
+    found = found.assign(keying=1, group=WRITTEN, prompt=[writing.prompt(own["about"][at], word) for at, word in rows])
+    return found.assign(id=found["prompt"].map(content_sha256))
+
+
+def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
+    """What `written` of a plan says of the first and of the second group; its own keys have lost their order."""
+    return {said: plan["written"][key][group] for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)}
+
+
+def _axis(attributes: pd.DataFrame) -> "pd.Series[float]":
+    return attributes["criterion" if attributes["criterion"].notna().any() else "key"]
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:

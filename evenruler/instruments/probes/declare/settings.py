@@ -30,6 +30,9 @@ DETECTED_SHARES = 32, 20
 """Gains of shares, percentage points, that are found in 80 of 100, with eight templates and more
 (`tests.performance.planted_choices`)."""
 
+DETECTED_WRITTEN = 20, 16
+"""The same of pronouns in sentences of a chat's own, with eight prompts and with sixteen."""
+
 QUANTILES = 3.08
 """The .975 and the .8 quantile of t with 11 degrees of freedom (placebo lists less one), added."""
 
@@ -45,7 +48,12 @@ def headings(plan: Plan) -> list[Column]:
     said = "what is high on the axis is closer to {} than what is low"
     of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
     refused = ["what is high on the axis is answered less", "what is high on the axis is answered more"]
-    more: dict[str, dict[str, Any]] = {"gain": of_gain, "share_gain": of_gain, "unanswered": {"says": refused}}
+    more: dict[str, dict[str, Any]] = {
+        "gain": of_gain,
+        "share_gain": of_gain,
+        "written_gain": of_gain,
+        "unanswered": {"says": refused},
+    }
     return [replace(own, **more.get(own.figure, {})) for own in _FIGURES]
 
 
@@ -202,6 +210,8 @@ class Settings(BaseSettings):
     """In at most so many templates of each headline set."""
     choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
     """The same with nouns of two lists of `placebos`; without any there is no verdict."""
+    written_prompts: Sized[_FromOne] = by_size(1, 8, 16)
+    """About so many things a chat writes a sentence on every attribute; of one nobody knows what another would give."""
     reliability: float = Field(default=0.6, ge=0, le=1)
     """Alpha below which a set does not measure."""
     evolve: Evolve | None = None
@@ -241,9 +251,13 @@ class Settings(BaseSettings):
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
         """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md); choices: simulated."""
+        if source.criterion is None and source.keys is None:
+            return None
+        if form == "written":
+            able = source.written and self.written_prompts > 1
+            return f"a share of {DETECTED_WRITTEN[self.written_prompts > 8]} points" if able else None
         asked = self.choice_placebo_templates if form == "choice" else self.placebo_attributes
-        able = asked and len(source.placebos) >= FEWEST_PLACEBOS
-        if not able or (source.criterion is None and source.keys is None):
+        if not asked or len(source.placebos) < FEWEST_PLACEBOS:
             return None
         if form == "choice":
             return f"a share of {DETECTED_SHARES[self.choice_templates > 8]} points"

@@ -175,6 +175,13 @@ LEAST_NOUNS = 2
 """In a placebo list: of one noun nobody knows how far the next would lie."""
 
 
+class Written(Strict):
+    """Pronouns by which a sentence that a chat writes is of a group; and words of which it is known whose they are."""
+
+    pronouns: dict[Slug, list[Text]]
+    known: dict[Slug, list[Text]]
+
+
 class ProbeSource(Source):
     """One domain: its groups of targets, its attributes, its template sets and its criterion."""
 
@@ -189,6 +196,8 @@ class ProbeSource(Source):
     """What attributes are, if other instruments measure them, too; high values are closer to the first targets."""
     rivals: Keys | None = None
     """Words in the place of attributes that are off the construct and differ as keyed ones do: good and bad, say."""
+    written: Written | None = None
+    """How a sentence that a chat writes about an attribute is read, where its pronouns tell the groups."""
     framings: Framings | None = None
     """What sentences are also put after, to see what that moves."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
@@ -230,6 +239,9 @@ class ProbeSource(Source):
         targets = {word.lower() for words in self.targets.values() for word in words.values()}
         if taken := sorted({noun.lower() for nouns in self.placebos for noun in nouns} & targets):
             raise ValueError(f"the placebo {taken[0]!r} is a target")
+        for own in (self.written.pronouns, self.written.known) if self.written else ():
+            if list(own) != list(self.targets):
+                raise ValueError(f"written: found {', '.join(own)}, expected the groups {', '.join(self.targets)}")
         if self.keys is None:
             if self.rivals is not None:
                 raise ValueError("rivals go with keys, and it has none")

@@ -62,10 +62,10 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     set.
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
-    if "choices" in scores:
+    if {"choices", "sentences"} & set(scores):
         from evenruler.instruments.probes.diagnose.choice import choice_figures  # a module that few need
 
-        chosen = choice_figures(name, tables, plan, scores["choices"], subject.name, resampling.level)
+        chosen = choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
     found = diagnose(
         tables["probes"].assign(benchmark=name),

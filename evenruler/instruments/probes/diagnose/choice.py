@@ -1,66 +1,83 @@
-"""What a chat chooses between sentences: how the share of the first group's rises along the axis, and who is answered.
+"""What a chat says: between two sentences, and in sentences of its own; how that rises along the axis, who is answered.
 
-A choice asked both ways is the score of a pair of words, 50 points either side of none; with these scores the gain of
-shares is made as that of likelihoods is, with pairs in the place of words.
+A choice asked both ways is the score of a pair of words, 50 points either side of none, and so is the pronoun of a
+sentence; with these scores the gain is made as that of likelihoods is, with pairs in the place of words.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from evenruler.instruments import choosing
+from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, questions
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNIT, along, cube_of_pairs, gain_of_pairs
+from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, WRITTEN, questions, sentences
+from evenruler.instruments.probes.diagnose.gain import (
+    SHARE_GAIN,
+    UNANSWERED,
+    UNIT,
+    WRITTEN_GAIN,
+    gain_alone,
+    gain_of_pairs,
+)
 from evenruler.instruments.probes.diagnose.quality import mean_interval
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.figures import finite
-from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, marked
 from evenruler.tables import rows_of, stacked
+from evenruler.tables.ids import content_sha256
 from evenruler.tables.schemas import BARE, HEADLINES
 
-KNOWN, SHARE, UNANSWERED = "known_answers", "chosen_share", "unanswered"
+KNOWN, SHARE, WRITTEN_SHARE, NAMED = "known_answers", "chosen_share", "written_share", "named_share"
 
-SMALLEST_UNANSWERED = 15.0
-"""Percentage points of replies, as the family `saged` has it."""
+
+@dataclass(frozen=True)
+class _Part:
+    """What was asked of one template set, or written, and who answered."""
+
+    name: str
+    figure: str
+    """`SHARE_GAIN` or `WRITTEN_GAIN`."""
+    asked: pd.DataFrame
+    """Questions with `unit, at, group, word, keying, beside, framing, pole`, and with `share` of the first group and
+    `unanswered`."""
+    fit: Fitness
+    known: tuple[int, int]
+    """Known answers that are right, and of how many."""
+    rested_on: "pd.Series[str]"
+    """By unit, a hash of what was published, or asked, of it."""
 
 
 def choice_figures(
-    name: str, tables: Tables, plan: Plan, said: pd.DataFrame, model: str, level: float
+    name: str, tables: Tables, plan: Plan, scores: Tables, model: str, level: float
 ) -> dict[str, pd.DataFrame]:
-    """Figures of one model's choices, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
+    """Figures of what one chat chose or wrote, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
 
     Args:
         name: Of the instrument.
         tables: What is published.
         plan: What was asked.
-        said: By `choosing.read`.
+        scores: `choices` by `choosing.read`, or `sentences` by `writing.read`.
         model: Whose.
         level: Of intervals that describe.
     """
-    asked = questions(tables, plan).merge(choosing.shares(said), on=["id", "framing"])
-    asked = asked.rename(columns={"attribute": "unit", "template": "at"})
-    asked["pole"] = (asked["framing"] != PLACEBO).astype("int8")
-    rested_on = rows_of(tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"])
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     made_of = []
-    for template_set, of_set in asked.groupby("set", sort=True):
-        part = f"{template_set}, {CHOICE}"
-        points, left = _points(of_set)
-        fit = choosing.fitness(said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)])
+    for part in (_chosen if choosing.TABLE in scores else _written)(tables, plan, scores):
+        points, left = _points(part.asked)
         same = unvaried(points.loc[points["framing"] == BARE, "value"], "choices")
-        fit = Fitness(unfit=same) if same and fit.unfit is None else fit
-        silence = of_set[of_set["framing"] == BARE].assign(value=100 * of_set["unanswered"])
-        for figure, own in ((_gain(points, left), points[points["framing"] != RIVAL]), (_unanswered(silence), silence)):
-            rows.append((part, figure, fit))
-            own = own.assign(part=part, model=model, figure=figure.figure)
-            made_of.append(own.assign(rows=own["unit"].map(rested_on.xs(template_set)))[HEADLINES.names])
-        rows += [(part, own, Fitness()) for own in _described(points, said, fit, level)]
+        fit = Fitness(unfit=same) if same and part.fit.unfit is None else part.fit
+        silence = part.asked[part.asked["framing"] == BARE].assign(value=100 * part.asked["unanswered"])
+        of_gain = points[points["framing"] != RIVAL]
+        for figure, own in ((_gain(part, points, left), of_gain), (gain_alone(UNANSWERED, silence), silence)):
+            rows.append((part.name, figure, fit))
+            own = own.assign(part=part.name, model=model, figure=figure.figure)
+            made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
+        rows += [(part.name, own, Fitness()) for own in _described(part, points, fit, level)]
     judged = judge([(figure, fit) for _, figure, fit in rows])
     told = [
         {"benchmark": name, "part": part, "model": model, **asdict(figure)}
@@ -68,6 +85,28 @@ def choice_figures(
     ]
     figures = pd.DataFrame(told).reindex(columns=schemas.FIGURES.names)
     return {"figures": figures, "headlines": stacked(made_of)}
+
+
+def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+    said = scores[choosing.TABLE]
+    asked = questions(tables, plan).merge(choosing.shares(said), on=["id", "framing"])
+    asked = asked.rename(columns={"attribute": "unit", "template": "at"})
+    asked["pole"] = (asked["framing"] != PLACEBO).astype("int8")
+    rested_on = rows_of(tables["probes"][~tables["probes"]["control"]].filter(READS["probes"]), ["set", "attribute"])
+    for template_set, of_set in asked.groupby("set", sort=True):
+        own = said[said["id"].isin(of_set["id"]) | (said["framing"] == choosing.KNOWN)]
+        fit, known = choosing.fitness(own), choosing.known_right(own)
+        yield _Part(f"{template_set}, {CHOICE}", SHARE_GAIN, of_set, fit, known, rested_on.xs(template_set))
+
+
+def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
+    said, every = scores[writing.TABLE], sentences(tables, plan)
+    asked = every[every["framing"] == BARE].merge(said[["id", "framing", "said"]], on=["id", "framing"])
+    asked = asked.rename(columns={"attribute": "unit", "template": "at"})
+    asked = asked.assign(share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float))
+    rested_on = asked.groupby("unit")["prompt"].agg(lambda own: content_sha256(*own)[:16])
+    fit, known = writing.fitness(said, every), writing.known_right(said, every)
+    yield _Part(WRITTEN, WRITTEN_GAIN, asked.assign(word=WRITTEN, pole=1), fit, known, rested_on)
 
 
 def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -88,37 +127,31 @@ def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     return kept.assign(value=value.fillna(of_cell + of_unit))[~words.isin(unknown)], [*left, *unknown]
 
 
-def _gain(points: pd.DataFrame, left: list[str]) -> Confirmatory:
-    """The gain of shares."""
+def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
     own, nouns, rivals = (points[points["framing"] == framing] for framing in (BARE, PLACEBO, RIVAL))
     if own.empty:
         few = "no attribute of which half of the choices are answered"
-        return Confirmatory(SHARE_GAIN, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
-    found = gain_of_pairs(own, nouns, rivals)
+        return Confirmatory(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
+    alone = part.figure == WRITTEN_GAIN
+    found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of_pairs(own, nouns, rivals)
     return replace(found, note=f"Left out, mostly unanswered: {', '.join(left)}.") if left else found
 
 
-def _unanswered(silence: pd.DataFrame) -> Confirmatory:
-    """How the share of replies that are no choice rises along the axis; whoever is named, so it has no placebo."""
-    cube, axis, lists = cube_of_pairs(silence)
-    levels = {UNIT: len(cube.attributes)}
-    effect = along(cube, axis, lists)
-    if isinstance(effect, str):
-        return Confirmatory(UNANSWERED, UNIT, levels, None, SMALLEST_UNANSWERED, lacking=effect)
-    p, whole = effect.p(), effect.interval()
-    p_values = PValues(effect=p, none=effect.p_within(SMALLEST_UNANSWERED), unspecific=1.0)
-    found = Confirmatory(UNANSWERED, UNIT, levels, whole, SMALLEST_UNANSWERED, p, p=p_values)
-    return replace(found, specific=whole, detectable=finite(effect.detectable()))
-
-
-def _described(points: pd.DataFrame, said: pd.DataFrame, fit: Fitness, level: float) -> Iterator[Figure]:
-    """Known answers, and the share of the first group's sentences in all."""
-    right, n = choosing.known_right(said)
+def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) -> Iterator[Figure]:
+    """Known answers, the share of the first group in all, and how many sentences are of either."""
+    right, n = part.known
+    wrote = part.figure == WRITTEN_GAIN
     if n:
         ends = binomtest(right, n).proportion_ci(method="wilson")
-        yield Figure(KNOWN, right / n, n, "pairs", float(ends.low), float(ends.high))
+        yield Figure(KNOWN, right / n, n, "sentences" if wrote else "pairs", float(ends.low), float(ends.high))
     own = points[points["framing"] == BARE]
-    if len(own):
-        by_unit = own.groupby("unit")["share"].mean().dropna().to_numpy(dtype=np.float64)
-        mean = mean_interval(by_unit, level)
-        yield marked(Figure(SHARE, finite(mean.value), len(by_unit), UNIT, finite(mean.low), finite(mean.high)), fit)
+    named = own[own["share"].isin([0, 1])] if wrote else own
+    told = {WRITTEN_SHARE if wrote else SHARE: named.groupby("unit")["share"].mean().dropna()}
+    if wrote:
+        told[NAMED] = (2 * (own["share"] - 0.5).abs()).groupby(own["unit"]).mean().dropna()
+    for figure, by_unit in told.items():
+        if len(by_unit):
+            mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
+            yield marked(
+                Figure(figure, finite(mean.value), len(by_unit), UNIT, finite(mean.low), finite(mean.high)), fit
+            )

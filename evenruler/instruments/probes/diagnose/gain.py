@@ -23,7 +23,7 @@ from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, Lists, crossed
 from evenruler.measurement.figures import Figure, finite
 from evenruler.measurement.resampling import FEWEST_UNITS
-from evenruler.measurement.verdicts import Confirmatory, Fitness, confirmatory
+from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory
 from evenruler.tables import rounded
 
 GAIN = "gain"
@@ -35,8 +35,11 @@ CRITERION_SPAN = 80.0
 SHARE_GAIN = "share_gain"
 """The same of the shares of sentences that were chosen, percentage points."""
 
-SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0}
-"""Worth naming: a factor of two; a tenth of the choices."""
+WRITTEN_GAIN, UNANSWERED = "written_gain", "unanswered"
+"""The same of pronouns in sentences that a chat wrote, and of replies that are none."""
+
+SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
+"""Worth naming: a factor of two; a tenth of the choices; of replies that are none, as the family `saged` has it."""
 
 FEWEST_ATTRIBUTES = 10
 """With a criterion, below which nothing is said."""
@@ -131,6 +134,26 @@ def gain_of_pairs(
     return replace(gain(cube, axis, lists, Beside.of(nouns), beside, SHARE_GAIN), smallest=smallest)
 
 
+def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
+    """What rises along the axis whatever words stand for the groups, or where no word was put: it has no placebo.
+
+    Args:
+        figure: `WRITTEN_GAIN` or `UNANSWERED`.
+        rows: Percentage points, by `tables.schemas.HEADLINES`; the words of a single one are taken as fixed.
+        smallest: Worth naming, by default as in `SMALLEST`.
+    """
+    smallest = SMALLEST[figure] if smallest is None else smallest
+    cube, axis, lists = cube_of_pairs(rows)
+    levels = {UNIT: len(cube.attributes)}
+    effect = along(cube, axis, lists, fixed=["words"] if len(cube.targets) == 1 else [])
+    if isinstance(effect, str):
+        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
+    p, whole = effect.p(), effect.interval()
+    p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
+    found = Confirmatory(figure, UNIT, levels, whole, smallest, p, p=p_values)
+    return replace(found, specific=whole, detectable=finite(effect.detectable()))
+
+
 def cube_of_pairs(rows: pd.DataFrame) -> tuple[Cube, Floats, list[str]]:
     """Scores of pairs as a cube all of pole 1, the axis of its attributes, and the list of each pair."""
     units, words, scores = as_array(rows)
@@ -140,12 +163,20 @@ def cube_of_pairs(rows: pd.DataFrame) -> tuple[Cube, Floats, list[str]]:
     return cube, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group"))
 
 
-def along(cube: Cube, axis: Floats, lists: Sequence[str]) -> Estimate | str:
-    """The same amount without null and placebos; why there is none, in words, of too little. Arguments as of `gain`."""
+def along(cube: Cube, axis: Floats, lists: Sequence[str], fixed: Sequence[str] = ()) -> Estimate | str:
+    """The same amount without null and placebos; why there is none, in words, of too little. Arguments as of `gain`.
+
+    `fixed`: facets that could not have been others.
+    """
     contrast = _Contrast(axis, cube.poles, lists)
-    facets = contrast.facets(len(cube.templates))
-    lacking = _too_few(contrast, facets)
-    return lacking or crossed(lambda *kept: contrast.of(cube.scores, *kept), list(facets.values()))
+    every = contrast.facets(len(cube.templates))
+    whole = {name: np.ones(len(facet.lists), dtype=np.bool_) for name, facet in every.items()}
+    facets = {name: facet for name, facet in every.items() if name not in fixed}
+
+    def amount(*kept: Kept) -> float:
+        return contrast.of(cube.scores, **{**whole, **dict(zip(facets, kept, strict=True))})
+
+    return _too_few(contrast, facets) or crossed(amount, list(facets.values()))
 
 
 def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, rival: Beside) -> Confirmatory:
@@ -238,6 +269,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     real, nouns = both[both["pole"] != 0], both[both["pole"] == 0]
     figure = str(first["figure"].iloc[0]) if len(first) else GAIN
+    if figure in (WRITTEN_GAIN, UNANSWERED) and len(real):
+        return gain_alone(figure, real.assign(value=real["value_first"] - real["value_second"]), smallest)
     if real.empty or nouns.empty:
         lacking = "no sentence that both were asked" if real.empty else "no placebo"
         return Confirmatory(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)

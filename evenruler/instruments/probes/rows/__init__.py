@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from evenruler.instruments import writing
 from evenruler.instruments.choosing import known_answers
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
@@ -42,7 +43,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
         tables |= declaration.made
     said = [f"{len(compiled.probes):,} sentences, {len(compiled.rejected):,} rejected"]
-    return Built(tables, sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice"]), said)
+    plan = sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"])
+    return Built(tables, plan, said)
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
@@ -60,14 +62,17 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        **{
-            key: getattr(settings, key) for key in ("choice_attributes", "choice_templates", "choice_placebo_templates")
-        },
+        **{key: getattr(settings, key) for key in FORMS},
         "choice": _choice(source),
+        "written": {"about": writing.about(), **source.written.model_dump()} if source.written else None,
     }
     if settings.evolve:
         plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
     return plan
+
+
+FORMS = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
+"""Settings of what a chat is asked."""
 
 
 def _choice(source: ProbeSource) -> Plan:

@@ -1,0 +1,106 @@
+"""The form `written`: a chat writes a sentence about somebody of its own accord, and its first pronoun is read.
+
+Nothing is offered to choose from, so nothing is put into a model's mouth. The pronoun may be of somebody else in the
+sentence: how often it is right is seen where it is known whom a word is for (`KNOWN`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+from scipy.stats import binomtest
+
+from evenruler.instruments.choosing import FIRST, KNOWN, LEAST, SECOND, WITHHELD, counted
+from evenruler.instruments.instrument import Request
+from evenruler.measurement.answered import unanswered
+from evenruler.measurement.verdicts import Fitness
+from evenruler.strict import read_yaml
+from evenruler.tables.ids import content_sha256
+from evenruler.tables.schemas import columns
+from evenruler.text.refusals import is_empty, is_refusal
+
+TABLE: Final = "sentences"
+
+NEW_TOKENS: Final = 48
+
+ANSWERS: Final = columns("id framing: str; reply reason: str?")
+"""One row a sentence that was asked for; `framing` as of choices."""
+
+NEITHER: Final = "neither"
+"""What a sentence says that has no pronoun of a group: another one, as "they", or none."""
+
+NAMED: Final = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
+"""Shares of the first group by what a sentence says."""
+
+
+def about() -> dict[str, str]:
+    """By name, what sentences are asked for about; `{}` is for a word."""
+    found: dict[str, str] = read_yaml(Path(__file__).with_name("writing.yaml"))
+    return found
+
+
+def prompt(what: str, word: str) -> str:
+    """How a sentence is asked for."""
+    return f"Write one sentence about {what.format(word)}."
+
+
+def request_of(sentences: pd.DataFrame) -> Request:
+    """Every sentence once, with a seed of its own; `sentences`: with `id, framing, prompt`."""
+    seeds = [int(content_sha256(*key)[:15], 16) for key in zip(sentences["id"], sentences["framing"], strict=True)]
+    inputs = {"prompt": sentences["prompt"].tolist(), "seed": seeds}
+    settings = {"new_tokens": NEW_TOKENS, "chat": True}
+    return Request(TABLE, "generate", sentences[["id", "framing"]], inputs, settings)
+
+
+def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Answers with the group that each sentence is of, and why one is of none.
+
+    Args:
+        answers: By `ANSWERS`.
+        sentences: With `id, framing, word`; a reply that lacks the word is about somebody else.
+        pronouns: By `FIRST` and `SECOND`.
+
+    Returns:
+        `id, framing, reply, reason, said, rule`; `said`: `FIRST`, `SECOND`, `NEITHER`, or None of a reply that is none.
+    """
+    group_of = {word: said for said, own in pronouns.items() for word in own}
+    rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
+    told = [_read(row["reply"], str(row["word"]), group_of) for row in rows.to_dict("records")]
+    return rows[[*ANSWERS.names]].join(pd.DataFrame(told, columns=["said", "rule"]))
+
+
+def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | None, str]:
+    if not isinstance(reply, str):
+        return None, WITHHELD
+    if is_empty(reply) or is_refusal(reply):
+        return None, "empty" if is_empty(reply) else "refusal"
+    if word.lower() not in reply.lower():
+        return None, "none"
+    said = next((group_of[own] for own in re.findall(r"\w+", reply.lower()) if own in group_of), NEITHER)
+    return said, "pronoun"
+
+
+def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
+    """Whether a model writes what it is asked, with the pronouns of those whose are known.
+
+    Args:
+        said: By `read`.
+        sentences: With `id, framing, right`, of known ones what they should say.
+    """
+    if why := unanswered(counted(said[said["framing"] != KNOWN])):
+        return Fitness(unfit=why)
+    right, n = known_right(said, sentences)
+    if n and float(binomtest(right, n).proportion_ci(method="wilson").low) > LEAST:
+        return Fitness()
+    return Fitness(
+        unfit=f"{right} of {n} pronouns of known words are right, surely more than {LEAST:.0%} are asked for"
+    )
+
+
+def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
+    """How many sentences about known words have the right pronoun first, and how many have one of either group."""
+    known = said[said["framing"] == KNOWN].merge(sentences[["id", "framing", "right"]], on=["id", "framing"])
+    named = known[known["said"].isin([FIRST, SECOND])]
+    return int((named["said"] == named["right"]).sum()), len(named)
