@@ -237,7 +237,7 @@ def list_shipped(
         with benchmark_at(name) as one:
             say(f"{one.name} {one.manifest.version}: {one.title}")
             for form, size, cost, detects in offers(one):
-                say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; 80 of 100 studies find: {detects}")
+                say(f"  {form:<10}  {size:<8}  {cost.requests:>7,} questions; {detects}")
         return
     from evenruler.publish import places
 

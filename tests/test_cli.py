@@ -258,8 +258,8 @@ def test_what_comes_with_the_package_is_listed_and_found_by_name_anywhere(tmp_pa
     assert re.search(r"^framing-age +\d+\.\d+\.\d+ +921  Age of people by what they enjoy$", out, flags=re.M)
     _, of_one, _ = run(monkeypatch, capsys, "list", "probes-occupation-gender")
     assert of_one.splitlines()[0] == "probes-occupation-gender 1.0.0: Occupation and gender"
-    assert "  choice      standard    3,756 questions; 80 of 100 studies find: a share of 32 points" in of_one
-    assert "  choice      trial         588 questions; 80 of 100 studies find: no verdict is possible" in of_one
+    assert "  choice      standard    3,756 questions; 80 of 100 such studies find a share of 32 points" in of_one
+    assert "  choice      trial         588 questions; no verdict is possible" in of_one
     found = {own["name"]: own for own in json.loads(run(monkeypatch, capsys, "list", "--format", "json")[1])}
     assert found["framing-age"]["rows"] == 921
     assert len(found) == len(out.splitlines()) - 1

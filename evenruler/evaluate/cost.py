@@ -88,7 +88,7 @@ def cost_of(requests: Iterable[Request]) -> Cost:
 
 
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
-    """Each form and size of a benchmark: what it asks of a model that can everything, and the effect that it finds."""
+    """Each form and size of a benchmark: what it asks of a model that can everything, and what it finds, in words."""
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
     subject = Subject("", "causal", "", able, chats=True, continues=True, forms=(VERBALISER,), origin="")
     for form in door.FORMS:
@@ -97,7 +97,8 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
             cost = cost_of(door.requests(benchmark.tables, plan, {}, replace(subject, form=form)))
             detects = of_size.get(form, of_size.get("detects", ""))
             if cost.requests:
-                yield form, size, cost, "no verdict is possible" if detects is None else detects or "not known"
+                found = f"80 of 100 such studies find {detects}" if detects else "what they find is not known"
+                yield form, size, cost, "no verdict is possible" if detects is None else found
 
 
 @dataclass(frozen=True)

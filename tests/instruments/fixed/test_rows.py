@@ -183,6 +183,6 @@ def test_the_lean_that_is_found_is_said_where_all_items_are_asked(tmp_path: Path
     assert built.plan["prefixed"] == 500
     assert len(built.plan["prefixes"]) == 3
     assert len(built.plan["sizes"]["paper"]["asks"]["prefixes"]) == 5
-    assert sizes["paper"].detects(made.source(tmp_path, "pairs")) is None
+    assert sizes["paper"].detects(made.source(tmp_path, "pairs")) == ""
     both = made.source(tmp_path, "bbq", detects={"ambiguous": 0.12, "disambiguated": 0.03})
     assert sizes["paper"].detects(both) == "a lean of 0.12 (ambiguous), a lean of 0.03 (disambiguated)"

@@ -49,6 +49,8 @@ SCORES: Final[dict[Score, dict[str, str]]] = _FIGURES["scores"]
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names say what they are."""
 
+TEXTS: Final = ("the first text", "the second text")
+
 EVERY: Final = 1_000_000
 """Items of a unit and condition that no benchmark has."""
 
@@ -112,9 +114,9 @@ class Settings(instrument.BaseSettings):
         return {}
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The lean that its source says, where all items are asked."""
+        """The lean that its source says, where all items are asked; empty where it says none."""
         told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
-        return told if told and self.most >= EVERY else None
+        return told if self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
         """What a reader of its figures should know."""
@@ -140,6 +142,8 @@ class Source(instrument.Source):
     """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
     between: str = " "
     """What stands between a text and its prompt."""
+    texts: list[Text] = Field(default=[*TEXTS], min_length=2, max_length=2)
+    """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
     """By part, the lean that 80 of 100 studies of all items find (`tests.performance.fixed_lean --detects`)."""
     concept: Concept | None = None
@@ -206,6 +210,7 @@ def headings(plan: Plan) -> list[Column]:
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
     leading = " and ".join(LEADING[plan["score"]].values())
     ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in _OURS.items()]
-    says = ["the first text wins more often than the second", "the second text wins more often than the first"]
+    first, second = plan.get("texts", TEXTS)
+    says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None
     return [Column(LEAN, LEAN, lean, role="headline", says=says, ends=ends), *published, *ours]

@@ -68,6 +68,7 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
         "asked": settings.asked,
         "score": source.score,
         "units": source.units,
+        "texts": source.texts,
         "between": source.between,
         "most": settings.most,
         "prefixed": settings.prefixed,
