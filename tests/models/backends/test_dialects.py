@@ -52,6 +52,8 @@ NO_OTHER = {"message": "max_completion_tokens: Extra inputs are not permitted"}
 NO_HEAT = of_openai("temperature", "'temperature' does not support 0.5 with this model.", "unsupported_value")
 NO_TOP_P = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
 """As FastAPI says it, with status 422."""
+NO_WORD = {"message": "1 validation error: ...", "type": "Bad Request", "param": "body.seed", "code": 400}
+"""As vLLM says it where a value is none of its own."""
 NO_SEED = {"message": "Unrecognized request argument supplied: seed"}
 
 
@@ -74,7 +76,9 @@ def test_completions_are_called_the_other_way_round(serve: Callable[..., Scripte
     assert [own.get("max_completion_tokens") for own in server.asked] == [None, 7, 7]
 
 
-@pytest.mark.parametrize(("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("top_p", NO_TOP_P)])
+@pytest.mark.parametrize(
+    ("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("seed", NO_WORD), ("top_p", NO_TOP_P)]
+)
 def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     serve: Callable[..., ScriptedServer],
     store: RowStore,
@@ -207,12 +211,14 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(
         "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, or name "
         "the one that you mean: endpoint:small-one"
     )
+    server.served = "/models/Big-Two.Q4_1.gguf"
+    assert error_of(hosted(store).generate, NUMBERED).endswith("name the one that you mean: endpoint:Big-Two.Q4_1.gguf")
     assert store.count() == 5
-    assert len(server.asked) == 6
+    assert len(server.asked) == 7
     server.served = "big-one-2026-03-01"
     model = hosted(store)
     assert model.generate(NUMBERED) == [text.upper() for text in NUMBERED]
-    assert len(server.asked) == 6 + 19
+    assert len(server.asked) == 7 + 19
     assert {said["model"] for said in model.heard[5:]} == {"big-one-2026-03-01"}
 
 
