@@ -270,7 +270,7 @@ class Server:
         UserError where something was wrong: the first fault, or what ended it; after all that was answered was yielded.
         """
         waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
-        fault: UserError | None = None
+        fault: BaseException | None = None
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
             while True:
@@ -279,7 +279,15 @@ class Server:
                     running.add(pool.submit(_outcome, task))
                 if not running:
                     break
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                try:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                except KeyboardInterrupt as broken:
+                    if ended:
+                        raise
+                    fault, ended = broken, True
+                    self._over.set()
+                    note(f"{self.name}: waits for {len(running)} answers that are under way")
+                    continue
                 for outcome in [future.result() for future in done]:
                     if isinstance(outcome.fault, budget.EndedError) and not ended:
                         fault, ended = outcome.fault, True
