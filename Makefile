@@ -55,7 +55,7 @@ test: setup ## Run the tests but the slow ones
 test-slow: setup ## Run the slow tests: kills, releases, a third model
 	python -m pytest -m slow --numprocesses 2
 
-test-vllm: setup $(VLLM)/ready ## Measure through real servers, vLLM and llama.cpp (3.5 GB, ten minutes); CI does not
+test-vllm: setup $(VLLM)/ready ## Measure through real servers, vLLM and llama.cpp (3.5 GB, half an hour); CI does not
 	python -m pytest --servers -m servers tests/servers
 
 $(VLLM)/ready: requirements-vllm.txt

@@ -1,5 +1,6 @@
 """What a measurement sends to a server, before anything is sent: requests, tokens and money; and whether to send it."""
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +68,7 @@ class Cost:
     def in_words(self, price: Price | None) -> str:
         """In a line."""
         said = f"{self.requests:,} requests, about {self.read:,} tokens in, at most {self.written:,} out"
-        return f"{said}; at most ${self.dollars(price):,.2f}" if price else said
+        return f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
 
 
 def cost_of(requests: Iterable[Request]) -> Cost:

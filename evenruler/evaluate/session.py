@@ -250,10 +250,11 @@ EXAMPLES = 3
 
 
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
-    """Some prompts, evenly spread, with what was written."""
+    """Some prompts, evenly spread, with what was written, or why nothing was."""
     for request in door.requests(tables, plan, {}, subject):
         if request.operation == "generate" and request.by == SUBJECT:
-            prompts, replies = request.inputs["prompt"], answers[request.table]["reply"].tolist()
+            prompts, rows = request.inputs["prompt"], answers[request.table]
+            replies = rows["reply"].fillna(rows["reason"]).tolist() if "reason" in rows else rows["reply"].tolist()
             places = evenly_spread(list(map(str, range(len(prompts)))), EXAMPLES)
             return [(prompts[int(at)], str(replies[int(at)])) for at in places]
     return []

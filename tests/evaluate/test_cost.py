@@ -26,6 +26,7 @@ def test_a_price_is_of_a_million_tokens() -> None:
     assert COST.dollars(PRICE) == pytest.approx(0.075 + 0.072)
     assert COST.in_words(PRICE) == "1,000 requests, about 100,000 tokens in, at most 16,000 out; at most $0.15"
     assert "$" not in COST.in_words(None)
+    assert Cost({}, read=100).in_words(PRICE).endswith("at most $0.01"), "not nothing"
 
 
 def test_costs_add_up() -> None:
@@ -43,7 +44,7 @@ class TestAgreeing:
     def test_nothing_is_sent_unless_somebody_said_so(self, error_of: Callable[..., str]) -> None:
         line = error_of(Spending(PRICE).agree, [COST, COST], [])
         assert line.startswith("measure: it sends 2,000 requests, about 200,000 tokens in")
-        assert line.endswith("$0.29; say --yes, or --max-cost with --price")
+        assert line.endswith("$0.30; say --yes, or --max-cost with --price")
         Spending(yes=True).agree([COST], [])
         Spending(PRICE, most=0.15).agree([COST], [])
 

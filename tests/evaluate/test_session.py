@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
-from evenruler.evaluate.session import Session, silences, warnings
+from evenruler.evaluate.session import Session, _examples, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import Column
+from evenruler.instruments.instrument import Column, Request
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
@@ -279,6 +280,14 @@ def test_more_than_a_twentieth_that_only_thought_is_warned_of() -> None:
         "1 of 19 replies were cut while thinking (9 tokens to think in): say `--thinking 18`",
         "the model gave no reply to 1 of 19 prompts",
     ]
+
+
+def test_an_example_without_a_reply_says_why_there_is_none() -> None:
+    asked = Request("replies", "generate", pd.DataFrame({"id": ["a", "b"]}), {"prompt": ["Hi", "Ho"]})
+    replies = pd.DataFrame({"reply": ["yes", None], "reason": [None, CUT]})
+    subject: Any = None
+    found = _examples(SimpleNamespace(requests=lambda *_: [asked]), {}, {}, subject, {"replies": replies})
+    assert found == [("Hi", "yes"), ("Ho", CUT)]
 
 
 @pytest.mark.parametrize("every", [2, 1], ids=["half", "all"])

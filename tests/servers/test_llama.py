@@ -11,6 +11,9 @@ import pytest
 from evenruler.evaluate.measure import measure
 from evenruler.models.backends.server import KEY, URL
 
+SERVED = "endpoint:SmolLM2-135M-Instruct.Q4_1.gguf"
+"""It calls itself by the path of its file, unless it is told a name (--alias)."""
+
 pytestmark = [pytest.mark.servers, pytest.mark.enable_socket, pytest.mark.timeout(3600)]
 
 
@@ -22,14 +25,19 @@ def elsewhere(llama: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_framing_instrument_by_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = measure("endpoint:any", "framing-age", kind="chat", limit=3, out=tmp_path / "results")
+    result = measure(SERVED, "framing-age", name="any", kind="chat", limit=3, out=tmp_path / "results")
     (models,) = result.figures.values()
     assert models["any"]
     assert "tokens read" in capsys.readouterr().err
-    again = measure("endpoint:any", "framing-age", kind="chat", limit=3, max_requests=0)
+    again = measure(SERVED, "framing-age", name="any", kind="chat", limit=3, max_requests=0)
     assert again.figures == result.figures
 
 
 def test_likelihoods_are_refused(error_of: Callable[..., str]) -> None:
-    line = error_of(measure, "endpoint:any", "probes-age-competence", kind="completions", limit=3)
+    line = error_of(measure, SERVED, "probes-age-competence", name="any", kind="completions", limit=3)
     assert line.startswith("any: the server gives no log-probabilities of a prompt")
+
+
+def test_another_name_is_refused_with_its_own(error_of: Callable[..., str]) -> None:
+    line = error_of(measure, "endpoint:any", "framing-age", kind="chat", limit=3)
+    assert line.endswith(f"or name the one that you mean: {SERVED}")

@@ -132,6 +132,14 @@ def none_given(name: str, said: str = "") -> UserError:
     return UserError(f"the server gives no log-probabilities of a prompt{why}", where=name, remedy=remedy)
 
 
+def unscored(name: str, text: str) -> UserError:
+    """The line about a text that no prompt and no start token stands before."""
+    what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
+    return UserError(
+        what, where=name, remedy="name its start token (`start` of its entry, --start), or ask with prompts only"
+    )
+
+
 def apart(one: Echo, other: Echo) -> float:
     """The largest difference of a token's log-probability, in nats; infinite where the tokens are not the same."""
     if one.tokens != other.tokens or (one.nats[0] is None) != (other.nats[0] is None):
@@ -212,7 +220,5 @@ def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo |
     values = whole.nats[begin:]
     summed = [value for value in values if value is not None]
     if len(summed) < len(values) or (begin == 0 and not manner.first):
-        what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
-        remedy = "name its start token (`start` of its entry, --start), or ask with prompts only"
-        raise UserError(what, where=name, remedy=remedy)
+        raise unscored(name, text)
     return math.fsum(summed), len(summed)

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args
 
 from evenruler.errors import UserError
-from evenruler.models.backends import echo
+from evenruler.models.backends import echo, server
 from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.echo import Echo, Manner
 from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS, Outcome, RefusalError, Server, place
@@ -119,19 +119,24 @@ class OpenAI:
             for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
                 for i, reply in replies:  # one
                     sampling = prompts[i].sampling
+                    held = refused.setdefault(sampling, [])
+                    held.append((i, reply))
                     if _taken(reply):
                         self._answered.add(sampling)
+                    elif len(held) == server.AT_ONCE:
+                        self._greet(prompts[i])
                     if sampling in self._answered:
-                        yield [*refused.pop(sampling, []), (i, reply)]
-                    else:
-                        refused.setdefault(sampling, []).append((i, reply))
-            for sampling, held in refused.items():
-                # Whether the server takes anything with these settings.
-                greeted = self._reply(replace(prompts[held[0][0]], text=_HARMLESS, system=None))
-                if not _taken(greeted):
-                    raise self._server.fault(f"the server does not answer ({greeted.reason})")
-                self._answered.add(sampling)
+                        yield refused.pop(sampling)
+            for held in refused.values():
+                self._greet(prompts[held[0][0]])
                 yield held
+
+    def _greet(self, prompt: Prompt) -> None:
+        """See whether the server takes anything with the settings of a prompt."""
+        greeted = self._reply(replace(prompt, text=_HARMLESS, system=None))
+        if not _taken(greeted):
+            raise self._server.fault(f"the server does not answer ({greeted.reason})")
+        self._answered.add(prompt.sampling)
 
     def loglikelihood(
         self, requests: Sequence[Request], wanted: frozenset[int]
@@ -176,6 +181,8 @@ class OpenAI:
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
                 manner = self.trial()
+                if not manner.first and "" in by_prompt:  # before others are paid for that go with another start
+                    raise echo.unscored(self._name, requests[by_prompt[""][0]].text)
                 yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
 
     def trial(self) -> Manner:

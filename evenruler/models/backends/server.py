@@ -248,7 +248,7 @@ class Server:
         self.budget.answered(answered.get("usage"))
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not is_version(who, self._served):
-            other = self.plain(who)
+            other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp's is the path of its file
             what = f"another model answers than was asked ({other}, not {self._served})"
             remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
             raise budget.EndedError(what, where=self.name, remedy=remedy)
@@ -270,7 +270,7 @@ class Server:
         UserError where something was wrong: the first fault, or what ended it; after all that was answered was yielded.
         """
         waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
-        fault: UserError | None = None
+        fault: BaseException | None = None
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
             while True:
@@ -279,7 +279,15 @@ class Server:
                     running.add(pool.submit(_outcome, task))
                 if not running:
                     break
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                try:
+                    done, running = wait(running, return_when=FIRST_COMPLETED)
+                except KeyboardInterrupt as broken:
+                    if ended:
+                        raise
+                    fault, ended = broken, True
+                    self._over.set()
+                    note(f"{self.name}: waits for {len(running)} answers that are under way")
+                    continue
                 for outcome in [future.result() for future in done]:
                     if isinstance(outcome.fault, budget.EndedError) and not ended:
                         fault, ended = outcome.fault, True
@@ -312,7 +320,7 @@ def _named(said: object, body: Collection[str]) -> str | None:
         return None
     settings = [key for key in body if key not in ("model", "messages", "prompt")]
     if isinstance(own.get("param"), str) and own["param"]:
-        name = own["param"].partition(".")[0]
+        name = own["param"].removeprefix("body.").partition(".")[0]  # as vLLM says it
         return name if name in settings else None
     message = str(own.get("message") or said)
     if not REFUSES.search(message):

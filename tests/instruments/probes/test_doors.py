@@ -163,6 +163,8 @@ class TestBuilding:
             "choice_attributes": 22,
             "choice_templates": 2,
             "choice_placebo_templates": 0,
+            "written": None,
+            "written_prompts": 1,
             "concept": {"of": "trade", "trait": "men", "reversed": []},
             "headline": ["other"],
             "reliability": 0.6,

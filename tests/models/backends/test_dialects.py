@@ -1,7 +1,9 @@
 """What servers call otherwise, do not take, or are too busy for; who answers; and thoughts before answers."""
 
 import json
+import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -52,7 +54,27 @@ NO_OTHER = {"message": "max_completion_tokens: Extra inputs are not permitted"}
 NO_HEAT = of_openai("temperature", "'temperature' does not support 0.5 with this model.", "unsupported_value")
 NO_TOP_P = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
 """As FastAPI says it, with status 422."""
+NO_WORD = {"message": "1 validation error: ...", "type": "Bad Request", "param": "body.seed", "code": 400}
+"""As vLLM says it where a value is none of its own."""
 NO_SEED = {"message": "Unrecognized request argument supplied: seed"}
+
+
+def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
+    serve: Callable[..., ScriptedServer], store: RowStore
+) -> None:
+    @dataclass
+    class Broken(ScriptedServer):
+        def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
+            found = super().answer(question)
+            if len(self.asked) == 1 + AT_ONCE:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            time.sleep(0.1 * (len(self.asked) > 1))
+            return found
+
+    server = serve(Broken())
+    with pytest.raises(KeyboardInterrupt):
+        hosted(store).generate(NUMBERED)
+    assert store.count() == len(server.asked) < len(NUMBERED)
 
 
 # What it calls otherwise, and what it does not take
@@ -74,7 +96,9 @@ def test_completions_are_called_the_other_way_round(serve: Callable[..., Scripte
     assert [own.get("max_completion_tokens") for own in server.asked] == [None, 7, 7]
 
 
-@pytest.mark.parametrize(("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("top_p", NO_TOP_P)])
+@pytest.mark.parametrize(
+    ("setting", "error"), [("temperature", NO_HEAT), ("seed", NO_SEED), ("seed", NO_WORD), ("top_p", NO_TOP_P)]
+)
 def test_what_a_server_does_not_take_is_left_out_said_and_recorded(
     serve: Callable[..., ScriptedServer],
     store: RowStore,
@@ -121,7 +145,9 @@ def test_refusals_go_several_at_a_time(serve: Callable[..., ScriptedServer], sto
     server: Any = serve(Counting(refuses="prompt"))
     assert {reply.text for reply in hosted(store).replies(NUMBERED)} == {None}
     assert server.most > AT_ONCE // 2
-    assert server.asked[-1]["messages"][0]["content"] == "Hello."
+    greetings = [own["messages"][0]["content"] == "Hello." for own in server.asked]
+    assert (sum(greetings), len(greetings)) == (1, len(NUMBERED) + 1)
+    assert any(greetings[: 2 * AT_ONCE + 1]), "so that settings that nothing goes with are seen soon"
 
 
 def test_what_was_said_of_the_model_is_never_left_out(
@@ -140,7 +166,7 @@ def test_neither_name_of_the_limit_is_one_line(
 ) -> None:
     server = serve(ScriptedServer(takes_no={"max_completion_tokens": NO_OTHER, "max_tokens": NO_MOST}))
     assert "does not answer (" in error_of(hosted(store).generate, NUMBERED)
-    assert len(server.asked) == 2 * (len(NUMBERED) + 1)  # a refusal each, and of the greeting
+    assert len(server.asked) <= 2 * (2 * AT_ONCE + 1)  # a refusal each, and of the greeting
     assert store.count() == 0
 
 
@@ -207,12 +233,14 @@ def test_another_model_ends_it_and_what_it_said_is_not_kept(
         "big: another model answers than was asked (small-one, not big-one); have your gateway not fall back, or name "
         "the one that you mean: endpoint:small-one"
     )
+    server.served = "/models/Big-Two.Q4_1.gguf"
+    assert error_of(hosted(store).generate, NUMBERED).endswith("name the one that you mean: endpoint:Big-Two.Q4_1.gguf")
     assert store.count() == 5
-    assert len(server.asked) == 6
+    assert len(server.asked) == 7
     server.served = "big-one-2026-03-01"
     model = hosted(store)
     assert model.generate(NUMBERED) == [text.upper() for text in NUMBERED]
-    assert len(server.asked) == 6 + 19
+    assert len(server.asked) == 7 + 19
     assert {said["model"] for said in model.heard[5:]} == {"big-one-2026-03-01"}
 
 

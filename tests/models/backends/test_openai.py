@@ -639,12 +639,17 @@ def test_what_is_written_must_be_comparable(serve: Callable[..., EchoingServer],
 
 
 def test_without_the_first_token_only_texts_after_prompts_are_scored(serve: Callable[..., EchoingServer]) -> None:
-    serve(EchoingServer(scorer=letters, start=None, first=False))
-    keeping = Keeping()
+    """One without a prompt is refused before anything is sent: with a start token all go another way."""
+    server = serve(EchoingServer(scorer=letters, start=None, first=False))
+    keeping, model = Keeping(), hosted()
+    model.trial()
+    tried = len(server.asked)
     with pytest.raises(UserError) as error:
-        keeping.ask(hosted().loglikelihood, [Request("one"), Request("b", "a"), Request("")])
+        keeping.ask(model.loglikelihood, [Request("one"), Request("b", "a"), Request("")])
     assert "gives the first token of a text no log-probability, so 'one' cannot be scored whole" in one_line(error)
-    assert keeping.kept == {1: (pytest.approx(letters("ab")[1][1]), 1), 2: (0.0, 0)}
+    assert (keeping.kept, len(server.asked)) == ({2: (0.0, 0)}, tried)
+    keeping.ask(model.loglikelihood, [Request("b", "a")])
+    assert keeping.kept[0] == (pytest.approx(letters("ab")[1][1]), 1)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), -9999.0, 0.5, None, True, "-1"], ids=str)
