@@ -35,24 +35,7 @@ LEFT_OUT = ("embedding",)
 KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
 """What an export says of a model's entry."""
 
-CARD = """---
-license: other
-license_name: "{licence}"
-configs:
-- config_name: answers
-  data_files:
-  - split: test
-    path: answers.parquet
-tags:
-- fairness
-- evaluation
----
-# Answers of {name}
-{rows:,} answers of {origin}, a row each: `operation` with its version, `question` and `answer` as JSON, `engine` (all
-that an answer depends on but the question) and `key` (sha256 of engine, operation and question). Likelihoods are in
-nats, with the number of tokens. `evenruler measure recorded:FOLDER --with BENCHMARK` makes figures of them, and asks
-nobody. The licence is that of the model: {licence}.
-"""
+CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 SHORT = 12
 """Digits of an engine's checksum."""

@@ -9,31 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from evenruler.strict import read_yaml
 from evenruler.text.refusals import refuses_to_choose
 
 LETTERS = "ABCDEFGHIJ"
 """Of options, in their order."""
 
-RULES: Mapping[str, str] = {
-    "empty": "nothing but space and punctuation; invalid",
-    "refusal": "it begins like a refusal, whatever comes after; invalid",
-    "letter": "the letter of an option that stands for a class, in a sentence such as `the answer is B`, or at the "
-    "beginning",
-    "option": "the text of an option that stands for a class, in such a sentence, at the beginning or as the only one "
-    "in quotes",
-    "word": "the first word of a class in the first sentence; where options were listed, in a reply of at most five "
-    "words. Not those of possessed kin (his wife), nor `they` of people, nor those in a phrase that the contrast "
-    "leaves out (two years old), nor what is denied",
-    "denied": "the first sentence has words of classes, and denies them all (not a woman, isn't she, neither he nor "
-    "she); invalid",
-    "filler": "the letter or the text of an option that stands for no class; invalid",
-    "several": "two letters, words of two classes in the first sentence, a list whose lines differ in class, or "
-    "another class further on where a sentence begins with it or says it outright (she was a man); invalid",
-    "contradiction": "a letter, and after it the text of another option or class; invalid",
-    "none": "no letter, no option, and no word of a class where words are read; invalid",
-}
+RULES: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """Every rule by which a reply is read, in words. English: refusals, what introduces an answer ("the answer is"), and
 who else is spoken of ("his wife", "people")."""
 
