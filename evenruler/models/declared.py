@@ -382,7 +382,6 @@ class Catalogue(Strict):
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
         entries = {name: self.models[name] for name in models}
-        entries = {name: self.models[name] for name in models}
         return {
             name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
             for name, entry in entries.items()
