@@ -452,7 +452,9 @@ class Rehearsal:
                 yield f"- {family}: {', '.join(asked)}"
             about = [line.strip() for line in self.said if re.search(rf"(?<![\w-]){name}(?![\w-])", line)]
             wanted = ("left out", "warning", "could not", "error")
-            for line in dict.fromkeys(line for line in about if any(word in line for word in wanted)):
+            for line in dict.fromkeys(
+                line for line in about if any(word in line for word in wanted) and "tokens more" not in line
+            ):
                 yield f"- said: {line[:400]}"
             yield ""
         yield "## Left out\n"
