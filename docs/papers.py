@@ -55,8 +55,9 @@ def figures(root: Path) -> Figures:
                 for figure, record in records.items():
                     if "value" in record:
                         found.setdefault((path.parent.name, part, figure), {})[model] = of_evidence(record)
-    disparities = read_frame(root / "data/diagnosis/saged/tables/disparities.parquet")
-    for _, row in disparities[disparities["grouping"] == "concept"].iterrows():
+    path = root / "data/diagnosis/saged/tables/disparities.parquet"
+    disparities = read_frame(path).query("grouping == 'concept'") if path.exists() else pd.DataFrame()
+    for _, row in disparities.iterrows():
         calibrated = ", calibrated" if row["calibration"] == "calibrated" else ""
         part = ", ".join(row[["role", "template", "feature"]])
         key = (f"saged-{row['domain']}", part, f"{row['metric']} of {row['statistic']}{calibrated}")

@@ -192,7 +192,9 @@ class Declared:
         model: type[BaseSettings] = room(family, "declare").Settings
         context = {"scale": self.scale, "size": size}
         found = validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
-        return found if size or found.size == SIZE_AT[self.scale] else self.settings(name, of, found.size)
+        if not size and found.size != SIZE_AT[self.scale]:
+            return self.settings(name, of, found.size)
+        return found.having(self.catalogue)
 
     def sizes(self, name: str) -> dict[Size, Any]:
         """The settings of an instrument at every size."""

@@ -11,7 +11,7 @@ from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
 from evenruler.tables.schemas import columns
-from stages.files import ANSWERS, BUILT, asked_plan, frames, is_asked, write_subject
+from stages.files import ANSWERS, BUILT, PLAN, asked_plan, frames, is_asked, write_subject
 from stages.running import run
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ def _counted(answers: Tables) -> str:
     return ", ".join(counted) or "nothing to ask"
 
 
-def asked_of(params: Declared, family: str, model: str) -> Asked:
-    """What the instruments of a family ask a model."""
+def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:
+    """What the instruments of a family ask a model; `built`: those alone whose rows are there."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
+    asking = [own for own in asking if not built or (BUILT / family / own / PLAN).exists()]
     plans = {own: asked_plan(family, own) for own in asking}
     return {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
 

@@ -37,7 +37,7 @@ def main(name: str) -> None:
         Declaration(name, entry.family, settings, source),
         partial(load, params=params.catalogue),
         cache_root() / "evolve",
-        SOURCES / entry.family / "replies" / f"{name}.jsonl",
+        SOURCES / entry.family / settings.replies(name),
     )
     folder = EVOLVED / name
     for table, rows in found.tables.items():

@@ -169,9 +169,22 @@ class BaseSettings(Strict):
         """The stage that makes what it is built from, of what users wrote."""
         return None
 
+    @property
+    def waiting(self) -> str:
+        """What is left out of it until the commit of a model is given, in words; empty where nothing is."""
+        return ""
+
+    def having(self, catalogue: Catalogue) -> "BaseSettings":
+        """The same without what hangs on a model whose commit is to be given, as far as it can do without that."""
+        return self
+
     def written_as(self, name: str) -> str:
         """The file under the family's sources that users write for an instrument, without ending."""
         return name
+
+    def replies(self, name: str) -> Path:
+        """The file below the family's sources of what the operator of one that evolves said."""
+        return Path("replies", f"{name}.jsonl")
 
     def uses(self, source: Any) -> "list[Use]":
         """The models that it names, beside those that are measured; the family's `Source` may name some, too."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from jinja2 import TemplateError
+
 from evenruler.errors import UserError
 from evenruler.models.chats import NOW, ChatSettings
 
@@ -24,21 +26,29 @@ def rendered(
     """The text that the model reads, without its start token.
 
     `name`: of the model, for errors; `system`: a paragraph before the prompt, or the system message of a chat;
-    `settings`: what the template is told. UserError where a chat has no template, or one that does not take the prompt,
-    or does not come to an end.
+    where its template refuses one (Gemma 2), a paragraph there, too; `settings`: what the template is told. UserError
+    where a chat has no template, or one that does not take the prompt, or does not come to an end.
     """
     if not chat:
         return f"{system}\n\n{prompt}" if system else prompt
     if not tokenizer.chat_template:
         what = "a chat is asked of a model without a chat template"
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-    first = [{"role": "system", "content": system}] if system else []
-    messages = [*first, {"role": "user", "content": prompt}]
     own = settings or ChatSettings()
-    how = {"tokenize": False, "add_generation_prompt": True}
-    try:
+
+    def written(*messages: tuple[str, str]) -> str:
+        told = [{"role": role, "content": content} for role, content in messages]
+        how = {"tokenize": False, "add_generation_prompt": True}
         with _at(own.now or NOW), _bounded():
-            text: str = tokenizer.apply_chat_template(messages, **how, **own.options)
+            return str(tokenizer.apply_chat_template(told, **how, **own.options))
+
+    try:
+        try:
+            text = written(*([("system", system)] if system else []), ("user", prompt))
+        except TemplateError:
+            if not system:
+                raise
+            text = written(("user", f"{system}\n\n{prompt}"))
         if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
             raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     except Exception as error:  # a template is a program, and may fail as one

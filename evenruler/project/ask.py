@@ -20,11 +20,11 @@ from evenruler.models.engines import RAY, chosen
 from evenruler.models.records import Amount
 from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
-from evenruler.project.active import asking_of
+from evenruler.project.active import SOURCES, asking_of
 from evenruler.project.check import check
 from evenruler.project.params import block, load_params, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
-from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time
+from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time, side_by_side
 from evenruler.terminal import say
 
 NOT_ALL = 1
@@ -140,7 +140,7 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
         raise UserError("one model at a time has the whole cluster", where="ask --at-once", remedy="leave it out")
     try:
         jobs = _brought_in_step(root, names, everything)
-        is_whole = _built(root, dict.fromkeys(job.families[0] for job in jobs))
+        is_whole = _built(root, dict.fromkeys(job.families[0] for job in jobs), dry_run)
         known = Declared().active.ask
         plan = _planned(root, [job for job in jobs if job.name in known])
         at_once = at_once or (1 if plan.machine.nodes else plan.machine.gpus or 1)
@@ -171,17 +171,37 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
     return [Job(one.model, (one.family,)) for name, one in known.items() if everything or name in names]
 
 
-def _built(root: Path, families: Iterable[str]) -> bool:
+def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
     """Build what families ask; whether all could be built. An instrument that cannot is left out."""
     active = Declared().active
     wanted = [name for family in families for name in active.families[family].instruments]
-    if not build(root, ["--keep-going", *(f"rows@{name}" for name in wanted)], Progress(root)):
+    evolving = [name for name in wanted if _lacks_replies(root, name)]
+    if dry_run and evolving:
+        say(f"not in the plan: {', '.join(evolving)}: what asks their operators comes first")
+        wanted = [name for name in wanted if name not in evolving]
+    failed = {} if dry_run else _operators_asked(evolving)
+    words = [f"rows@{name}" for name in wanted if name not in failed]
+    if not (words and build(root, ["--keep-going", *words], Progress(root))) and not failed:
         return True
-    lacking = [name for name in wanted if outdated(root, [f"rows@{name}"], with_deps=True)]
+    lacking = [name for name in wanted if name in failed or outdated(root, [f"rows@{name}"], with_deps=True)]
     if len(lacking) == len(wanted):
         raise UserError("no instrument could be built", remedy="what they lack stands above")
-    _leave_out(root, {f"rows@{name}": "it could not be built" for name in lacking})
+    _leave_out(root, {f"rows@{name}": failed.get(name, "it could not be built") for name in lacking})
     return False
+
+
+def _lacks_replies(root: Path, name: str) -> bool:
+    """Whether an instrument evolves, and its operator was never asked."""
+    declared = Declared()
+    own = declared.active.evolve.get(name)
+    return own is not None and not (root / SOURCES / own.family / declared.settings(name).replies(name)).exists()
+
+
+def _operators_asked(evolving: Iterable[str]) -> dict[str, str]:
+    """Ask the operators of some instruments, one by one, for `evolve` to replay; of those that failed, why."""
+    jobs = [Job(name, ("evolve",)) for name in evolving]
+    runs = side_by_side(jobs, lambda job: ["evenruler", "evolve", job.model], cache_root() / LOGS, [], 1)
+    return {run.job.model: run.reason for run in runs if run.status}
 
 
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:

@@ -112,6 +112,8 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
         for unknown in (params.models[name].instruments or {}).get(active.scale, ())
         if unknown not in params.instruments
     ]
+    waiting = dict.fromkeys((own.family, own.settings.waiting) for own in instruments if own.settings.waiting)
+    found += [f"warning: instruments of {family} do without {what}" for family, what in waiting]
     for own in instruments:
         if own.unfinished:
             found.append(f"warning: {own.name} is left out until it is finished: {own.unfinished}")

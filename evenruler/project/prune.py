@@ -46,8 +46,16 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """
     found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)
-    found += [path for path in _others(root / BENCHMARKS, set(benchmarks)) if path.name.startswith(ours)]
+    declared = set(benchmarks)
+    found += [path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)]
     paths = sorted(path.relative_to(root) for path in found)
+    # Figures in git of a family that is declared, and out of use for now, stay as its benchmarks do.
+    for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
+        held = tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set()
+        if held:
+            paths.remove(path)
+            inside = [one.relative_to(root) for one in (root / path).iterdir()]
+            paths += sorted(one for one in inside if one.as_posix() not in held)
     if paths:
         known = lock.known_outs(root) | tracked(root, paths)
         unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]

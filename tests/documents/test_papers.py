@@ -103,7 +103,10 @@ def test_who_was_asked_has_value_control_and_verdict_and_who_was_not_is_not_run(
 def test_disparities_are_as_the_paper_computes_them(built) -> None:
     at = {"benchmark": "saged-d", "part": "no-role, plain, vader"}
     of = [cell("", "", "", **at, figure=figure) for figure in ("range of mean", "range of mean, calibrated")]
-    assert PAPERS["table"](of, PAPERS["figures"](built)).splitlines()[2:] == [
+    found = PAPERS["figures"](built)
+    (built / DISPARITIES).unlink()  # where no domain is built, the other tables are written all the same
+    assert set(PAPERS["figures"](built)) == {key for key in found if not key[0].startswith("saged")} != set()
+    assert PAPERS["table"](of, found).splitlines()[2:] == [
         "| r | `own` | | 0.10 | shuffled labels, p = 0.20 | |",
         "| | `own` | | 0.30 | | |",
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evenruler.errors import UserError
 from evenruler.models import Model, Sampling, load
 from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
 from evenruler.models.records import CUT, Reply
@@ -248,6 +249,21 @@ def test_a_template_is_told_its_options_and_the_day() -> None:
     tokenizer.chat_template = DATED
     assert read().startswith(f"Today is {NOW:%d %b %Y}.")
     assert read(now=datetime.date(2030, 5, 6)).startswith("Today is 06 May 2030.")
+
+
+def test_a_system_message_that_a_template_refuses_goes_before_the_prompt() -> None:
+    """As that of Gemma 2, which no role could be told else; what it refuses besides is refused."""
+    tokenizer = tiny_tokenizer(chat=True)
+    refuses = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}"
+    tokenizer.chat_template = refuses + CHAT
+    assert rendered(tokenizer, "m", "Hi.", "Be brief.", True) == "[user] Be brief.\n\nHi.\n[assistant] "
+    assert rendered(tokenizer, "m", "Hi.", None, True) == "[user] Hi.\n[assistant] "
+    tokenizer.chat_template = CHAT
+    assert rendered(tokenizer, "m", "Hi.", "Be brief.", True) == "[system] Be brief.\n[user] Hi.\n[assistant] "
+    tokenizer.chat_template = "{{ raise_exception('nothing at all') }}"
+    for system in (None, "Be brief."):
+        with pytest.raises(UserError, match=r"does not take a prompt \(nothing at all\)"):
+            rendered(tokenizer, "m", "Hi.", system, True)
 
 
 def test_options_that_change_nothing_are_said(

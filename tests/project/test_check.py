@@ -442,10 +442,13 @@ class TestLeftOut:
         assert active.families["pairs"].instruments == ["nurses", "found", "bred"]
 
     def test_all_models_of_a_family(self, tmp_path) -> None:
-        """The others go on, and what was published of it stays."""
-        card = tmp_path / "benchmarks/pairs-doctors/README.md"
-        card.parent.mkdir(parents=True)
-        card.touch()
+        """The others go on, and what git has of it stays: what was published, and figures."""
+        card, figures = tmp_path / "benchmarks/pairs-doctors/README.md", tmp_path / "data/diagnosis/pairs/metrics.json"
+        for file in (card, figures):
+            file.parent.mkdir(parents=True)
+            file.touch()
+        track(tmp_path)
+        (figures.parent / "tables").mkdir()
         lines, active = self.told(tmp_path, "ask@pairs-tiny", "ask@pairs-shared")
         why = "no model answers for the family pairs, as ask@pairs-tiny: torn; mend it"
         names = ("doctors", "nurses", "found", "bred")
@@ -453,6 +456,7 @@ class TestLeftOut:
         assert list(active.families) == ["framing"]
         assert list(active.instruments) == ["hair"]
         assert card.exists()
+        assert list(figures.parent.iterdir()) == [figures]
 
     def test_at_the_other_scale_it_means_nothing(self, tmp_path) -> None:
         lines, active = self.told(tmp_path, "ask@pairs-big", "rows@later")
@@ -502,6 +506,12 @@ class TestCommits:
         assert active.families["pairs"].instruments == ["doctors", "nurses", "found"]
         assert active.families["framing"].instruments == ["hair"]
         assert not active.evolve
+
+    def test_what_an_instrument_does_without_is_said_once(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.setattr(told.Settings, "waiting", "regard: its commit is to be given", raising=False)
+        told.put(tmp_path)
+        said = [line for line in check(tmp_path) if "do without" in line]
+        assert said == ["warning: instruments of pairs do without regard: its commit is to be given"]
 
     def test_of_several_in_one_line(self, tmp_path) -> None:
         also = ("of: doctors, judge: parked", "of: doctors, judge: parked, also: head")

@@ -76,6 +76,19 @@ def test_all_that_is_not_declared_is_found_and_nothing_else(tmp_path: Path, acti
     assert (tmp_path / "data/sources/probes/old").exists()
 
 
+def test_figures_in_git_of_a_family_that_is_out_of_use_stay_while_it_is_declared(tmp_path: Path) -> None:
+    nobody = Active(scale="quick")
+    put(
+        tmp_path,
+        *(f"data/diagnosis/{family}/{file}" for family in ("framing", "saged") for file in ("m.json", "t.csv")),
+    )
+    locked(tmp_path, *(f"data/diagnosis/{family}/t.csv" for family in ("framing", "saged")))
+    for command in (["init", "-q"], ["add", "data/diagnosis/framing/m.json", "data/diagnosis/saged/m.json"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    found = prune.stale(tmp_path, nobody, BENCHMARKS)  # of saged one is declared
+    assert [path.as_posix() for path in found] == ["data/diagnosis/framing", "data/diagnosis/saged/t.csv"]
+
+
 def test_what_belongs_where() -> None:
     active = Active(
         scale="paper",

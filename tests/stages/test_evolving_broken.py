@@ -155,7 +155,7 @@ def test_the_stage_needs_neither_server_nor_key(other: Evolving) -> None:
 
 
 def test_without_the_replies_the_stage_says_what_to_run(other: Evolving) -> None:
-    path = f"{REPLIES}/{EVOLVED}.jsonl"
+    path = f"{REPLIES}/reworder/{EVOLVED}.jsonl"
     (other.clone.folder / path).unlink()
     assert other.clone.run(*STAGE, status=2).splitlines()[-1] == (
         f"error: {path}: no replies of an operator; run `evenruler evolve {EVOLVED}`"

@@ -43,7 +43,7 @@ def evolve(
         str | None, typer.Option(metavar="local|ray[=ADDRESS]", help="Where it computes; as EVENRULER_ENGINE says.")
     ] = None,
 ) -> None:
-    """Ask the operator anew how templates are reworded: data/sources/probes/replies/NAME.jsonl, for `repro`."""
+    """Ask the operator anew how templates are reworded: data/sources/probes/replies/OPERATOR/NAME.jsonl, for repro."""
     from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.instrument import Declaration
@@ -65,7 +65,8 @@ def evolve(
 
     declaration = Declaration(name, "probes", settings, source)
     text, said = asked_anew(declaration, partial(load, params=params.catalogue), cache_root() / "evolve")
-    path = SOURCES / "replies" / f"{name}.jsonl"
+    path = SOURCES / settings.replies(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, text)
     for line in (*said, f"{path}: {text.count(chr(10)):,} replies"):
         say(line)

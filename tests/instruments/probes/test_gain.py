@@ -221,6 +221,13 @@ class TestDetectable:
         assert detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12) is None
         assert detectable_at_common_length(lines(np.ones(12)), np.ones(25), POLES, ["nouns"] * 12) is None
 
+    def test_an_attribute_alone_with_its_key_has_none(self) -> None:
+        both = np.random.default_rng(2).normal(0, 1, (25, 6, 2))
+        for alone, is_told in ((2, True), (1, False)):
+            keys = np.array([1] * alone + [-1] * (25 - alone))
+            found = detectable_at_common_length(both, keys, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+            assert (found is not None) is is_told
+
     def test_a_word_alone_in_its_group_is_fixed(self) -> None:
         x = np.random.default_rng(2).normal(0, 1, (25, 6))
         both = np.stack([x, np.zeros_like(x)], axis=2)

@@ -226,6 +226,11 @@ class Settings(BaseSettings):
         """The file that users write, without ending; what evolves has that of what it evolves of."""
         return self.evolve.of if self.evolve else name
 
+    def replies(self, name: str) -> Path:
+        """What its operator said: each has a file of its own, so that no scale writes over another."""
+        assert self.evolve is not None
+        return Path("replies", self.evolve.operator, f"{name}.jsonl")
+
     def uses(self, source: Any) -> list[Use]:
         """The embedder; and where templates evolve, who measures and who rewords them."""
         found = [Use(self.embedder, "embed", "embedder")]

@@ -360,12 +360,12 @@ def detectable_at_common_length(
         lists: [words] as of `gain`.
 
     Returns:
-        None for a single template, or too few attributes.
+        None for a single template, or too few attributes, as one alone with its key.
     """
     contrast, length = _Contrast(axis, poles, lists), scores.shape[1]
     facets = contrast.facets(length)
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
-    if length < 2 or _too_few(contrast, {}):
+    if length < 2 or "attributes" not in random or _too_few(contrast, {}):
         return None
     whole = {name: np.ones(len(facet.lists), dtype=np.bool_) for name, facet in facets.items()}
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
-from evenruler.models.declared import Operation
+from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 
 SCORED = ("{GENERATION}", "{BASELINE}")
@@ -237,6 +237,7 @@ class Settings(BaseSettings):
     features: dict[Slug, Feature] = Field(default={"vader": Feature(kind="lexicon")}, min_length=1)
     """What is measured of replies; one with a `scale` at that scale alone."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
+    _waiting: str = PrivateAttr("")
 
     @field_validator("features", mode="before")
     @classmethod
@@ -279,6 +280,22 @@ class Settings(BaseSettings):
     def made_by(self) -> Literal["scrape"]:
         """The stage that finds its sentences."""
         return "scrape"
+
+    @property
+    def waiting(self) -> str:
+        """The features whose tool lacks its commit, and where to look that up."""
+        return self._waiting
+
+    def having(self, catalogue: Catalogue) -> "Settings":
+        """The same without such features; as it is where no other is declared."""
+        tools = {name: own.model for name, own in self.features.items() if own.model in catalogue.models}
+        lacking = {name: own for name, own in tools.items() if catalogue.to_be_given([own])}
+        kept = {name: own for name, own in self.features.items() if name not in lacking}
+        if not lacking or not kept:
+            return self
+        found = self.model_copy(update={"features": kept})
+        found._waiting = f"{', '.join(lacking)}: {catalogue.to_be_given(lacking.values())}"
+        return found
 
     def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
         """The text of a domain, and what `evenruler find` found for it."""

@@ -21,6 +21,9 @@ FEATURES = {
 }
 
 
+OPEN = {"kind": "classifier", "source": "hub:a/moods", "revision": "to be given", "licence": "mit", "origin": "a"}
+
+
 def refused(**said: Any) -> str:
     with pytest.raises(UserError) as caught:
         validate(Settings, said, Path("params.yaml"), under="instruments.fruit", context={"scale": "quick"})
@@ -47,6 +50,18 @@ def test_roles_and_features_are_those_of_the_scale() -> None:
     assert quick.roles == {"no-role": "", "judge": "You judge."}
     assert list(paper.roles.items())[1] == ("mayor", "You are a mayor.")
     assert (list(quick.features), list(paper.features)) == (["vader", "near"], ["mood", "near"])
+
+
+def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay() -> None:
+    catalogue = Catalogue.model_validate({"models": {"moods": OPEN}})
+    paper = settings("paper", features=FEATURES, embedder="e").having(catalogue)
+    assert list(paper.features) == ["near"]
+    assert paper.waiting.startswith("mood: the commit of moods (https://huggingface.co/a/moods/commits/main) is to be")
+    alone = settings("paper", features={"mood": FEATURES["mood"]}, embedder="e").having(catalogue)
+    assert (list(alone.features), alone.waiting) == (["mood"], "")  # so the domain waits
+    pinned = Catalogue.model_validate({"models": {"moods": {**OPEN, "revision": "a" * 40}}})
+    whole = settings("paper", features=FEATURES, embedder="e").having(pinned)
+    assert (list(whole.features), whole.waiting) == (["mood", "near"], "")
 
 
 @pytest.mark.parametrize(
