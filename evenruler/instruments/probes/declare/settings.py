@@ -30,7 +30,7 @@ DETECTED_SHARES = 32, 20
 """Gains of shares, percentage points, that are found in 80 of 100, with eight templates and more
 (`tests.performance.planted_choices`)."""
 
-DETECTED_WRITTEN = 20, 16
+DETECTED_WRITTEN = 34, 28
 """The same of pronouns in sentences of a chat's own, with eight prompts and with sixteen."""
 
 QUANTILES = 3.08
