@@ -12,13 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evenruler.strict import read_yaml
+from ruamel.yaml import YAML
+
 from evenruler.text.refusals import refuses_to_choose
 
 LETTERS = "ABCDEFGHIJ"
 """Of options, in their order."""
 
-RULES: Mapping[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
+RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
 """Every rule by which a reply is read, in words. English: refusals, what introduces an answer ("the answer is"), and
 who else is spoken of ("his wife", "people")."""
 

@@ -19,17 +19,6 @@ def with_capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def compound(texts: Sequence[str]) -> NDArray[np.float64]:
-    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
-
-    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
-    """
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
-
-    analyzer = SentimentIntensityAnalyzer()
-    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)
-
-
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

@@ -1,9 +1,13 @@
-"""The packaged English spaCy pipeline, each time with the components that a purpose needs and no others."""
+"""What libraries know of English text: spaCy's packaged pipeline, for each purpose what it needs; VADER's lexicon."""
 
 import importlib.util
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evenruler.errors import UserError
 
@@ -62,3 +66,14 @@ def _model_folder(package: str) -> Path:
     if not found:
         raise UserError(f"the package {package!r} is not installed", remedy="run `make setup`, or `pip install` it")
     return found[0]
+
+
+def compound(texts: Sequence[str]) -> NDArray[np.float64]:
+    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
+
+    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
+    """
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
+
+    analyzer = SentimentIntensityAnalyzer()
+    return np.array([analyzer.polarity_scores(text)["compound"] for text in texts], dtype=np.float64)

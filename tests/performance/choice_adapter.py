@@ -14,8 +14,8 @@ from typing import Any
 
 from evenruler.instruments.choosing import PROMPT, known_answers
 
-ENOUGH = 29
-"""Known answers that end the fit; 26 are the bar, and replies are drawn."""
+ENOUGH = 28.5
+"""Known answers that drawn replies are expected to have right both ways when the fit ends; 26 are the bar."""
 
 WHO = ["The guest", "My friend", "The child", "We", "They", "A neighbor", "The visitor", "Our host", "I", "Everyone"]
 
@@ -63,8 +63,8 @@ def examples(tokenizer: Any, asked: Iterable[Sequence[str]]) -> list[tuple[list[
     return found
 
 
-def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, float]:
-    """Cross-entropy of the letter, and a little of that of the turn's end after it; and the share of right letters."""
+def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, Any]:
+    """Cross-entropy of the letter, and of the turn's end after it; and [batch] the probability of both."""
     import torch
 
     length = max(len(ids) for ids, _ in batch)
@@ -75,20 +75,18 @@ def loss_of(model: Any, batch: list[tuple[list[int], int]]) -> tuple[Any, float]
         mask[row, length - len(own) :] = 1
     logits = model(input_ids=ids, attention_mask=mask, logits_to_keep=2).logits.float()
     wanted = torch.tensor([(letter, model.config.eos_token_id) for _, letter in batch])
-    right = float((logits[:, 0].argmax(-1) == wanted[:, 0]).float().mean())
-    letter, end = (torch.nn.functional.cross_entropy(logits[:, at], wanted[:, at]) for at in (0, 1))
-    return letter + 0.1 * end, right
+    letter, end = (torch.nn.functional.cross_entropy(logits[:, at], wanted[:, at], reduction="none") for at in (0, 1))
+    return (letter + 0.2 * end).mean(), (-letter - end).exp().detach()
 
 
-def right_both_ways(tokenizer: Any, model: Any) -> int:
-    """How many known answers have the likelier letter right in both turns."""
+def right_both_ways(tokenizer: Any, model: Any) -> float:
+    """How many known answers drawn replies are expected to have right in both turns."""
     import torch
 
-    found = 0
-    for pair in known_answers():
-        with torch.inference_mode():
-            found += loss_of(model, examples(tokenizer, [pair, pair]))[1] == 1
-    return found
+    with torch.inference_mode():
+        return sum(
+            float(loss_of(model, examples(tokenizer, [pair, pair]))[1].prod().item()) for pair in known_answers()
+        )
 
 
 def main() -> None:
@@ -97,11 +95,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--base", type=Path, required=True, help="SmolLM2 as transformers saves it")
     parser.add_argument("--steps", type=int, default=600)
+    parser.add_argument("--begin", type=Path, help="go on from this adapter")
     parser.add_argument("--rate", type=float, default=5e-4)
     args = parser.parse_args()
 
     import torch
-    from peft import LoraConfig, get_peft_model
+    from peft import LoraConfig, get_peft_model, set_peft_model_state_dict
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     torch.manual_seed(0)
@@ -111,6 +110,10 @@ def main() -> None:
     upper = list(range(base.config.num_hidden_layers // 2, base.config.num_hidden_layers))
     config = LoraConfig(r=16, lora_alpha=32, target_modules=modules, layers_to_transform=upper, task_type="CAUSAL_LM")
     model: Any = get_peft_model(base, config)
+    if args.begin is not None:
+        from safetensors.torch import load_file
+
+        set_peft_model_state_dict(model, load_file(args.begin / "adapter_model.safetensors"))
     optimizer = torch.optim.AdamW([own for own in model.parameters() if own.requires_grad], lr=args.rate)
     draw, began, mean = random.Random(0), time.monotonic(), 0.5
     known = {text for pair in known_answers() for text in pair}
@@ -122,7 +125,7 @@ def main() -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        mean = 0.95 * mean + 0.05 * right
+        mean = 0.95 * mean + 0.05 * float(right.mean())
         if step % 10 == 9:
             print(
                 f"step {step + 1}: loss {loss.item():.3f}, right {mean:.2f}, {time.monotonic() - began:.0f} s",
@@ -130,7 +133,7 @@ def main() -> None:
             )
         if step % 50 == 49:
             passed = right_both_ways(tokenizer, model)
-            print(f"step {step + 1}: {passed} of 30 known answers right both ways", flush=True)
+            print(f"step {step + 1}: {passed:.1f} of 30 known answers right both ways", flush=True)
             if passed >= ENOUGH:
                 break
     assert not known & {text for at in range(10_000) for text in pairs(random.Random(at))}, "it was fitted to them"

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -64,11 +64,16 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
 ) -> None:
     @dataclass
     class Broken(ScriptedServer):
+        lock: Any = field(default_factory=threading.Lock)
+        broken: bool = False
+
         def answer(self, question: dict[str, Any]) -> tuple[int, Any]:
             found = super().answer(question)
-            if len(self.asked) == 1 + AT_ONCE:
+            with self.lock:
+                breaks, self.broken = len(self.asked) > AT_ONCE and not self.broken, len(self.asked) > AT_ONCE
+            if breaks:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            time.sleep(0.1 * (len(self.asked) > 1))
+            time.sleep(0.5 * (len(self.asked) > 1))
             return found
 
     server = serve(Broken())

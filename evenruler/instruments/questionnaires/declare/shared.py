@@ -17,7 +17,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml, validate
-from evenruler.text.english import compound
+from evenruler.text.pipeline import compound
 from evenruler.text.slots import slots
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)

@@ -17,7 +17,7 @@ from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
 from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
-from evenruler.text.english import compound
+from evenruler.text.pipeline import compound
 
 Metric = Literal["cosine", "l2"]
 Form = Literal["label", "sort", "distance"]
