@@ -33,6 +33,11 @@ ANSWERS: Final = columns("id framing: str; turn: int8; reply reason: str?")
 """One row a pair of sentences and turn: in the second one the second sentence is A. `framing` tells what pairs are of,
 known ones have `KNOWN`."""
 
+SENTENCES: Final = "sentences"
+
+WROTE: Final = columns("id framing: str; reply reason: str?")
+"""Of the form `written` (`evenruler.instruments.writing`): one row a sentence that was asked for."""
+
 KNOWN: Final = "known answer"
 """The framing of pairs of which one makes sense."""
 

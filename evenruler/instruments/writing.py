@@ -12,21 +12,15 @@ from typing import Final
 import pandas as pd
 from scipy.stats import binomtest
 
-from evenruler.instruments.choosing import FIRST, KNOWN, LEAST, SECOND, WITHHELD, counted
+from evenruler.instruments.choosing import FIRST, KNOWN, LEAST, SECOND, SENTENCES, WITHHELD, WROTE, counted
 from evenruler.instruments.instrument import Request
 from evenruler.measurement.answered import unanswered
 from evenruler.measurement.verdicts import Fitness
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
-from evenruler.tables.schemas import columns
 from evenruler.text.refusals import is_empty, is_refusal
 
-TABLE: Final = "sentences"
-
 NEW_TOKENS: Final = 48
-
-ANSWERS: Final = columns("id framing: str; reply reason: str?")
-"""One row a sentence that was asked for; `framing` as of choices."""
 
 NEITHER: Final = "neither"
 """What a sentence says that has no pronoun of a group: another one, as "they", or none."""
@@ -51,14 +45,14 @@ def request_of(sentences: pd.DataFrame) -> Request:
     seeds = [int(content_sha256(*key)[:15], 16) for key in zip(sentences["id"], sentences["framing"], strict=True)]
     inputs = {"prompt": sentences["prompt"].tolist(), "seed": seeds}
     settings = {"new_tokens": NEW_TOKENS, "chat": True}
-    return Request(TABLE, "generate", sentences[["id", "framing"]], inputs, settings)
+    return Request(SENTENCES, "generate", sentences[["id", "framing"]], inputs, settings)
 
 
 def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Answers with the group that each sentence is of, and why one is of none.
 
     Args:
-        answers: By `ANSWERS`.
+        answers: By `choosing.WROTE`.
         sentences: With `id, framing, word`; a reply that lacks the word is about somebody else.
         pronouns: By `FIRST` and `SECOND`.
 
@@ -68,7 +62,7 @@ def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, 
     group_of = {word: said for said, own in pronouns.items() for word in own}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
     told = [_read(row["reply"], str(row["word"]), group_of) for row in rows.to_dict("records")]
-    return rows[[*ANSWERS.names]].join(pd.DataFrame(told, columns=["said", "rule"]))
+    return rows[[*WROTE.names]].join(pd.DataFrame(told, columns=["said", "rule"]))
 
 
 def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | None, str]:

@@ -48,7 +48,7 @@ def read_of(writer: Writer, size: Size, seed: int) -> Tables:
     tables, plan, _ = published(size)
     rows = sentences(tables, plan)
     answers = rows[["id", "framing"]].assign(reply=writer.replies(rows, seed), reason=None)
-    return {writing.TABLE: writing.read(answers, rows, by_group(plan, "pronouns"))}
+    return {choosing.SENTENCES: writing.read(answers, rows, by_group(plan, "pronouns"))}
 
 
 def wrote(writer: Writer, size: Size, seed: int) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments import choosing, prefixes, writing
+from evenruler.instruments import choosing, prefixes
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.probes.declare import without_slots
@@ -46,7 +46,7 @@ FORMS = {
 ANSWERS = {
     "likelihoods": columns("id framing: str; nats: float; tokens: int"),
     choosing.TABLE: choosing.ANSWERS,
-    writing.TABLE: writing.ANSWERS,
+    choosing.SENTENCES: choosing.WROTE,
     "embeddings": columns("text: str; vector: [float32]"),
 }
 """`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `sentences`: that a chat wrote;
@@ -62,7 +62,9 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
         known = choosing.known_pairs(plan["choice"]["known"])
         found.append(choosing.request_of(stacked([questions(tables, plan), known])))
-    if writing.TABLE not in answers and subject.form == WRITTEN and plan.get("written"):
+    if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
+        from evenruler.instruments import writing  # which few need
+
         found.append(writing.request_of(sentences(tables, plan)))
     if "likelihoods" not in answers and subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD):
         wanted = ["id", "framing", "text", "before"]
@@ -102,8 +104,10 @@ def _said(tables: Tables, plan: Plan, answers: Tables) -> dict[str, pd.DataFrame
     if len(chosen := answers[choosing.TABLE]):
         asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
         found[choosing.TABLE] = choosing.read(chosen, asked)
-    if len(wrote := answers[writing.TABLE]):
-        found[writing.TABLE] = writing.read(wrote, sentences(tables, plan), by_group(plan, "pronouns"))
+    if len(wrote := answers[choosing.SENTENCES]):
+        from evenruler.instruments import writing  # likewise
+
+        found[choosing.SENTENCES] = writing.read(wrote, sentences(tables, plan), by_group(plan, "pronouns"))
     return found
 
 
@@ -214,6 +218,8 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
         `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word` is that of the attribute,
         `right` what a known one should say.
     """
+    from evenruler.instruments import writing  # likewise
+
     own, attributes = plan["written"], tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
     beside = _axis(attributes).dropna().astype(float)

@@ -100,7 +100,7 @@ def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
 
 
 def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
-    said, every = scores[writing.TABLE], sentences(tables, plan)
+    said, every = scores[choosing.SENTENCES], sentences(tables, plan)
     asked = every[every["framing"] == BARE].merge(said[["id", "framing", "said"]], on=["id", "framing"])
     asked = asked.rename(columns={"attribute": "unit", "template": "at"})
     asked = asked.assign(share=asked["said"].map(writing.NAMED), unanswered=asked["said"].isna().astype(float))
