@@ -77,8 +77,12 @@ def test_what_is_under_way_when_somebody_breaks_it_off_is_kept(
             return found
 
     server = serve(Broken())
-    with pytest.raises(KeyboardInterrupt):
-        hosted(store).generate(NUMBERED)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest-xdist ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            hosted(store).generate(NUMBERED)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert store.count() == len(server.asked) < len(NUMBERED)
 
 
