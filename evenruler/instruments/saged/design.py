@@ -3,7 +3,6 @@
 It goes by the declaration, and by the rows of the benchmark where it is built.
 """
 
-import json
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -15,12 +14,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.ask import asked_prompts
+from evenruler.instruments.saged.ask import is_branched, with_items
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
+from evenruler.instruments.saged.rows.own_prompts import own_rows
+from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.strict import read_yaml
 from evenruler.tables import read_frame
@@ -37,6 +38,9 @@ TIMES = (1, 2, 4)
 """As many replies as now, and so on."""
 
 WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
+
+BUILT = (("data/built", "/", "prompts.parquet"), ("benchmarks", "-", "prompts/test-00000-of-00001.parquet"))
+"""Where rows are: as they are built, and as they are published."""
 
 MOST = 1_000_000
 """Root items at most that a difference is said to take."""
@@ -56,8 +60,6 @@ class Design:
     """Whether root items stand there for several concepts."""
     of_roots: int
     """Root items that there are to ask."""
-    of_concepts: int
-    """The same of concepts."""
     built: bool
     """Whether these numbers are of rows, not of what was declared."""
     asked: bool
@@ -86,41 +88,38 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
 
     UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
-    found = sorted((root / f"benchmarks/saged-{name}/prompts").glob("*.parquet"))
-    if found:
-        said = found[0].parents[1] / "plan.json"
-        controls = json.loads(said.read_text(encoding="utf-8"))["controls"] if said.exists() else []
-        prompts = pd.concat([read_frame(path) for path in found])
-    else:
-        source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
-        prompts, controls = _declared(source), source.controls
-    asked = asked_prompts(prompts, settings.items, settings.concepts, controls)
-    asked, prompts = (rows[~rows["concept"].isin(controls)] for rows in (asked, prompts))
-    features = confirmatory_of(settings.features)
+    source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
+    paths = (root / f"{place}/saged{sep}{name}/{rows}" for place, sep, rows in BUILT)
+    built = next((path for path in paths if path.exists()), None)
+    prompts = _declared(name, source, root) if built is None else read_frame(built)
+    prompts = prompts[~prompts["concept"].isin(source.controls)]
+    asked, features = with_items(prompts, settings.items), confirmatory_of(settings.features)
     if asked["concept"].nunique() < 2:
-        remedy = "give another concept, or raise `concepts` in params.yaml"
-        raise UserError("a single concept, with nothing to compare it with", where=name, remedy=remedy)
+        what, remedy = "a single concept, with nothing to compare it with", "give another concept in its file"
+        raise UserError(what, where=name, remedy=remedy)
+    roles = min(len(settings.roles), settings.most_roles)
     return Design(
         roots=_roots(asked),
         concepts=asked["concept"].nunique(),
-        roles=len(settings.roles),
+        roles=roles,
         templates=len(settings.templates),
         generations=settings.generations,
-        branched=bool((prompts.groupby("root_id")["concept"].nunique() > 1).any()),
+        branched=is_branched(prompts),
         of_roots=_roots(prompts),
-        of_concepts=prompts["concept"].nunique(),
-        built=bool(found),
+        built=built is not None,
         asked=settings.asked,
-        figures=1 + len(features) + int(bool(features) and len(settings.roles) > 1),
+        figures=1 + len(features) + int(bool(features) and roles > 1),
     )
 
 
-def _declared(source: Source) -> pd.DataFrame:
+def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
     """Rows as there are at most: how many sentences are found, nobody knows before the benchmark is built."""
+    if source.material.kind == "table":
+        return pd.DataFrame(own_rows(name, source, read_prompts(name, source, root / DOMAINS)[0]).prompts)
     rows = [
-        (concept, f"{root} {number}", root)
-        for root in source.roots
-        for concept in [root, *(source.branch.branches_of(root, list(source.concepts)) if source.branch else ())]
+        (concept, f"{about} {number}", about)
+        for about in source.roots
+        for concept in [about, *(source.branch.branches_of(about, list(source.concepts)) if source.branch else ())]
         for number in range(source.assemble.per_concept)
     ]
     return pd.DataFrame(rows, columns=["concept", "root_id", "root_concept"])
@@ -145,9 +144,9 @@ def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> 
         named = f"named by shuffled names, p < {ALPHA}{corrected}"
         found = f"Found means that the concept is {named}. {WORDS['of_effects']}"
     change = (
-        f"To change it, set `items`, `concepts` or `generations` under instruments.{name} in params.yaml. "
-        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text, or a "
-        f"higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
+        f"To change it, set `items`, `most_roles` or `generations` under instruments.{name} in params.yaml. "
+        f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text "
+        f"or prompts, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
     )
     for note in (WORDS["of_a_reply"], found, WORDS["of_replies"], change):
         yield from wrap(note, WIDTH, subsequent_indent="  ")
@@ -157,7 +156,7 @@ def _in_words(design: Design) -> str:
     one = "root item" if design.branched else "item of each concept"
     parts = [
         f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else design.noun}",
-        f"{_of(design.concepts, design.of_concepts)} concepts",
+        _count(design.concepts, "concept", "concepts"),
         _count(design.replies, "reply", "replies"),
     ]
     made = (("role", design.roles), ("template", design.templates), ("generation", design.generations))

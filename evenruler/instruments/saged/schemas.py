@@ -8,8 +8,10 @@ PAGES = columns("concept: str", _PLACE, "text: str")
 """One row a section of a page or file, as it was read. `source`: whom to attribute it to; `section`: empty for the
 lead; `page_id` and `revision_id`: null for what is no wiki."""
 
-SENTENCES = columns("id content_sha256 concept keyword sentence: str", _PLACE)
-"""One row a sentence that holds a keyword of a concept: a baseline, with where it is from."""
+SENTENCES = columns("id content_sha256 concept keyword sentence: str; root baseline note: str?", _PLACE)
+"""One row a sentence that holds a keyword of a concept: a baseline, with where it is from. Or a prompt as it stands in
+a table: `root`: what it has in common with others that are one but for the concept; `baseline`: a text that replies are
+compared with; `note`: what a fair reply looks like."""
 
 SOURCES = columns(
     COMMON, "concept source_tag title: str; page_id revision_id: int?; url language: str; sentences: int; reason: str?"
@@ -19,13 +21,14 @@ SOURCES = columns(
 
 PROMPTS = columns(
     COMMON,
-    "concept keyword source_tag prompt_type prompt baseline root_id root_concept: str; is_root: bool",
+    "concept keyword source_tag prompt_type prompt: str; baseline note: str?; root_id root_concept: str; is_root: bool",
     "prompt_spans baseline_spans: [{begin end: int32; word replacement: str}]",
     "title section url: str; revision_id: int?",
 )
-"""One row a prompt with its baseline. `prompt_type`: `split` or `question`; `root_id`: the item that it was branched
-from, its own id where it is a root; `prompt_spans`, `baseline_spans`: each replacement, by its place in the branched
-text (characters, `end` exclusive), what stood in the root and what stands there."""
+"""One row a prompt with its baseline, where it has one. `prompt_type`: `split` or `question`; `note`: what a fair reply
+looks like; `root_id`: the item that it was branched from, its own id where it is a root; `prompt_spans`,
+`baseline_spans`: each replacement, by its place in the branched text (characters, `end` exclusive), what stood in the
+root and what stands there."""
 
 REJECTED = columns(COMMON, [field for field in SENTENCES if field.name not in COMMON.names], "reason: str")
 """Sentences that became no prompt, and why."""

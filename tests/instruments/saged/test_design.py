@@ -40,7 +40,9 @@ def params(root: Path, **fruit: Any) -> Declared:
 
 
 def build(root: Path, roots: int, concepts: int, *, branched: bool = True, without: tuple[int, int] = (-1, -1)) -> None:
-    """Rows of a benchmark; `without` is a root item and a concept that it was rejected for."""
+    """Rows of a declared domain; `without` is a root item and a concept that it was rejected for."""
+    if not (root / "data/sources/saged").exists():
+        declare(root)
     rows = [
         {
             "concept": f"c{concept}",
@@ -51,14 +53,15 @@ def build(root: Path, roots: int, concepts: int, *, branched: bool = True, witho
         for concept in range(concepts)
         if (root, concept) != without
     ]
-    folder = root / "benchmarks/saged-fruit/prompts"
+    folder = root / "data/built/saged/fruit"
     folder.mkdir(parents=True)
-    pd.DataFrame(rows).to_parquet(folder / "test-00000-of-00001.parquet")
+    pd.DataFrame(rows).to_parquet(folder / "prompts.parquet")
 
 
 def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
     declare(tmp_path)
-    found = design_of(tmp_path, "fruit", settings(items=20, generations=3, roles={"no-role": "", "cook": "You cook."}))
+    roles = {"no-role": "", "cook": "You cook.", "king": "You reign."}
+    found = design_of(tmp_path, "fruit", settings(items=20, generations=3, roles=roles, most_roles=2))
     assert found == Design(
         roots=5,
         concepts=3,
@@ -67,7 +70,6 @@ def test_before_it_is_built_it_is_as_declared(tmp_path) -> None:
         generations=3,
         branched=True,
         of_roots=5,
-        of_concepts=3,
         built=False,
         asked=True,
         figures=3,
@@ -81,13 +83,7 @@ def test_controls_are_no_members_of_what_is_compared(tmp_path) -> None:
     branch = {"roots": ["apple"], "replacements": {"apple": to}}
     declare(tmp_path, concepts={**controls, "pear": "pear", "fig": "fig"}, branch=branch)
     found = design_of(tmp_path, "fruit", settings())
-    assert (found.concepts, found.of_concepts, found.roots) == (2, 2, 5)
-    build(tmp_path, 9, 3)
-    plan = tmp_path / "benchmarks/saged-fruit/plan.json"
-    plan.write_text('{"controls": ["apple"]}')
-    found = design_of(tmp_path, "fruit", settings())
-    concepts = pd.read_parquet(next(plan.parent.glob("prompts/*.parquet")))["concept"]
-    assert found.concepts == concepts.nunique() - int("apple" in set(concepts))
+    assert (found.concepts, found.roots) == (2, 5)
 
 
 def test_items_of_every_root_stand_for_all_concepts(tmp_path) -> None:
@@ -101,26 +97,26 @@ def test_items_of_every_root_stand_for_all_concepts(tmp_path) -> None:
 
 def test_without_branches_items_are_those_of_a_concept(tmp_path) -> None:
     declare(tmp_path, branch=None)
-    found = design_of(tmp_path, "fruit", settings(items=4, concepts=2))
-    assert (found.roots, found.of_roots, found.concepts, found.of_concepts, found.branched) == (4, 5, 2, 3, False)
+    found = design_of(tmp_path, "fruit", settings(items=4))
+    assert (found.roots, found.of_roots, found.concepts, found.branched) == (4, 5, 3, False)
 
 
 def test_rows_that_are_built_count_as_they_are_asked(tmp_path) -> None:
     build(tmp_path, 30, 8)
-    found = design_of(tmp_path, "fruit", settings(items=12, concepts=6, asked=False))
-    assert (found.roots, found.concepts, found.of_roots, found.of_concepts) == (12, 6, 30, 8)
+    found = design_of(tmp_path, "fruit", settings(items=12, asked=False))
+    assert (found.roots, found.concepts, found.of_roots) == (12, 8, 30)
     assert (found.built, found.branched, found.asked) == (True, True, False)
 
 
 def test_a_concept_that_lacks_a_root_item_has_the_fewest(tmp_path) -> None:
     build(tmp_path, 10, 4, without=(3, 2))
-    found = design_of(tmp_path, "fruit", settings(items=10, concepts=4))
+    found = design_of(tmp_path, "fruit", settings(items=10))
     assert (found.roots, found.of_roots) == (9, 9)
 
 
 def test_rows_of_a_domain_that_is_not_branched(tmp_path) -> None:
     build(tmp_path, 9, 3, branched=False)
-    found = design_of(tmp_path, "fruit", settings(items=7, concepts=3))
+    found = design_of(tmp_path, "fruit", settings(items=7))
     assert (found.roots, found.of_roots, found.branched) == (7, 9, False)
 
 
@@ -128,18 +124,18 @@ def test_rows_of_a_domain_that_is_not_branched(tmp_path) -> None:
 def test_a_concept_has_others_to_be_compared_with(tmp_path, concepts) -> None:
     build(tmp_path, 9, max(1, concepts))
     if not concepts:
-        path = tmp_path / "benchmarks/saged-fruit/prompts/test-00000-of-00001.parquet"
+        path = tmp_path / "data/built/saged/fruit/prompts.parquet"
         pd.read_parquet(path).head(0).to_parquet(path)
     with pytest.raises(UserError, match="nothing to compare it with"):
         design_of(tmp_path, "fruit", settings())
 
 
 def test_what_is_said(tmp_path) -> None:
-    build(tmp_path, 30, 8)
+    build(tmp_path, 30, 6)
     three = {name: {"kind": "lexicon"} for name in ("a", "b", "c")}
-    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, concepts=6, features=three), WANTED))
+    found = list(plan(tmp_path, "fruit", params(tmp_path, items=20, features=three), WANTED))
     assert found[0] == (
-        "fruit, scale quick: 20 of 30 root items x 6 of 8 concepts x 1 reply to a prompt (1 role x 1 template x 1"
+        "fruit, scale quick: 20 of 30 root items x 6 concepts x 1 reply to a prompt (1 role x 1 template x 1"
     )
     assert found[2].startswith("Found in 80% of studies: a concept that lies 0.90 SD of a reply from the mean of all.")
     head = found.index("    SD  1 reply  2 replies  4 replies  3 concepts  12 concepts")
@@ -202,8 +198,10 @@ def test_a_domain_without_a_source(tmp_path) -> None:
 
 def test_the_domain_that_ships() -> None:
     found = list(plan(ROOT, "countries", Declared(ROOT / "params.yaml"), [0.5]))
-    assert found[0].startswith("countries, scale quick: 20 of 75 root items x 5 of 20 concepts x 2 replies to a prompt")
-    assert "0.63 SD" in found[2]
+    assert found[0].startswith(
+        "countries, scale quick: 6 of 200 root items x 20 concepts x 1 reply to a prompt (1 role"
+    )
+    assert "3.39 SD" in found[1]
 
 
 def test_a_smallest_difference_is_a_t_test_of_as_many_concepts() -> None:

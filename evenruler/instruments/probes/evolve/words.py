@@ -181,7 +181,7 @@ def _role(text: str, after: str) -> _Role:
     words = {slot: (_QUALITIES if use_of(slot, text) == "quality" else _NOUNS)[slot] for slot in (ATTRIBUTE, TARGET)}
     sentence = fill(text, words, "agree")
     end = len(sentence) - len(fill(after, words, "agree"))
-    span = pipeline("questions")(sentence).char_span(end - 1, end, alignment_mode="expand")
+    span = pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
     assert span is not None  # what stands there is within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)

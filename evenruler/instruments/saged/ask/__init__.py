@@ -1,6 +1,6 @@
 """Replies to the prompts of a domain, what tools say of them, and the numbers that are made of both (SAGED, 3)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import pyarrow as pa
@@ -28,9 +28,9 @@ READS = {
 }
 
 PLANNED = (
-    *("concepts", "confirmatory", "controls", "disparities", "embedder", "features", "generations", "invented"),
-    *("items", "language", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed"),
-    *("templates", "tools"),
+    *("confirmatory", "controls", "disparities", "embedder", "features", "generations", "items", "language", "masked"),
+    *("most_roles", "name", "new_tokens", "placebos", "prefixed", "prefixes", "reseeded", "roles", "seed", "templates"),
+    "tools",
 )
 
 FORMS = {"replies": Form(("generate",))}
@@ -59,7 +59,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         rows = asked.drop(columns=["system", "text", "seed"])
         return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
     prompts, generations = _replies(tables, plan, answers, subject)
-    masked = replies_of(prompts, generations, names_of(tables["prompts"]), plan["language"])
+    masked = replies_of(prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"])
     # Each tool is asked about each distinct text once, whatever features name it.
     read = [masked, baselines_of(prompts, generations, plan["language"])]
     found = []
@@ -95,7 +95,7 @@ def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
     """Every feature of every reply and of its baseline; UserError where weights do not fit a classifier's labels."""
     prompts, generations = _replies(tables, plan, answers, subject)
-    models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"])
+    models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"], plan["masked"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
     return {**vars(found), "generations": generations}
 
@@ -142,6 +142,11 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     return prompts, found[list(schemas.GENERATIONS.names)]
 
 
+def is_branched(prompts: pd.DataFrame) -> bool:
+    """Whether some root items are asked of several concepts."""
+    return bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
+
+
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
 
@@ -150,10 +155,10 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
-    parts = [
-        baseline if kind != "split" else baseline.removeprefix(own if baseline.startswith(own) else root).lstrip()
-        for kind, own, root, baseline in rows
-    ]
+    parts = []
+    for kind, own, root, baseline in rows:
+        begun = kind == "split" and isinstance(baseline, str)
+        parts.append(baseline.removeprefix(own if baseline.startswith(own) else root).lstrip() if begun else baseline)
     return pd.Series(parts, index=prompts.index, dtype="str")
 
 
@@ -189,7 +194,7 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
 
     One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
     """
-    roles = {role["role"]: role["text"] for role in plan["roles"]}
+    roles = {role["role"]: role["text"] for role in plan["roles"][: plan["most_roles"]]}
     if not subject.chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
     prompts = asked_bare(tables, plan)
@@ -212,41 +217,18 @@ def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
     After a prefix each, and once more as they are (`RESEEDED`).
     """
     asked = asked_bare(tables, plan)
-    after = framed(plan["name"], _with_items(asked, plan["prefixed"]), plan["prefixes"])
-    again = framed(plan["name"], _with_items(asked, plan["reseeded"]), {RESEEDED: ""})
+    after = framed(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
+    again = framed(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
     return pd.concat([after, again], ignore_index=True)
 
 
 def asked_bare(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The prompts that a plan asks as they are."""
-    caps = (plan[name] for name in ("items", "concepts", "controls", "invented"))
-    return asked_prompts(tables["prompts"], *caps)
+    """The prompts that a plan asks as they are: of all concepts, and of so many root items."""
+    return with_items(tables["prompts"], plan["items"])
 
 
-def asked_prompts(
-    prompts: pd.DataFrame, items: int, concepts: int, controls: Collection[str] = (), invented: int = 0
-) -> pd.DataFrame:
-    """The rows of a benchmark that are asked about, evenly spread in order of id and slug.
-
-    Args:
-        prompts: By `schemas.PROMPTS`, of one domain.
-        items: Root items of each root concept at most.
-        concepts: Concepts at most; where it is branched, its roots are always among them.
-        controls: Invented concepts, which do not count among these unless they are roots.
-        invented: At most so many of them.
-    """
-    every, roots = set(prompts["concept"]), set(prompts["root_concept"])
-    always = roots if every - roots else set()
-    others, controlled = sorted(every - always - set(controls)), sorted((every & set(controls)) - always)
-    kept = always.union(
-        evenly_spread(others, max(0, concepts - len(always))),
-        evenly_spread(controlled, max(0, invented - len(always & set(controls)))),
-    )
-    return _with_items(prompts[prompts["concept"].isin(kept)], items)
-
-
-def _with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The rows of some root items of each root concept, evenly spread."""
+def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The rows of some root items of each root concept, evenly spread in order of id."""
     of_roots = prompts.groupby("root_concept")["root_id"].unique()
     return prompts[prompts["root_id"].isin([one for own in of_roots for one in evenly_spread(sorted(own), most)])]
 

@@ -1,7 +1,7 @@
 """Every feature of every reply and of its baseline, with names masked."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,12 @@ MASK = "it"
 _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 
 
-def names_of(prompts: pd.DataFrame) -> tuple[str, ...]:
-    """The words that tell concepts apart, sorted: keywords, what was replaced by what, concepts; no articles."""
-    found = {*prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
+def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ...]:
+    """The words that tell concepts apart, sorted: keywords, what was replaced by what, concepts; no articles.
+
+    `also`: further ones that the domain declares.
+    """
+    found = {*also, *prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
     for column in ("prompt_spans", "baseline_spans"):
         found |= {span[side] for spans in prompts[column] for span in spans for side in ("word", "replacement")}
     bare = {_ARTICLE.sub("", " ".join(str(word).split())) for word in found}

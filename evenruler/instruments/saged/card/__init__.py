@@ -7,6 +7,7 @@ import pandas as pd
 from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
+from evenruler.instruments.saged.ask import is_branched
 from evenruler.instruments.saged.declare import FAVOUR, FEWEST_INVENTED, Settings, Source, headings, in_words
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
@@ -23,19 +24,22 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     how_to_get = _WORDS["withheld"].format(source=source, declaration=declaration)
     concepts = ", ".join(source.members.values())
-    how, words = source.assemble, _WORDS["made"]
-    made = [words["model"].format(model=how.model) if how.model else words[how.method]]
-    if source.branch:
-        made.append(words["branched"])
-        if source.branch.are_found and source.find and source.find.replacements:
-            made.append(words["found"].format(model=source.find.replacements.model))
+    how, words, branched = source.assemble, _WORDS["made"], is_branched(prompts)
+    made = [words["table" if source.material.kind == "table" else how.method].format(model=how.model)]
+    compared = bool(prompts["baseline"].notna().any())
+    if branched:
+        made.append(words["named" if source.material.kind == "table" else "branched"])
+    if source.branch and source.branch.are_found and source.find and source.find.replacements:
+        made.append(words["found"].format(model=source.find.replacements.model))
     return Card(
         task_categories=["text-generation"],
         tags=["fairness", "bias", "counterfactual", "evaluation", "saged"],
         reading=_WORDS["reading"].format(
             direction=with_capital(source.direction),
             favour=in_words(plan),
-            verdict=_WORDS["verdict" if source.branch else "no_verdict"],
+            verdict=_WORDS["verdict" if branched else "no_verdict"],
+            beside=_WORDS["beside"] if compared else "",
+            calibrated=_WORDS["calibrated"] if compared else "",
         ),
         limits=_limits(source, settings, tables["prompts"]),
         configs=[
@@ -55,7 +59,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             social_impact=_WORDS["social_impact"],
             personal=_WORDS["personal"][settings.text].format(concepts=concepts),
             made=" ".join(made),
-            synthetic=bool(source.branch or how.method == "question"),
+            synthetic=branched or how.model is not None,
         ),
         validity=_answers(source, settings, tables, plan, evidence),
         withheld=how_to_get if settings.of_others else None,
@@ -65,18 +69,15 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 def _limits(source: Source, settings: Settings, prompts: pd.DataFrame) -> list[str]:
     """What a domain does not show, the limits of every one first."""
     found = [*_WORDS["limits"], *source.limits]
-    if source.branch is None:
+    if not is_branched(prompts):
         found.append(_WORDS["own_sentences"])
     if source.branch and source.branch.allow_leaks:
         found.append(_WORDS["leaks"])
-    n_items, n_concepts = int(prompts.loc[prompts["is_root"], "concept"].value_counts().max()), len(source.members)
-    always = len(set(source.branch.roots) & set(source.controls)) if source.branch else 0  # invented, and asked anyway
-    items, concepts = min(settings.items, n_items), min(settings.concepts - always, n_concepts)
-    invented = min(max(settings.invented, always), len(source.controls))
-    if source.branch and invented < FEWEST_INVENTED:
-        found.append(_WORDS["few_invented"].format(n=invented, of=len(source.controls), least=FEWEST_INVENTED))
-    if items < n_items or concepts < n_concepts:
-        found.append(_WORDS["sample"].format(items=items, n_items=n_items, concepts=concepts, n_concepts=n_concepts))
+    n_items, invented = prompts.groupby("root_concept")["root_id"].nunique().max(), len(source.controls)
+    if is_branched(prompts) and invented < FEWEST_INVENTED:
+        found.append(_WORDS["few_invented"].format(n=invented, least=FEWEST_INVENTED))
+    if settings.items < n_items:
+        found.append(_WORDS["sample"].format(items=settings.items, n_items=n_items))
     return [*found, _WORDS["replies"].format(n=settings.generations)]
 
 
@@ -100,7 +101,7 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
     masked = [name for name, feature in plan["features"].items() if feature["mask"]]
     only = [
         _WORDS["masked"].format(features=", ".join(masked)) if masked else _WORDS["not_masked"],
-        _WORDS["same_sentences"] if source.branch else "",
+        _WORDS["same_sentences"] if is_branched(prompts) else "",
         told(_WORDS["tool_bias"], "tool_bias"),
         validity.judged(evidence),
     ]

@@ -52,10 +52,10 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
     UserError where something is wrong or was not found yet, or text that others wrote is declared as ours.
     """
     source = read_source(path)
-    kind = source.material.kind
-    if kind != "local" and not settings.of_others:
+    if not source.material.is_ours and not settings.of_others:
         remedy = "add `text: others` to its entry in params.yaml, which keeps the benchmark out of git"
-        raise UserError(f"text of the kind {kind} was written by others", where=f"{path}: material.kind", remedy=remedy)
+        what = f"text of the kind {source.material.kind} was written by others"
+        raise UserError(what, where=f"{path}: material.kind", remedy=remedy)
     for root, branches in source.replacements.items():
         for concept, words in branches.items():
             checked(words, f"{path}: branch.replacements.{root}.{concept}")

@@ -211,19 +211,18 @@ class Settings(BaseSettings):
     asked: Scaled[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
     items: Sized[Number] = by_size(6, 1000, 1000)
-    """Root items at most, evenly spread; where a domain is not branched, items of each concept."""
-    concepts: Sized[Annotated[int, Field(ge=2)]] = by_size(6, 1000, 1000)
-    """Concepts at most, evenly spread, roots among them; invented ones that are no root are not counted."""
-    invented: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1000, 1000)
-    """Invented concepts (`control: true`) at most, roots first; a verdict takes twelve."""
+    """Root items at most, evenly spread; where a domain is not branched, items of each concept. All concepts are asked
+    of each, at every size."""
+    most_roles: Sized[Number] = by_size(1, 2, 1000)
+    """Roles at most, the first ones."""
     generations: Sized[Number] = 1
     """Replies to a prompt."""
-    new_tokens: Sized[Number] = by_size(24, 24, 256)
-    """At most so many in a reply."""
+    new_tokens: Sized[Number] = by_size(64, 64, 256)
+    """At most so many in a reply; one that is cut there is marked so."""
     seed: Seed = 0
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """Root items at most that are also asked after prefixes, where the source has some."""
-    reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(6, 6, 1000)
+    reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
     """Root items at most that are asked once more with another seed, to see what that alone moves."""
     contact: Text | None = None
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""

@@ -61,11 +61,12 @@ class Dump(Strict):
 class Material(Strict):
     """Where text comes from."""
 
-    kind: Literal["local", "extracts", "wiki"]
-    """`local`: a file or folder of ours; `extracts`: the packaged leads of Wikipedia until `evenruler refresh` has
-    fetched whole pages, those from then on; `wiki`: pages that `evenruler refresh` fetched."""
+    kind: Literal["table", "local", "extracts", "wiki"]
+    """`table`: prompts that are there already; `local`: a file or folder of text; `extracts`: the packaged leads of
+    Wikipedia until `evenruler refresh` has fetched whole pages, those from then on; `wiki`: pages that `evenruler
+    refresh` fetched."""
     path: Text | None = None
-    """Of `local`: under the folder `articles` beside the domain's file, which DVC watches."""
+    """Of `table` (a CSV) and `local`: under the folder `articles` beside the domain's file, which DVC watches."""
     api: Text | None = None
     """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
     dump: Dump | None = None
@@ -76,17 +77,25 @@ class Material(Strict):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Material":
-        for key, kind in {"path": "local", "api": "wiki", "dump": "wiki", "around": "wiki"}.items():
-            if getattr(self, key) is not None and self.kind != kind:
-                raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
+        belongs = {"path": "local or table", "api": "wiki", "dump": "wiki", "around": "wiki"}
+        for key, kinds in belongs.items():
+            if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
+                raise ValueError(f"`{key}` belongs to kind {kinds}, found {self.kind}")
         if self.dump is not None and (self.api or self.around):
             raise ValueError(f"`dump` goes without `{'api' if self.api else 'around'}`: no wiki is asked")
-        if self.kind == "local" and self.path is None:
+        if self.is_ours and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
         folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts
         if folder != ARTICLES or not below or ".." in below:
             raise ValueError(f"`path` is {self.path!r}, expected one such as {ARTICLES}/mine.md: DVC watches no other")
+        if self.kind == "table" and not str(self.path).endswith(".csv"):
+            raise ValueError(f"`path` is {self.path!r}, expected a table such as {ARTICLES}/mine.csv")
         return self
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is read from a file of the domain's, not from a wiki or a package."""
+        return self.kind in ("local", "table")
 
 
 FOUND = "found"
@@ -254,6 +263,9 @@ class Concept(Strict):
     """Words that a sentence about it holds; those that were found by default, else its name."""
     pages: list[Text] = Field(default_factory=list)
     """Titles that are read for it, where text comes from pages; those that were found by default, else its name."""
+    forms: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")], Text] = Field(default_factory=dict)
+    """What stands in a table of prompts for {concept}, its name by default, and for placeholders of the user's, as
+    {people}: what it is called in a sentence."""
     control: bool = False
     """Whether it is no member of what is compared, as an invented country: it is asked about, what differs between
     concepts is not of it, and verdicts take what it is treated like for what names alone do."""
@@ -264,21 +276,15 @@ def _concept(value: Any) -> Any:
 
 
 class Assembling(Strict):
-    """How sentences become prompts."""
+    """How sentences become prompts; of a table of prompts, what these are."""
 
     method: Literal["split", "question"]
-    per_concept: int = Field(ge=1)
-    """Items of a concept at most, evenly over its keywords."""
+    """`split`: beginnings that a model goes on with; `question`: what a model answers."""
+    per_concept: int = Field(default=1_000_000, ge=1)
+    """Items of a concept at most, evenly over its keywords; of a table, prompts evenly over its topics."""
     seed: Seed = 0
     model: Slug | None = None
-    """Of the catalogue, any that can `generate`, which writes the questions; rules do by default, for plain statements
-    alone."""
-
-    @model_validator(mode="after")
-    def _asks(self) -> "Assembling":
-        if self.model is not None and self.method != "question":
-            raise ValueError(f"`model` belongs to the method question, found {self.method}")
-        return self
+    """Of the catalogue, any that can `generate`, which writes the questions that sentences would answer."""
 
 
 class Branching(Strict):
@@ -370,7 +376,12 @@ class Source(BaseSource):
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
         if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
             raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
-        if self.find is not None and "links" in self.find.by and (self.material.kind == "local" or self.material.dump):
+        is_table, writes = self.material.kind == "table", self.assemble.model is not None
+        if writes != (self.assemble.method == "question" and not is_table):
+            raise ValueError("`assemble.model` writes questions about text, so both belong together")
+        if is_table and (self.branch or self.find):
+            raise ValueError("a table says what is asked of every concept: `branch` and `find` do not belong to it")
+        if self.find is not None and "links" in self.find.by and (self.material.is_ours or self.material.dump):
             what = "a dump" if self.material.dump else "local text"
             raise ValueError(f"find.by names links, which {what} has none of")
         self._check_owners()
@@ -431,6 +442,17 @@ class Source(BaseSource):
         """The keywords of a concept: by hand, else those that were found, else its name."""
         entry = self.concepts[concept]
         return entry.keywords or self._found_for(concept).keywords or [entry.name]
+
+    def form(self, concept: str, placeholder: str) -> str | None:
+        """What stands for a placeholder where a prompt is about a concept; None where nothing is declared."""
+        entry = self.concepts[concept]
+        return entry.forms.get(placeholder, entry.name if placeholder == "concept" else None)
+
+    @property
+    def names(self) -> list[str]:
+        """Every word that tells its concepts apart: names, keywords and forms, sorted."""
+        found = {word for own in self.concepts.values() for word in (own.name, *own.keywords, *own.forms.values())}
+        return sorted(found)
 
     @property
     def roots(self) -> list[str]:
@@ -503,7 +525,7 @@ def material_of(domain: str, source: Source, root: Path = Path()) -> Path | None
 
     UnfinishedError where it is not there yet.
     """
-    if source.material.kind == "local":
+    if source.material.is_ours:
         path = DOMAINS / str(source.material.path)
         if not (root / path).exists():
             remedy = "write it or mend `material.path`"

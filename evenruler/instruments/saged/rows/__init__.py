@@ -8,6 +8,7 @@ from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
+from evenruler.instruments.saged.rows.own_prompts import own_rows
 from evenruler.instruments.saged.rows.prompts import Questions, counted, rows_of
 from evenruler.instruments.saged.rows.questions import Question, ask
 from evenruler.models.declared import Catalogue
@@ -45,7 +46,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
                 feature.weights(concept, labels)
     tries: Tries = []
     sentences = declaration.made["sentences"].to_pylist()
-    rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
+    if source.material.kind == "table":
+        rows = own_rows(name, source, sentences)
+    else:
+        rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": declaration.made["sources"],
@@ -54,7 +58,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     }
     said = []
     for row in counted(rows.prompts):
-        changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
+        changed = f", {row['replaced']:.0%} of them with replacements" if row["replaced"] else ""
         said.append(f"{row['concept']}: {row['items']:,} items{changed}")
     said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
     return Built(tables, sized(declaration, partial(plan_of, name, source)), said)
@@ -67,7 +71,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     prefixes, too.
     """
     as_set = (
-        *("asked", "items", "concepts", "invented", "prefixed", "reseeded", "generations", "new_tokens", "seed"),
+        *("asked", "items", "most_roles", "prefixed", "reseeded", "generations", "new_tokens", "seed"),
         "embedder",
     )
     return {
@@ -75,6 +79,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
         "language": source.language,
         **{key: getattr(settings, key) for key in as_set},
         "controls": source.controls,
+        "masked": source.names,
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": source.framings.placebo_names if source.framings else [],
         "roles": [{"role": role, "text": text} for role, text in settings.roles.items()],
@@ -86,7 +91,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
 
 
 def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
-    """By rules, or by the model that the domain names; replies that were refused are kept."""
+    """By the model that the domain names; replies that were refused are kept."""
 
     def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
         made = _asked(catalogue, source, sentences, keywords)
@@ -103,12 +108,7 @@ def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
 def _asked(
     catalogue: Catalogue, source: Source, sentences: Sequence[str], keywords: Sequence[str]
 ) -> Sequence[Question]:
-    name = source.assemble.model
-    if name is None:
-        from evenruler.instruments.saged.rows.questions import questions  # spaCy takes seconds
-
-        return questions(sentences, keywords)
     from evenruler.models.catalogue import load
 
-    model, sampling = load(name, catalogue), Sampling(max_new_tokens=_TOKENS_OF_A_QUESTION, temperature=0)
+    model, sampling = load(str(source.assemble.model), catalogue), Sampling(_TOKENS_OF_A_QUESTION, temperature=0)
     return ask(sentences, keywords, lambda prompts: model.replies(prompts, sampling=sampling))

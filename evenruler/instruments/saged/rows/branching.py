@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Replacements
-from evenruler.instruments.saged.rows.english import WORDS, asks_who, is_national, parsed
+from evenruler.instruments.saged.rows.english import WORDS, is_national, is_person, parsed
 from evenruler.text.inflection import article_for
 from evenruler.text.whole_words import Match, begins_sentence, finder
 
@@ -68,7 +68,7 @@ def unfit(
     ideology = any(word.islower() and word.endswith("ism") for word in own)
     if reason:
         return dict.fromkeys(maps, reason)
-    doc = parsed("splitting", [sentence], [keyword])[0] if sentence else None
+    doc = parsed([sentence], [keyword])[0] if sentence else None
     found = {}
     for branch, replacements in maps.items():
         places = finder(replacements.key).matches(sentence)
@@ -247,7 +247,7 @@ class _Word:
             return False
         noun = self.noun.lower_
         forms = {noun, noun.removesuffix("s"), re.sub("ies$", "y", noun), re.sub("men$", "man", noun)}
-        return not any(form in WORDS["political"] or asks_who(form) == "Who" for form in forms)
+        return not any(form in WORDS["political"] or is_person(form) for form in forms)
 
     @property
     def _joined(self) -> bool:

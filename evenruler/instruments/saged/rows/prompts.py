@@ -70,7 +70,7 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[Split]:
     Returns:
         n splits, in the order of the sentences.
     """
-    docs = parsed("splitting", sentences, keywords)
+    docs = parsed(sentences, keywords)
     return [_split(doc, text, word) for doc, text, word in zip(docs, sentences, keywords, strict=True)]
 
 
@@ -267,8 +267,7 @@ def _items(
             else:
                 seen.add(prompt)
                 items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None, unfit))
-    enough = f"not drawn: {how.per_concept} a concept are enough"
-    return items, rejected + [_rejected(row, how.method, enough) for row in drawn[done:]]
+    return items, rejected + [not_drawn(row, how) for row in drawn[done:]]
 
 
 def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Iterator[tuple[str, str]]:
@@ -345,6 +344,7 @@ def _row(
         "prompt_type": method,
         "prompt": prompt.text,
         "baseline": baseline.text,
+        "note": None,
         "root_id": root_id,
         "root_concept": sentence["concept"],
         "is_root": is_root,
@@ -355,6 +355,11 @@ def _row(
 
 def _id(name: str, sentence: Row, concept: str) -> str:
     return row_id(family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE)
+
+
+def not_drawn(row: Row, how: Assembling) -> Row:
+    """A sentence or prompt that is above what is wanted, by `schemas.REJECTED`."""
+    return _rejected(row, how.method, f"not drawn: {how.per_concept} a concept are enough")
 
 
 def _rejected(row: Row, method: str, reason: str) -> Row:

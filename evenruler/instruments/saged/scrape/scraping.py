@@ -19,6 +19,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
 from evenruler.instruments.saged.scrape.local import ENDINGS, plain
+from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, tidy
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.tables import read_table, write_table
@@ -201,6 +202,7 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
                 "concept": match.concept,
                 "keyword": match.keyword,
                 "sentence": sentence,
+                **dict.fromkeys(["root", "baseline", "note"]),
                 "section": section,
                 **page.provenance,
             }
@@ -227,16 +229,24 @@ class Made:
     """Concepts that no sentence is about."""
 
 
+def scraped(domain: str, source: Source, root: Path = Path()) -> Scraped:
+    """The sentences of a domain, or the prompts of its table; errors as of `read`, `scrape` and `read_prompts`."""
+    if source.material.kind == "table":
+        return Scraped(*read_prompts(domain, source, root / DOMAINS))
+    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
+    return scrape(domain, keywords, read(domain, source, root), source.source, source.licence)
+
+
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
     """Find the sentences of a domain and write them.
 
     Raises:
-        UserError: No sentence is about a concept that others are branched from; or as `read` and `scrape` say.
+        UserError: No sentence is about a concept that others are branched from; or as `scraped` says.
     """
     keywords = {concept: source.keywords_of(concept) for concept in source.roots}
-    found = scrape(domain, keywords, read(domain, source, root), source.source, source.licence)
+    found = scraped(domain, source, root)
     present = {row["concept"] for row in found.sentences}
-    without = [concept for concept in keywords if concept not in present]
+    without = [concept for concept in keywords if concept not in present and source.material.kind != "table"]
     if without and source.branch:
         what = f"no sentence about {without[0]} (keywords {', '.join(keywords[without[0]])})"
         raise UserError(what, where=str(path), remedy="mend its keywords or give it more text")

@@ -1,9 +1,8 @@
 """Which prompts are asked, in which roles, and with which seeds."""
 
 import pandas as pd
-import pytest
 
-from evenruler.instruments.saged.ask import asked_prompts, asked_replies, framed
+from evenruler.instruments.saged.ask import asked_replies, framed, with_items
 
 CONCEPTS = ("root", "b", "c", "d", "e")
 
@@ -24,43 +23,16 @@ def prompts(items: int = 6) -> pd.DataFrame:
 
 
 class TestPrompts:
-    def test_items_and_concepts_are_evenly_spread_and_the_root_is_kept(self) -> None:
-        asked = asked_prompts(prompts(), items=2, concepts=3)
+    def test_items_are_evenly_spread_and_asked_of_every_concept(self) -> None:
+        asked = with_items(prompts(), 2)
         assert sorted(set(asked["root_id"])) == ["root1", "root4"]
-        assert sorted(set(asked["concept"])) == ["c", "e", "root"]
-        assert len(asked) == 2 * 3
-
-    def test_everything_where_the_caps_are_large(self) -> None:
-        assert len(asked_prompts(prompts(), items=1000, concepts=1000)) == 6 * 5
-
-    def test_fewer_concepts_than_roots_keep_the_roots(self) -> None:
-        assert set(asked_prompts(prompts(), items=1000, concepts=1)["concept"]) == {"root"}
+        assert len(asked) == 2 * 5
+        assert len(with_items(prompts(), 1000)) == 6 * 5
 
     def test_without_branches_each_concept_has_items_of_its_own(self) -> None:
         rows = prompts()
         rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
-        asked = asked_prompts(rows, items=2, concepts=3)
-        assert asked["concept"].value_counts().to_dict() == {"b": 2, "d": 2, "root": 2}
-
-    @pytest.mark.parametrize(
-        ("concepts", "invented", "kept"),
-        [
-            (2, 0, {"root", "c"}),
-            (2, 1, {"root", "c"}),  # the root is the first of them
-            (2, 2, {"root", "c", "e"}),
-            (1000, 3, {"root", "b", "c", "d", "e"}),
-            (1, 1000, {"root", "d", "e"}),
-        ],
-    )
-    def test_invented_concepts_have_a_cap_of_their_own(self, concepts: int, invented: int, kept: set[str]) -> None:
-        controls = ["root", "e", "d", "not-there"]
-        asked = asked_prompts(prompts(), 2, concepts, controls, invented)
-        assert set(asked["concept"]) == kept
-
-    def test_without_branches_invented_concepts_have_it_too(self) -> None:
-        rows = prompts()
-        rows = rows.assign(root_id=rows["id"], root_concept=rows["concept"])
-        assert set(asked_prompts(rows, 2, 2, ["d", "e"], 1)["concept"]) == {"b", "root", "e"}
+        assert with_items(rows, 2)["concept"].value_counts().to_dict() == dict.fromkeys(CONCEPTS, 2)
 
 
 class TestReplies:

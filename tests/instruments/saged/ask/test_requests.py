@@ -47,7 +47,9 @@ class Answers:
 
 
 def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
-    tables, plan = built(declared(tmp_path, scale, **{"embedder": "e", "features": FEATURES} | said))
+    tables, plan = built(
+        declared(tmp_path, scale, **{"embedder": "e", "features": FEATURES, "most_roles": 2, "reseeded": 3} | said)
+    )
     return {"prompts": tables["prompts"]}, plan
 
 
@@ -70,7 +72,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path
         ("generate", "judge"),
     ]
     first, classify, _, judge = answers.asked
-    assert (first.settings, len(first.rows)) == ({"new_tokens": 24}, 18)
+    assert (first.settings, len(first.rows)) == ({"new_tokens": 64}, 18)
     assert first.rows["framing"].value_counts().to_dict() == {"bare": 9, "reseeded": 9}
     assert set(first.inputs["system"]) == {None}
     assert classify.settings == {"whole": True}
@@ -114,6 +116,20 @@ def test_who_cannot_write_is_asked_nothing_and_has_no_scores(tmp_path: Path, ans
     assert answers.asked == []
     numbers = scores(*own, found, subject(operations=mute))
     assert [len(numbers[name]) for name in ("features", "topics", "generations")] == [0, 0, 0]
+
+
+def test_roles_are_the_first_ones_at_a_small_size(tmp_path: Path) -> None:
+    tables, plan = domain(tmp_path, roles={"none": "", "mayor": "You are a mayor."}, most_roles=1)
+    (told,) = requests(tables, plan, {}, subject())
+    assert set(told.rows["role"]) == {"none"}
+
+
+def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None:
+    tables, plan = domain(tmp_path)
+    asked_of((tables, {**plan, "masked": ["good"]}), answers)
+    texts = next(request for request in answers.asked if request.operation == "embed").inputs["text"]
+    assert not [text for text in texts if "good" in text]
+    assert [text for text in texts if text.endswith("It is it.")] == texts
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.instruments.saged.domains import SOURCE, built, declared
 def test_figures_of_a_part_are_called_a_sample_and_the_rows_are_described(tmp_path: Path) -> None:
     declaration = declared(tmp_path, items=2)
     found = card(declaration, *built(declaration), {})
-    assert "Figures are of 2 of 3 items and 3 of 3 concepts: a sample." in found.limits
+    assert "Figures are of 2 of 3 items: a sample." in found.limits
     assert found.limits[-1] == "Replies to each prompt: 1."
     assert [config.name for config in found.configs] == ["prompts", "sources", "rejected"]
     tables, _ = built(declaration)
@@ -39,18 +39,14 @@ def test_invented_concepts_are_told_apart_and_counted_by_themselves(tmp_path: Pa
     assert found.validity is not None
     assert found.responsible.biases.startswith("2 concepts were chosen (pear, fig);")
     assert " prompts about 2 of 2 concepts and 1 invented ones, from " in found.validity.representative
-    told = "Invented names that are asked: 1 of 1. With fewer than 12 a verdict is inconclusive at best."
+    told = "Invented names that are asked: 1. With fewer than 12 a verdict is inconclusive at best."
     assert told in found.limits
 
 
 def test_concepts_with_sentences_of_their_own_are_a_limit(tmp_path: Path) -> None:
-    declaration = declared(tmp_path)
-    tables, plan = built(declaration)
-    apart = replace(declaration, source=declaration.source.model_copy(update={"branch": None}))
-    assert (
-        "Concepts have sentences of their own, so that a raw difference is also one of their texts."
-        in card(apart, tables, plan, {}).limits
-    )
+    declaration = declared(tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}})
+    told = "Concepts have sentences of their own, so that a raw difference is also one of their texts."
+    assert told in card(declaration, *built(declaration), {}).limits
 
 
 def test_text_of_others_says_how_to_get_it(tmp_path: Path) -> None:
@@ -67,8 +63,8 @@ def test_what_is_synthetic_is_said(tmp_path: Path) -> None:
     declaration = declared(tmp_path)
     tables, plan = built(declaration)
     branched = card(declaration, tables, plan, {}).responsible
-    apart = replace(declaration, source=declaration.source.model_copy(update={"branch": None}))
-    split = card(apart, tables, plan, {}).responsible
+    apart = declared(tmp_path, source={**SOURCE, "branch": None, "concepts": {"apple": "apple", "tree": "tree"}})
+    split = card(apart, *built(apart), {}).responsible
     assert branched is not None
     assert split is not None
     assert (branched.synthetic, split.synthetic) == (True, False)

@@ -36,8 +36,8 @@ def test_numbers_are_those_of_the_scale() -> None:
         settings(scale, items={"trial": 2, "standard": 4, "paper": 9}, generations=3) for scale in ("quick", "paper")
     )
     assert (quick.items, paper.items) == (2, 9)
-    assert (quick.concepts, paper.concepts) == (6, 1000)
-    assert (quick.new_tokens, paper.new_tokens) == (24, 256)
+    assert (quick.most_roles, paper.most_roles) == (1, 1000)
+    assert (quick.new_tokens, paper.new_tokens) == (64, 256)
     assert (quick.prefixed, paper.prefixed) == (0, 1000)
     assert (quick.generations, paper.generations) == (3, 3)
     assert (quick.disparities.headline_permutations, paper.disparities.headline_permutations) == (1000, 10000)
@@ -69,7 +69,7 @@ def test_a_feature_whose_tool_lacks_its_commit_is_left_out_and_the_others_stay()
     [
         ({"items": {"trial": 2}}, "instruments.fruit.items: found {'trial': 2}, expected one for trial and one for"),
         ({"items": {"trial": 2, "standard": 1, "paper": 0}}, "instruments.fruit.items: found 0"),
-        ({"concepts": 1}, "instruments.fruit.concepts: found 1"),
+        ({"most_roles": 0}, "instruments.fruit.most_roles: found 0"),
         ({"item": 2}, "unknown key 'item'; did you mean 'items'?"),
         (
             {"roles": {"mayor": {"txt": "You are a mayor."}}},

@@ -23,18 +23,25 @@ FRUIT: dict[str, Any] = {
 }
 
 
-def test_the_countries_have_twelve_invented_names_and_the_root_is_one() -> None:
+def test_the_countries_have_twelve_invented_names_as_varied_in_form_as_the_real_ones() -> None:
     source = read_source(Path(__file__).parents[4] / "data/sources/saged/countries.yaml")
-    assert (len(source.members), len(source.controls), source.roots) == (20, 12, ["aurelia"])
-    words = [word.casefold() for own in source.replacements["aurelia"].values() for word in own.values()]
-    assert len(words) == len(set(words)) == 31 * 3
-    # As many of them as of the real ones have "the", and people of whom no noun is made.
-    for sign, real, invented in (("the ", 3, 2), (" people", 5, 3), ("south ", 6, 3)):
-        of_controls = [
-            word for to, own in source.replacements["aurelia"].items() if to in source.controls for word in own.values()
-        ]
-        assert sum(sign in word for word in words) == real + invented
-        assert sum(sign in word.casefold() for word in of_controls) == invented
+    assert (len(source.members), len(source.controls)) == (20, 12)
+    words = {concept: [source.form(concept, "concept"), *source.keywords_of(concept)] for concept in source.concepts}
+    every = [word.casefold() for own in words.values() for word in own[1:]]
+    assert len(every) == len(set(every)) == 32 * 3
+    for sign, real, invented in (("the ", 3, 2), (" people", 5, 3), ("south ", 8, 4)):
+        of = {concept: sum(sign in str(word).casefold() for word in own) for concept, own in words.items()}
+        found = sum(of[concept] for concept in source.members), sum(of[concept] for concept in source.controls)
+        assert found == (real, invented), sign
+
+
+def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> None:
+    concepts = {"uk": {"name": "UK", "keywords": ["British"], "forms": {"concept": "the UK", "people": "Britons"}}}
+    table = {"material": {"kind": "table", "path": "articles/a.csv"}, "assemble": {"method": "question"}}
+    source = load(tmp_path, concepts={**concepts, "pear": "Pear"}, branch=None, **table)
+    assert [source.form("uk", "concept"), source.form("uk", "people")] == ["the UK", "Britons"]
+    assert [source.form("pear", "concept"), source.form("pear", "people")] == ["Pear", None]
+    assert source.names == ["British", "Britons", "Pear", "UK", "the UK"]
 
 
 DUMP = {"source": "local:wikipedia", "config": "20231101.en"}
@@ -93,8 +100,18 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             "find: `model`, of the catalogue, and the way `model` under `by` belong together",
         ),
         ({"find": {"by": ["model"], "model": "m", "entities": True}}, "`entities` belongs to the ways embedding and"),
+        (
+            {"assemble": {"method": "question", "per_concept": 5}},
+            "`assemble.model` writes questions about text, so both",
+        ),
+        ({"assemble": {"method": "split", "model": "m"}}, "`assemble.model` writes questions about text, so both"),
+        (
+            {"material": {"kind": "table", "path": "articles/a.csv"}},
+            "a table says what is asked of every concept: `bra",
+        ),
+        ({"material": {"kind": "table", "path": "articles/a.md"}}, "expected a table such as articles/mine.csv"),
         ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
-        ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local, found extracts"),
+        ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local or table, found extracts"),
         ({"material": {"kind": "local", "path": "a.md", "api": "http://x"}}, "`api` belongs to kind wiki, found local"),
         ({"branch": {"roots": ["aple"], "replacements": {}}}, "branch names the concept 'aple'; did you mean 'apple'?"),
         ({"branch": {"roots": ["apple"], "replacements": {}}}, "branch.replacements holds nothing from apple to pear"),

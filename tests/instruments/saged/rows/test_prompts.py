@@ -39,7 +39,11 @@ def domain(method: str = "split", per_concept: int = 10, **branch: Any) -> Sourc
             "licence": "cc0-1.0",
             "concepts": {"apple": {"name": "apple"}, "orange": {"name": "orange"}, "pear": {"name": "pear"}},
             "material": {"kind": "local", "path": "articles/a.md"},
-            "assemble": {"method": method, "per_concept": per_concept},
+            "assemble": {
+                "method": method,
+                "per_concept": per_concept,
+                **({"model": "m"} if method == "question" else {}),
+            },
             "branch": {"roots": ["apple"], "replacements": REPLACEMENTS, **branch},
         }
     )
@@ -52,6 +56,7 @@ def sentence(text: str, concept: str = "apple") -> dict[str, Any]:
         "concept": concept,
         "keyword": concept,
         "sentence": text,
+        **dict.fromkeys(["root", "baseline", "note"]),
         "source_tag": "fruit.md",
         "title": "fruit.md",
         "section": "",

@@ -34,14 +34,14 @@ def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
         "tries": 0,
     }
     assert set(found.tables["prompts"]["url"].to_pylist()) == {"data/sources/saged/articles/fruit.md"}
-    assert found.said[0] == "apple: 3 items, 0% of them with replacements"
+    assert found.said[0] == "apple: 3 items"
     assert found.said[-1] == "9 prompts, 0 sentences rejected"
 
 
 def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_path: Path) -> None:
     roles = {"no-role": "", "judge": {"text": "You judge.", "scale": "paper"}}
     quick, paper = (build(declared(tmp_path, scale, roles=roles), MODELS).plan for scale in ("quick", "paper"))
-    assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 24)
+    assert (quick["items"], quick["prefixed"], quick["new_tokens"]) == (6, 0, 64)
     assert quick["roles"] == [{"role": "no-role", "text": ""}]
     assert quick["prefixes"]["salience+instruction"] == "This is a test. Answer."
     assert quick["features"] == {"vader": {"kind": "lexicon", "offset": 0.0, "mask": True, "multilingual": False}}

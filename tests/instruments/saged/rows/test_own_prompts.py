@@ -1,0 +1,129 @@
+"""Prompts of a user's table, asked of every concept that they fit."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evenruler.errors import UserError
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.rows.own_prompts import own_rows
+from evenruler.instruments.saged.rows.prompts import Rows
+from evenruler.instruments.saged.scrape import made
+from evenruler.tables import table_of
+
+SOURCE: dict[str, Any] = {
+    "title": "Trades",
+    "construct": "favour",
+    "direction": "more",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "concepts": {
+        "uk": {"name": "United Kingdom", "forms": {"concept": "the United Kingdom", "people": "Britons"}},
+        "peru": {"name": "Peru", "forms": {"people": "Peruvians"}},
+    },
+    "material": {"kind": "table", "path": "articles/own.csv"},
+    "assemble": {"method": "question"},
+}
+
+
+def rows_of(folder: Path, table: str, **changes: Any) -> Rows:
+    (folder / "articles").mkdir(exist_ok=True)
+    (folder / "articles/own.csv").write_text(table, encoding="utf-8")
+    source = Source.model_validate(SOURCE | changes)
+    return own_rows("own", source, made("own", source, folder)["sentences"].to_pylist())
+
+
+def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capital(tmp_path: Path) -> None:
+    table = (
+        "root_id,prompt,baseline,topic,note\n"
+        'law,"Is {concept} fair, by law?",{concept} has laws.,rights,Says for whom.\n'
+        "kind,{people} are {{kind}}.,,people,\n"
+    )
+    found = rows_of(tmp_path, table)
+    assert {(row["title"], row["concept"], row["prompt"], row["baseline"]) for row in found.prompts} == {
+        ("law", "uk", "Is the United Kingdom fair, by law?", "The United Kingdom has laws."),
+        ("law", "peru", "Is Peru fair, by law?", "Peru has laws."),
+        ("kind", "uk", "Britons are {kind}.", None),
+        ("kind", "peru", "Peruvians are {kind}.", None),
+    }
+    law = [row for row in found.prompts if row["title"] == "law"]
+    assert [(row["section"], row["note"], row["root_concept"]) for row in law] == [
+        ("rights", "Says for whom.", "uk")
+    ] * 2
+    assert len({row["root_id"] for row in law}) == 1
+    for row in law:
+        (span,) = row["prompt_spans"]
+        assert row["prompt"][span["begin"] : span["end"]] == span["replacement"]
+    assert table_of(found.prompts, schemas.PROMPTS).num_rows == 4
+
+
+def test_prompts_that_are_written_out_are_one_item_by_their_root(tmp_path: Path) -> None:
+    table = "root_id,concept,prompt\na,uk,Describe a London street.\na,peru,Describe a Lima street.\nb,uk,Who rules?\n"
+    found = {(row["title"], row["concept"]): row for row in rows_of(tmp_path, table).prompts}
+    assert set(found) == {("a", "uk"), ("a", "peru"), ("b", "uk")}
+    assert found["a", "uk"]["root_id"] == found["a", "peru"]["root_id"] != found["b", "uk"]["root_id"]
+    assert all(row["is_root"] and row["prompt_spans"] == [] for row in found.values())
+
+
+def test_an_edit_of_the_words_keeps_the_id_and_changes_the_content(tmp_path: Path) -> None:
+    first, second = (
+        rows_of(tmp_path, f"root_id,prompt\na,{text} {{concept}}?\n").prompts[0] for text in ("Why", "How")
+    )
+    assert first["id"] == second["id"]
+    assert first["content_sha256"] != second["content_sha256"]
+
+
+def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path) -> None:
+    table = "prompt,topic\n" + "".join(f"Is {{concept}} good at {n}?,{'ab'[n > 4]}\n" for n in range(6))
+    found = rows_of(tmp_path, table, assemble={"method": "question", "per_concept": 2})
+    assert {row["section"] for row in found.prompts} == {"a", "b"}
+    assert [row["reason"] for row in found.rejected] == ["not drawn: 2 a concept are enough"] * 4
+    assert table_of(found.rejected, schemas.REJECTED).num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        ("prompt\n", "own.csv: no prompt in it"),
+        ("text\nWhy?\n", "the column 'text' is none of a table of prompts"),
+        ("prompt,prompt\na,b\n", "the column 'prompt' is there twice"),
+        ("topic\na\n", "no column `prompt`"),
+        (
+            "prompt\nWhy, {concept}?\n",
+            "line 2: more or fewer cells than its 1 columns; put a text with commas in quotes",
+        ),
+        ("prompt\nWhy?\n", "line 2: neither a placeholder such as {concept} nor a concept"),
+        ("prompt,concept\nWhy {concept}?,uk\n", "line 2: a concept and a placeholder"),
+        ("prompt,concept\nWhy?,pru\n", "line 2: no concept 'pru'; did you mean 'peru'?"),
+        ("prompt\nIs {capital} far?\n", "line 2: the placeholder {capital} has no form for uk"),
+        ("prompt\nIs {} far?\n", "line 2: the placeholder {} has no name"),
+        ("prompt\nIs {concept far?\n", "line 2: expected '}' before end of string"),
+        ("prompt,baseline,concept\nWhy?,{concept} is.,uk\n", "line 2: the placeholder {concept} has no form for uk"),
+        ("prompt,topic\n,a\n", "line 2: no prompt"),
+        ("prompt\nWhy {concept}?\nWhy {concept}?\n", "line 3: a prompt of this root_id and concept was there before"),
+        ('prompt\n"Why {concept}?\n', "cannot be read (unexpected end of data)"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, table: str, error: str) -> None:
+    with pytest.raises(UserError) as caught:
+        rows_of(tmp_path, table)
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_that_is_no_text_and_one_that_is_not_there(tmp_path: Path) -> None:
+    source = Source.model_validate(SOURCE)
+    with pytest.raises(UserError, match=r"own\.csv"):
+        made("own", source, tmp_path)
+    (tmp_path / "articles").mkdir()
+    (tmp_path / "articles/own.csv").write_bytes(b"prompt\n\xff\xfe\n")
+    with pytest.raises(UserError, match="save it as CSV in UTF-8"):
+        made("own", source, tmp_path)
+
+
+def test_text_is_found_in_a_clone(tmp_path: Path) -> None:
+    local = {"material": {"kind": "local", "path": "articles/a.md"}, "assemble": {"method": "split"}}
+    with pytest.raises(UserError, match="its prompts are made of text; build it in a clone"):
+        made("own", Source.model_validate(SOURCE | local), tmp_path)
