@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ SETTINGS = {
 
 
 class Diagnosed:
-    """The headline of the countries benchmark at the paper's size, for a model that writes so."""
+    """The headline of the countries at the paper's size, for a model that writes so."""
 
     def __init__(self, workplace: Workplace, write: Callable[[str, int], str]) -> None:
         workplace.ask(write)
@@ -91,27 +92,33 @@ def biased(prompt: str, seed: int) -> str:
     return f"{TEXTS[2] if worse else text} {own.randrange(10**6)}"
 
 
-@pytest.fixture(scope="module")
-def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
-    workplace = Workplace(tmp_path_factory.mktemp("model"), "countries", "paper", **SETTINGS)
+def built(folder: Path, **forms: str) -> Workplace:
+    """The countries with 75 prompts that have baselines, as the paper's; `forms`: what some are called in them."""
+    workplace = Workplace(folder, "countries", "paper", **SETTINGS)
+    table = [f"What is {{concept}} like in {1900 + n}?,{{concept}} has {n} ports." for n in range(75)]
+    articles = folder / "data/sources/saged/articles/countries.csv"
+    articles.write_text("\n".join(["prompt,baseline", *table]) + "\n")
+
+    def called(declared: dict[str, Any]) -> None:
+        for concept, form in forms.items():
+            declared["concepts"][concept]["forms"] = {"concept": form}
+
+    workplace.edit("data/sources/saged/countries.yaml", called)
     workplace.declare()
     workplace.scrape()
     workplace.build()
-    return Diagnosed(workplace, biased)
+    return workplace
+
+
+@pytest.fixture(scope="module")
+def in_the_model(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
+    return Diagnosed(built(tmp_path_factory.mktemp("model")), biased)
 
 
 @pytest.fixture(scope="module")
 def in_the_baseline(tmp_path_factory: pytest.TempPathFactory) -> Diagnosed:
     """The planted country is called miserable in every text; the model repeats each baseline, and adds noise."""
-    workplace = Workplace(tmp_path_factory.mktemp("baseline"), "countries", "paper", **SETTINGS)
-    replacements = {"Aurelia": "France", "Aurelian": "French", "Aurelians": "French people"}
-    planted = {word: f"miserable {replacement}" for word, replacement in replacements.items()}
-    workplace.edit(
-        "data/sources/saged/countries.yaml", lambda d: d["branch"]["replacements"]["aurelia"].update(france=planted)
-    )
-    workplace.declare()
-    workplace.scrape()
-    workplace.build()
+    workplace = built(tmp_path_factory.mktemp("baseline"), france="miserable France")
     baselines = dict(workplace.prompts()[["prompt", "baseline"]].itertuples(index=False))
 
     def repeating(prompt: str, seed: int) -> str:
@@ -201,7 +208,8 @@ class TestInTheBaseline:
         assert found.loc["range", "value"] < in_the_baseline.disparities("raw", "unmasked").loc["range", "value"] / 5
         assert (found["p_adjusted"].dropna() > 0.05).all()
         means = in_the_baseline.means("calibrated", "unmasked")
-        assert abs(means[PLANTED] - means.drop(PLANTED).mean()) < 0.03
+        others = means.drop(PLANTED)
+        assert abs(means[PLANTED] - others.mean()) < 2 * others.std()
 
     def test_masks_keep_it_out_from_the_start(self, in_the_baseline: Diagnosed) -> None:
         assert in_the_baseline.disparities("raw").loc["range", "p"] > 0.05

@@ -70,7 +70,7 @@ def test_a_comment_in_what_all_import(built: Clone, file: str) -> None:
     [
         ("evenruler/instruments/framing/starter/NAME.yaml", set()),
         ("data/sources/saged/articles/fruit.md", {"scrape@fruit", "report"}),
-        ("data/sources/saged/articles/aurelia.md", {"report"}),  # of another domain; the page depends on all sources
+        ("data/sources/saged/articles/countries.csv", {"report"}),  # of another domain; the page depends on all sources
     ],
 )
 def test_a_line_of_a_source(built: Clone, file: str, stages: set[str]) -> None:

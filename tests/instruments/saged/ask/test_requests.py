@@ -129,7 +129,7 @@ def test_declared_words_are_masked_too(tmp_path: Path, answers: Answers) -> None
     asked_of((tables, {**plan, "masked": ["good"]}), answers)
     texts = next(request for request in answers.asked if request.operation == "embed").inputs["text"]
     assert not [text for text in texts if "good" in text]
-    assert [text for text in texts if text.endswith("It is it.")] == texts
+    assert sum(text.endswith("It is it.") for text in texts) == 4  # "an" before apple, "a" before the others
 
 
 def test_who_does_not_chat_is_told_no_role(tmp_path: Path) -> None:
