@@ -210,9 +210,9 @@ def test_a_domain_is_planned_for_differences_that_are_asked_for(monkeypatch, cap
     status, out, err = run(monkeypatch, capsys, "plan", "countries", "--difference", "0.5", "--difference", "1")
     assert (status, err) == (0, "")
     head, half, one, end = out.splitlines()[6:10]
-    assert head == "    SD  2 replies  4 replies  8 replies  2 concepts  10 concepts"
-    # Of 5 countries and 5 headlines: (t.999 + t.8) sqrt(.8 / 2n) is .491 at 30 root items, 1.04 at 10 and .96 at 11.
-    assert (half.split()[:2], one.split()[:2], end) == (["0.5", "30"], ["1", "11"], "")
+    assert head == "    SD  1 reply  2 replies  4 replies  10 concepts  40 concepts"
+    # Of 20 countries and 4 headlines: (t + t.8) sqrt(.95 / n), t for .05 / 80, is .5 at 75 root items and 1 at 23.
+    assert (half.split()[:2], one.split()[:2], end) == (["0.5", "75"], ["1", "23"], "")
 
 
 def test_the_version_is_that_of_the_package(monkeypatch, capsys) -> None:

@@ -34,13 +34,19 @@ def refused(error_of: Callable[..., str], path: Path) -> str:
     return error_of(open_it)
 
 
-@pytest.mark.parametrize("family", ["probes", "questionnaires", "framing"])
+@pytest.mark.parametrize("family", ["probes", "questionnaires", "framing", "saged"])
 def test_a_starter_is_of_its_family_and_measured(elsewhere: Path, tiny_folder: Path, family: str) -> None:
     path = starter(family, elsewhere / "mine.yaml")
+    beside = {"mine.yaml", "results"}
+    if family == "saged":
+        (elsewhere / "articles").mkdir()
+        table = files("evenruler.instruments.saged").joinpath("starter/articles/NAME.csv").read_text()
+        (elsewhere / "articles/mine.csv").write_text(table)
+        beside.add("articles")
     result = measure(f"local:{tiny_folder}", path, size="trial", out="results")
     own = result.benchmark
     assert (own.name, own.version, own.title, own.origin) == (f"{family}-mine", "0.0.0", "mine", "file")
-    assert {child.name for child in elsewhere.iterdir()} == {"mine.yaml", "results"}
+    assert {child.name for child in elsewhere.iterdir()} == beside
     assert read(elsewhere / f"results/tiny/{family}-mine@0.0.0+trial/result.json").result == result
 
 
@@ -117,8 +123,12 @@ def test_what_cannot_be_built_is_one_line_with_file_and_key(elsewhere: Path, err
 
 
 def test_what_needs_a_pipeline_is_refused(elsewhere: Path, error_of: Callable[..., str]) -> None:
-    line = refused(error_of, starter("saged", elsewhere / "mine.yaml"))
-    assert line.startswith(f"{elsewhere}/mine.yaml: a domain of saged is built of sentences that are scraped first")
+    changes = (("{kind: table, path: articles/mine.csv}", "{kind: local, path: a/mine.md}"), ("question}", "split}"))
+    line = refused(error_of, starter("saged", elsewhere / "mine.yaml", *changes))
+    assert "`path` is 'a/mine.md', expected one such as articles/mine.md" in line
+    path = elsewhere / "mine.yaml"
+    path.write_text(path.read_text().replace("a/mine", "articles/mine"))
+    assert "mine: material.kind: its prompts are made of text; build it in a clone" in refused(error_of, path)
     starter("probes", elsewhere / "source.yaml")
     (elsewhere / "history.parquet").write_bytes(b"")
     assert "templates that evolved are built with how they did" in refused(error_of, elsewhere / "source.yaml")

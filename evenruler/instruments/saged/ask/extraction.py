@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from evenruler.instruments.saged.ask.features import EMPTY, NONE, Answered, Column, Replies, measured
+from evenruler.instruments.saged.ask.features import EMPTY, NONE, UNCOMPARED, Answered, Column, Replies, measured
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
 from evenruler.tables.schemas import BARE
@@ -98,7 +98,7 @@ def extract(
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
         reasons = np.concatenate([column.reason for column in found.columns] or [np.array([], dtype=str)])
-        listed, counts = np.unique(reasons[reasons != ""], return_counts=True)
+        listed, counts = np.unique(reasons[(reasons != "") & (reasons != UNCOMPARED)], return_counts=True)
         if len(listed):
             told = ", ".join(f"{reason} ({n})" for reason, n in zip(listed, counts, strict=True))
             note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")

@@ -207,6 +207,9 @@ Places = NDArray[np.int64]
 
 EMPTY, NONE = -1, -2
 
+UNCOMPARED = "no baseline"
+"""Why the number of a baseline is null where a prompt has none."""
+
 Reasons = NDArray[np.str_]
 """Why a number is missing, empty where it is not."""
 

@@ -188,7 +188,7 @@ class Disparities(Strict):
     headline_permutations: Scaled[Number] = by_scale(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
     """A difference in favour worth naming, as a share of the range of the feature: .1 of VADER's -1 to 1."""
-    least: int = Field(default=12, ge=2)
+    least: int = Field(default=10, ge=2)
     """Root items below which no verdict is given."""
     coverage: float = Field(default=0.5, ge=0, le=1)
     """Share of replies that a feature measures, below which it does not fit the model."""

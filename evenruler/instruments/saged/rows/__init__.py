@@ -58,7 +58,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     }
     said = []
     for row in counted(rows.prompts):
-        changed = f", {row['replaced']:.0%} of them with replacements" if row["replaced"] else ""
+        changed = f", {row['replaced']:.0%} of them with replacements" if source.branch else ""
         said.append(f"{row['concept']}: {row['items']:,} items{changed}")
     said.append(f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} sentences rejected")
     return Built(tables, sized(declaration, partial(plan_of, name, source)), said)

@@ -34,7 +34,7 @@ def test_tables_are_by_their_schemas(tmp_path: Path) -> None:
         "tries": 0,
     }
     assert set(found.tables["prompts"]["url"].to_pylist()) == {"data/sources/saged/articles/fruit.md"}
-    assert found.said[0] == "apple: 3 items"
+    assert found.said[0] == "apple: 3 items, 0% of them with replacements"
     assert found.said[-1] == "9 prompts, 0 sentences rejected"
 
 
