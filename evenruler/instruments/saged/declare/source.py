@@ -1,6 +1,6 @@
 """`data/sources/saged/*.yaml`: one domain of SAGED, its concepts, where text comes from, and what is made of it.
 
-Text is of files, a wiki or a dump of one; `evenruler find` looks for keywords and replacements there.
+Text is of files or a wiki; `evenruler find` looks for keywords and replacements there.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,32 +32,6 @@ class Around(Strict):
     direction: Literal["forward", "back"] = "forward"
 
 
-class Dump(Strict):
-    """All pages of a Wikipedia at one time, as `wikimedia/wikipedia` holds them: a folder of Parquet files a dump."""
-
-    source: Annotated[Text, Field(pattern="^(hub:[^/]+/[^/]+|local:.+)$")]
-    """`hub:wikimedia/wikipedia`, or `local:path` of a folder that holds the folder of the dump."""
-    config: Annotated[Text, Field(pattern=r"^\d{8}\.[a-z]+(-[a-z]+)*$")]
-    """Date and language, as in 20231101.en."""
-    revision: Annotated[Text, Field(pattern="^[0-9a-f]{40}$")] | None = None
-    """The commit of a Hub data set."""
-
-    @model_validator(mode="after")
-    def _is_pinned(self) -> "Dump":
-        if self.source.startswith("hub:") != (self.revision is not None):
-            raise ValueError("`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together")
-        return self
-
-    @property
-    def language(self) -> str:
-        """Code of the text's language."""
-        return self.config.partition(".")[2]
-
-    def __str__(self) -> str:
-        name = self.source.removeprefix("hub:")
-        return f"dump {self.config} of {name} at {self.revision}" if self.revision else f"dump {self.config}"
-
-
 class Material(Strict):
     """Where text comes from."""
 
@@ -68,19 +42,18 @@ class Material(Strict):
     """Of `local`: under the folder `articles` beside the domain's file, which DVC watches."""
     api: Text | None = None
     """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
-    dump: Dump | None = None
-    """Of `wiki`: pages are read from a dump, and no wiki is asked."""
+    revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
+    """Of `wiki`: by title, the number of the revision (`oldid`) that is read, the same text for everybody; a page
+    without one is read as it is on the day."""
     licence: Text | None = None
     """Of the text; that of the domain for `local`, CC BY-SA 4.0 for Wikipedia."""
     around: Around | None = None
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Material":
-        for key, kind in {"path": "local", "api": "wiki", "dump": "wiki", "around": "wiki"}.items():
+        for key, kind in {"path": "local", "api": "wiki", "revisions": "wiki", "around": "wiki"}.items():
             if getattr(self, key) is not None and self.kind != kind:
                 raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
-        if self.dump is not None and (self.api or self.around):
-            raise ValueError(f"`dump` goes without `{'api' if self.api else 'around'}`: no wiki is asked")
         if self.kind == "local" and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
         folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts
@@ -370,9 +343,8 @@ class Source(BaseSource):
                 raise ValueError(f"branch.replacements holds nothing from {root} to {concept}")
         if (self.branch is not None and self.branch.are_found) != bool(self.find and self.find.replacements):
             raise ValueError(f"`find.replacements` and `branch.replacements: {FOUND}` belong together")
-        if self.find is not None and "links" in self.find.by and (self.material.kind == "local" or self.material.dump):
-            what = "a dump" if self.material.dump else "local text"
-            raise ValueError(f"find.by names links, which {what} has none of")
+        if self.find is not None and "links" in self.find.by and self.material.kind == "local":
+            raise ValueError("find.by names links, which local text has none of")
         self._check_owners()
         return self
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
@@ -14,7 +14,7 @@ import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
@@ -31,7 +31,6 @@ from evenruler.instruments.saged.declare.source import (
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import finding, wiki
-from evenruler.instruments.saged.scrape.dump import DumpReader
 from evenruler.instruments.saged.scrape.finding import Keyword
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
@@ -77,27 +76,19 @@ def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
         api=material.api,
         source="Wikipedia" if material.api is None else source.source,
         licence=material.licence,
+        revisions=material.revisions or {},
     )
 
 
-def dump_of(source: Source) -> DumpReader | None:
-    """Where a domain's pages are read from, if that is a dump."""
-    material = source.material
-    if material.dump is None:
-        return None
-    wanted = chain.from_iterable(map(source.pages_of, source.roots))
-    return DumpReader(material.dump, wanted, source=source.source, licence=material.licence or "cc-by-sa-4.0")
-
-
-def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
+def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles of each concept that sentences are about: those of the domain's file, then those along links.
 
-    Pages that were found are not gone beyond; a dump has no links.
+    Pages that were found are not gone beyond.
     """
     found: dict[str, list[str]] = {}
     for concept in source.roots:
         own, around = source.pages_of(concept), source.around(concept)
-        if around is None or isinstance(reader, DumpReader):
+        if around is None:
             found[concept] = own
             continue
         ranks = [
@@ -219,26 +210,28 @@ def refresh(
 ) -> Iterator[str]:
     """Fetch the pages of a domain anew, saying what was done; one that broke off goes on where it was.
 
-    UserError where it reads no wiki, no contact is given, or the wiki, or the dump's place, refuses or is away; what
-    was fetched before that is kept.
+    UserError where it reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched before that
+    is kept.
     """
     source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known: list[Row] = []
+    pinned = source.material.revisions or {}
     if on_the_way.exists():
         *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # a line that was not ended is left out
         known = [row for line in whole for row in json.loads(line)]
+        known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
     if known:
         yield f"{domain}: going on after {_count(known)} pages of a run that broke off"
     pages: list[Row] = []
     missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
-    dump = dump_of(source)
-    with (
-        dump or opened(wiki_settings(source, settings.contact)) as reader,
-        on_the_way.open("a", encoding="utf-8") as out,
-    ):
-        for concept, page in wiki.refresh(reader, titles(source, reader), known_pages(known)):
+    with opened(wiki_settings(source, settings.contact)) as reader, on_the_way.open("a", encoding="utf-8") as out:
+        wanted = titles(source, reader)
+        for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
+            remedy = f"name one that is; {nearest(title, chain.from_iterable(wanted.values()))}"
+            raise UserError(f"{title!r} is no page that is read", where=f"{domain}: material.revisions", remedy=remedy)
+        for concept, page in wiki.refresh(reader, wanted, known_pages(known)):
             if isinstance(page, Missing):
                 missing.append((concept, page))
                 continue
@@ -331,7 +324,6 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     """What things are found with; models and wiki are opened when they are first asked."""
     from evenruler.models.catalogue import load
 
-    wikis: list[Wiki] = []
     loaded = cache(lambda name: load(name, catalogue))
 
     def said(replies: Sequence[Reply]) -> list[str]:
@@ -357,13 +349,6 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return list(map(float, unit[1:] @ unit[0]))
 
-    def links(title: str) -> Sequence[str]:
-        if not wikis:
-            wikis.append(Wiki(wiki_settings(source, settings.contact)))
-        return wikis[0].links(title)
-
-    try:
-        yield Means(ask, similarity, links, write)
-    finally:
-        for wiki in wikis:
-            wiki.close()
+    with ExitStack() as opened:
+        wiki = cache(lambda: opened.enter_context(Wiki(wiki_settings(source, settings.contact))))
+        yield Means(ask, similarity, lambda title: wiki().links(title), write)

@@ -4,22 +4,46 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import Literal
-
-import wikipediaapi
+from itertools import chain
+from typing import Literal, Self
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.pages import Closed, Missing, Page, Reader, tidy
-from evenruler.instruments.saged.scrape.polite import Clock, NoAnswerError, OtherWikiError, Patience, PoliteTransport
+from evenruler.instruments.saged.scrape.api import Api, NoAnswerError, PageAnswer, Patience, RefusedError
+from evenruler.instruments.saged.scrape.pages import Missing, Page, Reader, html_sections, sections_of
 
 Direction = Literal["forward", "back"]
 
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
 
-_HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
+_DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
+"""Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
+
+_EXTRACT: dict[str, str | int] = {
+    "action": "query",
+    "redirects": 1,
+    "prop": "info|extracts|pageprops|templates",
+    "inprop": "url",
+    "explaintext": 1,
+    "exsectionformat": "wiki",
+    "ppprop": "disambiguation",
+    "tltemplates": "Template:Disambiguation|Template:Disambig",
+}
+_PARSE: dict[str, str | int] = {
+    "action": "parse",
+    "prop": "text|revid|properties|templates",
+    "disableeditsection": 1,
+}
+
+_CLASSES = "reference references gallery mw-editsection error nomobile noprint noexcerpt sortkey"
+_NO_PROSE = " | ".join(
+    [
+        "//table | //figure | //style | //script | //input | //div[not(contains(@class, 'mw-'))]",
+        *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _CLASSES.split()),
+    ]
+)
+"""What MediaWiki's extension TextExtracts leaves out of a page, too."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +56,7 @@ class WikiSettings:
         api: Address of another wiki's `api.php`.
         source: Whom to attribute the text to.
         licence: The text's licence; that of Wikipedia if it is none, to be given where `api` is.
-        disambiguation_templates: Pages with one are taken for disambiguation pages, beside those that the wiki marks.
-        maxlag: Seconds that the wiki's own databases may lag before it puts requests like ours off.
+        revisions: Numbers of the revisions that are read, by title; a page without one is read as it is now.
         patience: Rate limit, attempts, waits.
 
     Raises:
@@ -45,8 +68,7 @@ class WikiSettings:
     api: str | None = None
     source: str = "Wikipedia"
     licence: str | None = None
-    disambiguation_templates: tuple[str, ...] = ("Disambiguation", "Disambig")
-    maxlag: int = 5
+    revisions: Mapping[str, int] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
 
     def __post_init__(self) -> None:
@@ -67,74 +89,59 @@ class WikiSettings:
         return self.api or f"https://{self.language}.wikipedia.org/w/api.php"
 
 
-class Wiki(Closed):
-    """Reads pages and links, one request after the other; to be closed, or used in a `with`.
+class Wiki:
+    """Reads pages and links, one request after the other; to be used in a `with`."""
 
-    Args:
-        settings: Which wiki, and how to ask it.
-        clock: What waits.
-    """
-
-    def __init__(self, settings: WikiSettings, *, clock: Clock | None = None) -> None:
+    def __init__(self, settings: WikiSettings) -> None:
         self._settings = settings
-        self._transport = PoliteTransport(settings.api, settings.patience, clock or Clock())
-        # Text and revision of one request belong together; asked for apart, an edit may come between.
-        self._reading = self._client(
-            prop="info|extracts|pageprops|templates",
-            inprop="url",
-            explaintext=1,
-            exsectionformat="wiki",
-            ppprop="disambiguation",
-            tltemplates="|".join(f"Template:{name}" for name in settings.disambiguation_templates),
-        )
-        self._listing = self._client()
+        self._api = Api(settings.where, settings.contact, settings.patience)
 
-    def _client(self, **extra: str | int) -> wikipediaapi.Wikipedia:
-        return wikipediaapi.Wikipedia(
-            f"evenruler/{version('evenruler')} ({self._settings.contact})",
-            self._settings.language,
-            extra_api_params={"maxlag": self._settings.maxlag, **extra},
-            max_retries=0,  # the transport repeats, since the library does so for some faults only
-            transport=self._transport,
-        )
+    def __enter__(self) -> Self:
+        return self
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
+    def __exit__(self, *_: object) -> None:
+        self._api.close()
 
     def read_page(self, title: str) -> Page | Missing:
-        """A page as it is now, in one request, along redirects; UserError where the wiki refuses."""
+        """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
-        found = self._reading.page(title)
+        revision, settings = self._settings.revisions.get(title), self._settings
         try:
-            exists = found.exists()
+            page = self._latest(title) if revision is None else self._api.ask(**_PARSE, oldid=revision).parse
         except NoAnswerError as error:
             return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
-        except OtherWikiError:
+        except RefusedError as error:
+            if revision is None:
+                raise
+            return Missing(title, f"revision {revision}: {error.what}")  # there is none, or it was deleted
+        if page is None:
             return Missing(title, "no page of this wiki")
-        if not exists:
+        if page.pageid is None or page.revision is None:
             return Missing(title, "no such page")
-        if hasattr(found, "pageprops") or hasattr(found, "templates"):
+        if page.properties.keys() & {"disambiguation"} or any(_DISAMBIGUATION.search(t.title) for t in page.templates):
             return Missing(title, "a disambiguation page")
-        extract = getattr(found, "extract", None)
-        if extract is None:
+        if page.extract is page.text is None:
             remedy = "have its extension TextExtracts switched on"
-            raise UserError("the wiki gives no plain text", where=self._settings.where, remedy=remedy)
-        sections = sections_of(extract)
+            raise UserError("the wiki gives no plain text", where=settings.where, remedy=remedy)
+        sections = html_sections(page.text, _NO_PROSE) if page.text is not None else sections_of(page.extract or "")
         if not sections:
             return Missing(title, "a page without text")
         return Page(
             asked=title,
-            title=found.title,
-            page_id=int(found.pageid),
-            revision_id=int(found.lastrevid),
-            url=str(found.fullurl),
-            language=str(found.pagelanguage),
-            source=self._settings.source,
-            licence=self._settings.licence or "cc-by-sa-4.0",
-            sections=sections,
+            title=page.title,
+            page_id=page.pageid,
+            revision_id=page.revision,
+            url=page.fullurl or f"{settings.where.removesuffix('api.php')}index.php?oldid={page.revision}",
+            language=page.pagelanguage or settings.language,
+            source=settings.source,
+            licence=settings.licence or "cc-by-sa-4.0",
+            sections=tuple(sections),
         )
+
+    def _latest(self, title: str) -> PageAnswer | None:
+        # Text and revision of one request belong together; asked for apart, an edit may come between.
+        return next(iter(self._api.ask(**_EXTRACT, titles=title).query.pages), None)
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
         """Titles of the articles that a page links to, or that link to it, in order of title.
@@ -149,24 +156,24 @@ class Wiki(Closed):
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
-        page, limit = self._listing.page(title), min(most, _BATCH)
-        where = f"{self._settings.where}: links of {title!r}"
+        limit = min(most, _BATCH)
+        params: dict[str, str | int] = {"prop": "links", "titles": title, "plnamespace": 0, "pllimit": limit}
+        if direction == "back":
+            params = {"list": "backlinks", "bltitle": title, "blnamespace": 0, "bllimit": limit}
+            params["blfilterredir"] = "nonredirects"
+        found: list[str] = []
         try:
-            # The library asks for batches until there are no more, which are thousands for a well-known page.
-            with self._transport.batches(math.ceil(most / limit)):
-                if direction == "forward":
-                    found = self._listing.links(page, plnamespace=0, pllimit=limit)
-                else:
-                    found = self._listing.backlinks(page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
+            for _ in range(math.ceil(most / limit)):
+                answer = self._api.ask(action="query", redirects=1, **params)
+                lists = [answer.query.backlinks, *(page.links for page in answer.query.pages)]
+                found += [link.title for link in chain.from_iterable(lists)]
+                params |= answer.goes_on
+                if not answer.goes_on:
+                    break
         except NoAnswerError as error:
-            what = f"the wiki does not answer ({error})"
-            raise UserError(what, where=where, remedy="run it again later") from error
-        except OtherWikiError:
-            return []
-        except KeyError as error:  # of the library, which adds each batch to the first one
-            what = "the batches of its answer do not belong together"
-            raise UserError(what, where=where, remedy="run it again later") from error
-        return sorted(list(found)[:most])
+            where = f"{self._settings.where}: links of {title!r}"
+            raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
+        return sorted(list(dict.fromkeys(found))[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
         """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
@@ -183,13 +190,6 @@ class Wiki(Closed):
                 beyond += fresh
             edge = beyond
         return list(found)
-
-
-def sections_of(extract: str) -> tuple[tuple[str, str], ...]:
-    """Heading and text of each section (`== History ==`) that has text of its own; the lead's heading is empty."""
-    parts = _HEADING.split(extract)
-    pairs = zip(["", *parts[2::3]], parts[::3], strict=True)
-    return tuple((heading, text) for heading, text in ((heading, tidy(text)) for heading, text in pairs) if text)
 
 
 def refresh(

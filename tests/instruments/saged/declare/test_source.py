@@ -37,9 +37,6 @@ def test_the_countries_have_twelve_invented_names_and_the_root_is_one() -> None:
         assert sum(sign in word.casefold() for word in of_controls) == invented
 
 
-DUMP = {"source": "local:wikipedia", "config": "20231101.en"}
-
-
 def load(tmp_path: Path, **changes: Any) -> Source:
     path = tmp_path / "fruit.yaml"
     with path.open("w") as file:
@@ -118,26 +115,14 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}, "replacements": "found"}},
             "branch: `words` and `replacements: found` do not belong together; keep one of them",
         ),
-        ({"material": {"kind": "extracts", "dump": DUMP}}, "`dump` belongs to kind wiki, found extracts"),
         (
-            {"material": {"kind": "wiki", "dump": DUMP, "api": "http://x"}},
-            "`dump` goes without `api`: no wiki is asked",
+            {"material": {"kind": "extracts", "revisions": {"Apple": 7}}},
+            "`revisions` belongs to kind wiki, found extracts",
         ),
+        ({"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}}, "material.revisions.Apple: found 'of May'"),
         (
-            {"material": {"kind": "wiki", "dump": DUMP, "around": {"depth": 1, "most": 3}}},
-            "`dump` goes without `around`: no wiki is asked",
-        ),
-        (
-            {"material": {"kind": "wiki", "dump": DUMP}, "find": {"by": ["links"]}},
-            "find.by names links, which a dump has none of",
-        ),
-        (
-            {"material": {"kind": "wiki", "dump": DUMP | {"source": "wikimedia/wikipedia"}}},
-            "material.dump.source: found 'wikimedia/wikipedia'",
-        ),
-        (
-            {"material": {"kind": "wiki", "dump": DUMP | {"revision": "0" * 40}}},
-            "`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together",
+            {"material": {"kind": "local", "path": "articles/a.md"}, "find": {"by": ["links"]}},
+            "find.by names links, which local text has none of",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Found, Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
+from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import (
     Means,
     found_keywords,
@@ -21,7 +22,6 @@ from evenruler.instruments.saged.scrape.fetching import (
 )
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
 from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh
 from tests.local_wiki import FaultyProxy, answering
@@ -52,10 +52,9 @@ def private(api: str, **around: Any) -> dict[str, Any]:
 @pytest.fixture
 def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
     waits: list[float] = []
-    clock = Clock(now=lambda: sum(waits), sleep=waits.append)
-    patience = Patience(requests_per_second=1e9, attempts=2)
+    patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
     settings = WikiSettings(CONTACT, api=proxy.api, licence="cc0-1.0", source="Testers", patience=patience)
-    with Wiki(settings, clock=clock) as wiki:
+    with Wiki(settings) as wiki:
         yield wiki
 
 
