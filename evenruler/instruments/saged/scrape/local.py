@@ -13,8 +13,8 @@ from evenruler.instruments.saged.scrape.pages import Sections, html_sections
 
 MOST_BYTES = 20_000_000
 
-_MARKDOWN_IT = MarkdownIt("commonmark").enable("table")
-_PLAIN = MarkdownIt("commonmark").enable("table").disable("code")
+_MARKDOWN_IT = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_PLAIN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("code")
 """For text, in which a line that is set in is no code."""
 
 _TEXT, _MARKDOWN, _HTML = {".txt"}, {".md", ".markdown"}, {".html", ".htm"}
@@ -31,7 +31,7 @@ _MARKS = {
 }
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(---|\.\.\.)[ \t]*\n", re.DOTALL)
-_ENDED = re.compile(r"([.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*)[ \t]*\n")
+_ENDED = re.compile(r"([=.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*)[ \t]*\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _TELLING = re.compile(rb"[\x80-\xff]")
 _SAMPLE = 20_000
