@@ -125,6 +125,25 @@ class TestWords:
         assert list(words_of(replaced)["pear"]) == words
         assert {seed for what, seed in model.asked if what == "threshold"} == {0}
 
+    @pytest.mark.parametrize(("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)])
+    def test_yes_or_no(self, reply: str, belongs: bool) -> None:
+        prompts: list[str] = []
+
+        def write(asked: Sequence[str], seed: int, tokens: int) -> list[str]:
+            prompts.extend(asked)
+            return [reply if "Answer yes or no" in prompt else "None." for prompt in asked]
+
+        (lacking, _) = found(domain(threshold="auto", times=1), write).lacking
+        assert (len(lacking.words) > 1) is belongs
+        assert "'Apple'" in prompts[0]
+        assert 'JSON: {"word": "analogous word", ...}' in prompts[-1]
+        assert f"Words: {json.dumps(lacking.words)}" in prompts[-1]
+
+    @pytest.mark.parametrize("reply", ["", "Perhaps yes", "nothing", "yesterday"])
+    def test_neither_is_no_verdict(self, reply: str) -> None:
+        (lacking, _) = found(domain(threshold="auto"), lambda *_: [reply]).lacking
+        assert lacking == Lacking("apple", "pear", [], f"neither yes nor no in the reply {reply!r}")
+
     def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self) -> None:
         seeds: list[int] = []
 
