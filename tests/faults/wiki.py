@@ -15,8 +15,9 @@ import pytest
 from evenruler.instruments.saged.scrape import api
 from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from tests.faults.cases import Case, Outcome, Seen, doing
+from tests.instruments.saged.domains import places
 from tests.local_wiki import Fault, FaultyProxy, answering, dripping
 
 LIMIT = 1_000_000
@@ -29,10 +30,9 @@ def _asked(faults: Sequence[Fault], folder: Path, timeout: float = 60) -> Seen:
     with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr(api, "_MOST_BYTES", LIMIT)
         server.plan("Tol", *faults, *faults)
-        settings = WikiSettings("tests@example.org", api=server.api, licence="cc0-1.0", patience=patience)
 
         def read() -> None:
-            with Wiki(settings) as wiki:
+            with Wiki(places(server.api), "tests@example.org", patience) as wiki:
                 found = wiki.read_page("Tol")
                 assert isinstance(found, Missing)
                 assert found.unanswered

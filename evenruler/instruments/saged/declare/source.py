@@ -3,6 +3,7 @@
 Text is of files or a wiki; `evenruler find` looks for keywords and replacements there.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -41,7 +42,7 @@ class Material(Strict):
     path: Text | None = None
     """Of `local`: under the folder `articles` beside the domain's file, which DVC watches."""
     api: Text | None = None
-    """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
+    """Of `wiki`: where another wiki answers, https://HOST/PATH/api.php; Wikipedia in the language by default."""
     revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
     """Of `wiki`: by title, the number of the revision (`oldid`) that is read, the same text for everybody; a page
     without one is read as it is on the day."""
@@ -54,6 +55,10 @@ class Material(Strict):
         for key, kind in {"path": "local", "api": "wiki", "revisions": "wiki", "around": "wiki"}.items():
             if getattr(self, key) is not None and self.kind != kind:
                 raise ValueError(f"`{key}` belongs to kind {kind}, found {self.kind}")
+        if self.api is not None and not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?/api\.php", self.api):
+            raise ValueError(f"`api` is {self.api!r}, expected one such as https://HOST/PATH/api.php")
+        if self.api is not None and self.licence is None:
+            raise ValueError("`licence` is missing, that of the text of `api`")
         if self.kind == "local" and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
         folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts

@@ -35,7 +35,7 @@ from evenruler.instruments.saged.scrape.finding import Keyword
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import read, scrape
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Reply, Sampling
 from evenruler.tables import write_table
@@ -59,25 +59,6 @@ class Means:
     links: Links
     write: Write
     """For replacements."""
-
-
-def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
-    """Which wiki a domain's pages are read from; UserError where from none, or the contact is none."""
-    material = source.material
-    if material.kind == "local":
-        remedy = "there is nothing to fetch; edit the file"
-        raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
-    if contact is None:
-        what, where = "no contact, which those who run a wiki want", "params.yaml: families.saged.contact"
-        raise UserError(what, where=where, remedy="write a mail or web address")
-    return WikiSettings(
-        contact,
-        language=source.language,
-        api=material.api,
-        source="Wikipedia" if material.api is None else source.source,
-        licence=material.licence,
-        revisions=material.revisions or {},
-    )
 
 
 def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
@@ -206,7 +187,7 @@ Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
 
 
 def refresh(
-    root: Path, domain: str, settings: Settings, opened: Callable[[WikiSettings], Wiki] = Wiki
+    root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
     """Fetch the pages of a domain anew, saying what was done; one that broke off goes on where it was.
 
@@ -226,12 +207,12 @@ def refresh(
     pages: list[Row] = []
     missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
-    with opened(wiki_settings(source, settings.contact)) as reader, on_the_way.open("a", encoding="utf-8") as out:
+    with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
         wanted = titles(source, reader)
         for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
             remedy = f"name one that is; {nearest(title, chain.from_iterable(wanted.values()))}"
             raise UserError(f"{title!r} is no page that is read", where=f"{domain}: material.revisions", remedy=remedy)
-        for concept, page in wiki.refresh(reader, wanted, known_pages(known)):
+        for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known)):
             if isinstance(page, Missing):
                 missing.append((concept, page))
                 continue
@@ -284,7 +265,7 @@ def find(
         if how:
             replaced = _replaced(domain, source, pages_read, means)
     if anew and source.material.around:
-        with Wiki(wiki_settings(source, settings.contact)) as reader:
+        with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
     replace(path, found_yaml(findings.keywords, pages, replaced, before))
@@ -350,5 +331,5 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
         return list(map(float, unit[1:] @ unit[0]))
 
     with ExitStack() as opened:
-        wiki = cache(lambda: opened.enter_context(Wiki(wiki_settings(source, settings.contact))))
+        wiki = cache(lambda: opened.enter_context(Wiki(source, settings.contact)))
         yield Means(ask, similarity, lambda title: wiki().links(title), write)

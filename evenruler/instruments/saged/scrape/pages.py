@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from lxml import etree, html
 
@@ -62,13 +62,6 @@ class Missing:
     asked: str
     reason: str
     unanswered: bool = False
-
-
-class Reader(Protocol):
-    """What gives pages by title."""
-
-    def read_page(self, title: str) -> Page | Missing:
-        """The page of a title, or why there is none."""
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:

@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, Self
 
 from evenruler.errors import UserError
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.api import Api, NoAnswerError, PageAnswer, Patience, RefusedError
-from evenruler.instruments.saged.scrape.pages import Missing, Page, Reader, html_sections, sections_of
+from evenruler.instruments.saged.scrape.pages import Missing, Page, html_sections, sections_of
 
 Direction = Literal["forward", "back"]
 
@@ -46,55 +46,32 @@ _NO_PROSE = " | ".join(
 """What MediaWiki's extension TextExtracts leaves out of a page, too."""
 
 
-@dataclass(frozen=True)
-class WikiSettings:
-    """Which wiki is asked, and how.
+class Wiki:
+    """Reads a domain's pages and links, one request after the other; to be used in a `with`.
 
-    Attributes:
+    Args:
+        source: The domain, which says where its pages are.
         contact: Mail or web address of whoever asks, for those who run the wiki; Wikimedia throttles who gives none.
-        language: Code of the language; which Wikipedia is asked, where `api` is none.
-        api: Address of another wiki's `api.php`.
-        source: Whom to attribute the text to.
-        licence: The text's licence; that of Wikipedia if it is none, to be given where `api` is.
-        revisions: Numbers of the revisions that are read, by title; a page without one is read as it is now.
         patience: Rate limit, attempts, waits.
 
     Raises:
-        UserError: No contact, or a language, address or licence that cannot be.
+        UserError: Its text is local, or there is no contact, or no such Wikipedia.
     """
 
-    contact: str
-    language: str = "en"
-    api: str | None = None
-    source: str = "Wikipedia"
-    licence: str | None = None
-    revisions: Mapping[str, int] = field(default_factory=dict)
-    patience: Patience = field(default_factory=Patience)
-
-    def __post_init__(self) -> None:
-        for key, pattern, what, remedy in (
-            ("contact", r"\S+@\S+\.\S+|https?://\S+", "mail or web address", "give one to be reached at"),
-            ("language", r"[a-z]{2,}(-[a-z]+)*", "code of a language", "write one such as en"),
-            ("api", r"https?://[^/?#]+(/[^?#]*)?/api\.php", "address of an API", "write https://HOST/PATH/api.php"),
-        ):
-            value = getattr(self, key)
-            if value is not None and not re.fullmatch(pattern, value):
-                raise UserError(f"{value!r} is no {what}", where=f"wiki: {key}", remedy=remedy)
-        if self.api is not None and not self.licence:
-            raise UserError("the licence of its text is not given", where=f"wiki: {self.api}", remedy="add `licence`")
-
-    @property
-    def where(self) -> str:
+    def __init__(self, source: Source, contact: str | None, patience: Patience | None = None) -> None:
+        if source.material.kind == "local":
+            remedy = "there is nothing to fetch; edit the file"
+            raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
+        if not re.fullmatch(r"\S+@\S+\.\S+|https?://\S+", contact or ""):
+            what = f"{contact!r} is no mail or web address, which those who run a wiki want"
+            raise UserError(what, where="params.yaml: families.saged.contact", remedy="write one to be reached at")
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", source.language):
+            what, where = f"{source.language!r} is no code of a language", f"{source.title}: language"
+            raise UserError(what, where=where, remedy="write one such as en")
+        self._source = source
+        self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
-        return self.api or f"https://{self.language}.wikipedia.org/w/api.php"
-
-
-class Wiki:
-    """Reads pages and links, one request after the other; to be used in a `with`."""
-
-    def __init__(self, settings: WikiSettings) -> None:
-        self._settings = settings
-        self._api = Api(settings.where, settings.contact, settings.patience)
+        self._api = Api(self.where, str(contact), patience or Patience())
 
     def __enter__(self) -> Self:
         return self
@@ -106,7 +83,8 @@ class Wiki:
         """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
-        revision, settings = self._settings.revisions.get(title), self._settings
+        source, material = self._source, self._source.material
+        revision = (material.revisions or {}).get(title)
         try:
             page = self._latest(title) if revision is None else self._api.ask(**_PARSE, oldid=revision).parse
         except NoAnswerError as error:
@@ -123,7 +101,7 @@ class Wiki:
             return Missing(title, "a disambiguation page")
         if page.extract is page.text is None:
             remedy = "have its extension TextExtracts switched on"
-            raise UserError("the wiki gives no plain text", where=settings.where, remedy=remedy)
+            raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
         sections = html_sections(page.text, _NO_PROSE) if page.text is not None else sections_of(page.extract or "")
         if not sections:
             return Missing(title, "a page without text")
@@ -132,10 +110,10 @@ class Wiki:
             title=page.title,
             page_id=page.pageid,
             revision_id=page.revision,
-            url=page.fullurl or f"{settings.where.removesuffix('api.php')}index.php?oldid={page.revision}",
-            language=page.pagelanguage or settings.language,
-            source=settings.source,
-            licence=settings.licence or "cc-by-sa-4.0",
+            url=page.fullurl or f"{self.where.removesuffix('api.php')}index.php?oldid={page.revision}",
+            language=page.pagelanguage or source.language,
+            source=source.source if material.api else "Wikipedia",
+            licence=material.licence or "cc-by-sa-4.0",
             sections=tuple(sections),
         )
 
@@ -171,7 +149,7 @@ class Wiki:
                 if not answer.goes_on:
                     break
         except NoAnswerError as error:
-            where = f"{self._settings.where}: links of {title!r}"
+            where = f"{self.where}: links of {title!r}"
             raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
         return sorted(list(dict.fromkeys(found))[:most])
 
@@ -193,12 +171,16 @@ class Wiki:
 
 
 def refresh(
-    reader: Reader, titles: Mapping[str, Sequence[str]], known: Mapping[str, Page], *, unanswered: int = 3
+    read: Callable[[str], Page | Missing],
+    titles: Mapping[str, Sequence[str]],
+    known: Mapping[str, Page],
+    *,
+    unanswered: int = 3,
 ) -> Iterator[tuple[str, Page | Missing]]:
     """Pages of concepts, read only where they are not known, one by one so that each can be stored as it comes.
 
     Args:
-        reader: Where pages are read.
+        read: Reads the page of a title.
         titles: Of each concept.
         known: Pages of runs before, by the title that was asked for (`pages.known_pages`).
         unanswered: After so many pages in a row without an answer, the wiki is taken to be away.
@@ -219,7 +201,7 @@ def refresh(
         if title in known:
             page: Page | Missing = known[title]
         else:
-            page = reader.read_page(title)
+            page = read(title)
             in_a_row = in_a_row + 1 if isinstance(page, Missing) and page.unanswered else 0
         for concept in askers:
             yield concept, page

@@ -119,6 +119,14 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"material": {"kind": "extracts", "revisions": {"Apple": 7}}},
             "`revisions` belongs to kind wiki, found extracts",
         ),
+        (
+            {"material": {"kind": "wiki", "api": "wiki.example", "licence": "l"}},
+            "material: `api` is 'wiki.example', expected",
+        ),
+        (
+            {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},
+            "material: `licence` is missing, that of the text of `api`",
+        ),
         ({"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}}, "material.revisions.Apple: found 'of May'"),
         (
             {"material": {"kind": "local", "path": "articles/a.md"}, "find": {"by": ["links"]}},

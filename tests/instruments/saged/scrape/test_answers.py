@@ -9,7 +9,8 @@ import pytest
 
 from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
+from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, answering, dripping
 
 NOWHERE = "http://127.0.0.1:9/api.php"
@@ -39,8 +40,7 @@ def waits() -> list[float]:
 def wiki_of(faulty: FaultyProxy, waits: list[float], timeout: float) -> Wiki:
     time: dict[str, Any] = {"now": lambda: sum(waits), "sleep": waits.append}
     patience = Patience(requests_per_second=1e9, attempts=2, timeout=timeout, **time)
-    settings = WikiSettings("tests@example.org", api=faulty.api, licence="cc0-1.0", patience=patience)
-    return Wiki(settings)
+    return Wiki(places(faulty.api), "tests@example.org", patience)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
 from evenruler.instruments.saged.scrape.scraping import read, scrape
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA
@@ -28,11 +27,11 @@ from tests.local_wiki import FaultyProxy, LocalWiki, answering
 FOLDER = "data/snapshots/places"
 
 
-def impatient(settings: WikiSettings) -> Wiki:
+def impatient(source: Source, contact: str | None) -> Wiki:
     """A wiki whose waits take no time."""
     waits: list[float] = []
     patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
-    return Wiki(replace(settings, patience=patience))
+    return Wiki(source, contact, patience)
 
 
 MODELS = Catalogue(models={})

@@ -18,12 +18,11 @@ from evenruler.instruments.saged.scrape.fetching import (
     found_pages,
     found_yaml,
     titles,
-    wiki_settings,
 )
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh
+from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
@@ -53,39 +52,32 @@ def private(api: str, **around: Any) -> dict[str, Any]:
 def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
     waits: list[float] = []
     patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
-    settings = WikiSettings(CONTACT, api=proxy.api, licence="cc0-1.0", source="Testers", patience=patience)
-    with Wiki(settings) as wiki:
+    with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
         yield wiki
 
 
-class TestSettings:
+class TestSource:
+    """Which wiki a domain's pages are read from."""
+
     def test_wikipedia_in_the_domain_s_language(self) -> None:
-        settings = wiki_settings(domain(language="de"), CONTACT)
-        assert settings.where == "https://de.wikipedia.org/w/api.php"
-        assert (settings.contact, settings.source, settings.licence) == (CONTACT, "Wikipedia", None)
+        with Wiki(domain(language="de"), CONTACT) as wiki:
+            assert wiki.where == "https://de.wikipedia.org/w/api.php"
 
     def test_extracts_are_refreshed_from_wikipedia(self) -> None:
-        assert wiki_settings(domain(material={"kind": "extracts"}), CONTACT).where.startswith("https://en.wikipedia")
-
-    def test_a_private_wiki_is_attributed_to_the_domain_s_source(self) -> None:
-        settings = wiki_settings(domain(material=private("http://wiki.example/api.php")), CONTACT)
-        assert (settings.where, settings.source, settings.licence) == (
-            "http://wiki.example/api.php",
-            "Testers",
-            "cc0-1.0",
-        )
+        with Wiki(domain(material={"kind": "extracts"}), CONTACT) as wiki:
+            assert wiki.where.startswith("https://en.wikipedia")
 
     def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
-        assert "its text is local; there is nothing to fetch" in error_of(wiki_settings, local, CONTACT)
-        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: families.saged.contact: no contact")
-        assert "is no mail or web address" in error_of(wiki_settings, domain(), "me")
-        unlicensed = domain(material={"kind": "wiki", "api": "http://wiki.example/api.php"})
-        assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
+        assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
+        for contact in (None, "", "me"):
+            said = f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
+            assert error_of(Wiki, domain(), contact).startswith(said)
+        assert "'en.evil' is no code of a language; write" in error_of(Wiki, domain(language="en.evil"), CONTACT)
 
 
 def fetched(source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()) -> Iterator[tuple[str, Page | Missing]]:
-    return refresh(reader, titles(source, reader), known_pages(known))
+    return refresh(reader.read_page, titles(source, reader), known_pages(known))
 
 
 class TestFetched:
