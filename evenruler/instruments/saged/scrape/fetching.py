@@ -32,7 +32,7 @@ from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
@@ -222,6 +222,8 @@ def refresh(
                 out.write(json.dumps(rows) + "\n")
                 out.flush()
                 note(f"{concept}: {page.title}")
+            if page.asked in pinned and as_titled(page.asked) != page.title:
+                yield f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one of {page.title!r}"
     folder = root / SNAPSHOTS / domain
     write_table(pages, PAGES_SCHEMA, folder / PAGES)
     told = [{"concept": concept, "asked": page.asked, "reason": page.reason} for concept, page in missing]

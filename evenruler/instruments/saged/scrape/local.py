@@ -1,6 +1,5 @@
 """Text of local files: plain, Markdown, HTML."""
 
-import codecs
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -22,13 +21,6 @@ _TEXT, _MARKDOWN, _HTML = {".txt"}, {".md", ".markdown"}, {".html", ".htm"}
 ENDINGS = sorted(_TEXT | _MARKDOWN | _HTML)
 """Of the files that can be read."""
 
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF32_LE: "utf-32",  # begins as UTF-16's does
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(---|\.\.\.)[ \t]*\n", re.DOTALL)
 _ENDED = re.compile(r"([=.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*)[ \t]*\n")
@@ -93,12 +85,8 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
 
 
 def _candidates(content: bytes, *, declares: bool) -> Iterator[str]:
-    """Encodings to try: what the file says of itself is believed or refused; only without a word is it guessed."""
-    marked = next((encoding for mark, encoding in _MARKS.items() if content.startswith(mark)), None)
-    if marked:
-        yield marked
-        return
-    yield "utf-8"
+    """Encodings to try: what a page says of itself is believed or refused; only without a word is it guessed."""
+    yield "utf-8-sig"
     declared = _DECLARED.search(content[:4096]) if declares else None
     if declared:
         yield declared[1].decode("ascii")

@@ -121,7 +121,7 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ),
         (
             {"material": {"kind": "wiki", "api": "wiki.example", "licence": "l"}},
-            "material: `api` is 'wiki.example', expected",
+            "`api` is 'wiki.example', expected",
         ),
         (
             {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},

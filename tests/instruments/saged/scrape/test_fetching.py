@@ -116,8 +116,10 @@ def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
     )
     proxy.asked.clear()
     newest = wiki_server.revision("Veloria")
-    write(tmp_path, proxy.api, material=pinned | {"revisions": {"Veloria": newest}})
-    list(refresh(tmp_path, "places", declared, impatient))
+    revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
+    write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
+    lines = list(refresh(tmp_path, "places", declared, impatient))
+    assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
     wiki_server.write({"Veloria": before})
     pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
     assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == ("Veloria is another land.", newest)
