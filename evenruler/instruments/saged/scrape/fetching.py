@@ -139,17 +139,14 @@ def found_yaml(
     if concepts := _concepts(keywords, pages):
         document["concepts"] = concepts
     notes = ""
-    for filled in replaced.filled if replaced else []:
-        branches, note = _branches(document, filled.root, filled.branch)
-        own = branches[filled.branch] = CommentedMap(filled.words)
+    for found in replaced.branches if replaced else []:
+        branches, note = _branches(document, found.root, found.branch)
+        own = branches[found.branch] = CommentedMap(found.words)
         for word in own:
-            own.yaml_add_eol_comment(filled.why[word], word)
-        notes += note
-    for lacking in replaced.lacking if replaced else []:
-        branches, note = _branches(document, lacking.root, lacking.branch)
-        branches[lacking.branch] = CommentedMap()
-        wanted = f" ({', '.join(lacking.words)})" if lacking.words else ""
-        branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(lacking.reason.split())}", lacking.branch)
+            own.yaml_add_eol_comment(found.why[word], word)
+        if found.lacking:
+            wanted = f" ({', '.join(found.why)})" if found.why else ""
+            branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch)
         notes += note
     text = StringIO("" if before else _HEAD)
     text.seek(0, 2)
@@ -273,7 +270,7 @@ def find(
     replace(path, found_yaml(findings.keywords, pages, replaced, before))
     yield from _said(findings, replaced)
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
-    counted += [f"replacements for {len(replaced.filled)} branches"] if replaced else []
+    counted += [f"replacements for {sum(not each.lacking for each in replaced.branches)} branches"] if replaced else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
@@ -290,8 +287,9 @@ def _said(findings: finding.Findings, replaced: Replaced | None) -> Iterator[str
         yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
     for left in replaced.left if replaced else []:
         yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
-    for lacking in replaced.lacking if replaced else []:
-        yield f"{lacking.root} to {lacking.branch}: no replacements: {' '.join(lacking.reason.split())}"
+    for found in replaced.branches if replaced else []:
+        if found.lacking:
+            yield f"{found.root} to {found.branch}: no replacements: {' '.join(found.lacking.split())}"
 
 
 def _source(root: Path, domain: str) -> Source:

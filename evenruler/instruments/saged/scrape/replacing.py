@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -29,23 +29,22 @@ class UnusableReplyError(Exception):
 
 
 @dataclass(frozen=True)
-class Filled:
-    """The replacements of one root and branch. `why`: by word, why it is replaced."""
+class Branch:
+    """What was found for one root and branch.
+
+    Attributes:
+        root: The root concept.
+        branch: The branch concept.
+        why: By word that is to be replaced, why it is; empty where the words are not known.
+        words: Replacement by word; empty where there is none.
+        lacking: Why there is none.
+    """
 
     root: str
     branch: str
-    words: Mapping[str, str]
     why: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Lacking:
-    """A root and branch without replacements, and the reason. `words`: to be replaced, where they are known."""
-
-    root: str
-    branch: str
-    words: Sequence[str]
-    reason: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    lacking: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,9 @@ class Left:
 
 @dataclass(frozen=True)
 class Replaced:
-    """What was found for the branches of a domain."""
+    """What was found for the branches of a domain, those without replacements last."""
 
-    filled: list[Filled]
-    lacking: list[Lacking]
+    branches: list[Branch]
     left: list[Left]
 
 
@@ -85,24 +83,22 @@ def found_replacements(
     if how is None:
         remedy = "add `find.replacements`, and `branch.replacements: found`"
         raise UserError("no replacements are looked for", where=f"the domain {source.title}", remedy=remedy)
-    found = Replaced([], [], [])
+    filled, lacking, all_left = list[Branch](), list[Branch](), list[Left]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
         search = _Search(source, how, write, root)
         branches = [branch for own, branch in source.lacking if own == root]
         try:
             words, left = search.words(sentences.get(root, []), similarity)
         except UnusableReplyError as error:
-            found.lacking.extend(Lacking(root, branch, [], str(error)) for branch in branches)
+            lacking += [Branch(root, branch, {}, lacking=str(error)) for branch in branches]
             continue
         replies, faults = search.replies(branches, list(words))
         stay = {word: branch for branch, own in replies.items() for word in words if own[word] == word}
         for branch, own in replies.items():
-            kept = {word: own[word] for word in words if word not in stay}
-            found.filled.append(Filled(root, branch, kept, words))
-        found.lacking.extend(Lacking(root, branch, list(words), reason) for branch, reason in faults.items())
-        found.left.extend(left)
-        found.left.extend(Left(root, [word], f"it stays as it is for {branch}") for word, branch in stay.items())
-    return found
+            filled.append(Branch(root, branch, words, {word: own[word] for word in words if word not in stay}))
+        lacking += [Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()]
+        all_left += [*left, *(Left(root, [word], f"it stays as it is for {to}") for word, to in stay.items())]
+    return Replaced([*filled, *lacking], all_left)
 
 
 @dataclass(frozen=True)

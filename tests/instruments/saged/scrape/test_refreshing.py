@@ -21,7 +21,7 @@ from evenruler.instruments.saged.scrape.fetching import (
 )
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced
 from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
@@ -278,9 +278,13 @@ class TestFile:
         assert (source.keywords_of("river"), source.pages_of("river")) == (["River"], ["River", "Mercury (planet)"])
 
     def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
-        filled = Filled("sea", "river", {"Sea": "river", "no": "not"}, {"Sea": "a keyword", "no": "similarity 0.51"})
-        lacking = [Lacking("sea", "sky", ["Sea", "no"], "no JSON in '#'"), Lacking("sky", "sea", [], "neither\nnor")]
-        lines = found_yaml([], {}, Replaced([filled], lacking, [])).splitlines()
+        why = {"Sea": "a keyword", "no": "similarity 0.51"}
+        found = [
+            Branch("sea", "river", why, {"Sea": "river", "no": "not"}),
+            Branch("sea", "sky", why, lacking="no JSON in '#'"),
+            Branch("sky", "sea", {}, lacking="neither\nnor"),
+        ]
+        lines = found_yaml([], {}, Replaced(found, [])).splitlines()
         assert [" ".join(line.split()) for line in lines[1:]] == [
             "replacements:",
             "sea:",
@@ -295,15 +299,14 @@ class TestFile:
     @pytest.mark.parametrize(
         "before",
         [
-            found_yaml(FOUND, {}, Replaced([], [Lacking("sea", "river", [], "nothing")], [])) + "# The end.\n",
+            found_yaml(FOUND, {}, Replaced([Branch("sea", "river", {}, lacking="nothing")], [])) + "# The end.\n",
             "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
             "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
         ],
     )
     def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
-        filled = Filled("sea", "river", {"Sea": "river"}, {"Sea": "a keyword"})
-        lacking = Lacking("sea", "lake", [], "no # reply")
-        text = found_yaml([], {}, Replaced([filled], [lacking], []), before)
+        filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
+        text = found_yaml([], {}, Replaced([filled, Branch("sea", "lake", {}, lacking="no # reply")], []), before)
         was, now = (YAML(typ="safe", pure=True).load(part) or {} for part in (before, text))
         assert now.get("concepts") == was.get("concepts")
         known = was.get("replacements", {}).get("sea", {})
