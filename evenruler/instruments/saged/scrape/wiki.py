@@ -39,11 +39,12 @@ _PARSE: dict[str, str | int] = {
 _CLASSES = "reference references gallery mw-editsection error nomobile noprint noexcerpt sortkey"
 _NO_PROSE = " | ".join(
     [
-        "//table | //figure | //style | //script | //input | //div[not(contains(@class, 'mw-'))]",
+        "//table | //figure | //style | //script | //input | //math",
+        "//div[not(contains(@class, 'mw-parser-output') or contains(@class, 'mw-heading'))]",
         *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _CLASSES.split()),
     ]
 )
-"""What MediaWiki's extension TextExtracts leaves out of a page, too."""
+"""What MediaWiki's extension TextExtracts leaves out of a page, too; and formulas, which it gives as TeX."""
 
 
 class Wiki:
@@ -99,7 +100,7 @@ class Wiki:
             return Missing(title, "no such page")
         if page.properties.keys() & {"disambiguation"} or any(_DISAMBIGUATION.search(t.title) for t in page.templates):
             return Missing(title, "a disambiguation page")
-        if page.extract is page.text is None:
+        if page.extract is None and page.text is None:
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
         sections = html_sections(page.text, _NO_PROSE) if page.text is not None else sections_of(page.extract or "")
