@@ -275,9 +275,8 @@ def find(
 
 
 def _replaced(domain: str, source: Source, pages: Sequence[tuple[list[str], Page | Missing]], means: Means) -> Replaced:
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     about: dict[str, list[str]] = {}
-    for row in scrape(domain, keywords, pages, source.source, source.licence).sentences:
+    for row in scrape(domain, source, pages).sentences:
         about.setdefault(row["concept"], []).append(row["sentence"])
     return found_replacements(source, about, means.similarity, means.write)
 

@@ -11,6 +11,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.scrape.pages import Sections, html_sections
 
 MOST_BYTES = 20_000_000
+"""Of a file."""
 
 _MARKDOWN_IT = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _PLAIN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("code")
@@ -36,14 +37,13 @@ _NO_TEXT = ("head", "script", "style", "template", "noscript", "nav", "pre", "sv
 _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
-def plain(content: bytes, name: str, *, most_bytes: int = MOST_BYTES) -> Sections:
+def plain(content: bytes, name: str) -> Sections:
     """Text of a file by its sections.
 
     Args:
         content: The file.
         name: Its path, which errors name; the ending says what it is: `.txt`, `.md`, `.html` and their like. Marks of
             Markdown are taken off plain text, too; there a line that ends a sentence ends its paragraph.
-        most_bytes: A larger one is refused.
 
     Returns:
         Heading and text of each section that has text of its own, a paragraph a line. What stands before the first
@@ -57,9 +57,9 @@ def plain(content: bytes, name: str, *, most_bytes: int = MOST_BYTES) -> Section
     if ending not in ENDINGS:
         known = nearest(ending, ENDINGS)
         raise UserError(f"no text file by its ending ({ending or 'none'})", where=name, remedy=f"convert it; {known}")
-    if len(content) > most_bytes:
-        what = f"{len(content) / 1e6:.1f} MB, more than {most_bytes / 1e6:g} MB"
-        raise UserError(what, where=name, remedy="split it, or raise the limit")
+    if len(content) > MOST_BYTES:
+        what = f"{len(content) / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"
+        raise UserError(what, where=name, remedy="split it")
     if not content.strip():
         raise UserError("an empty file", where=name, remedy="fill it or take it out")
     text = _decode(content, name, declares=ending in _HTML)

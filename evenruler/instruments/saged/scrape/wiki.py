@@ -16,6 +16,9 @@ Direction = Literal["forward", "back"]
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
 
+_AWAY = 3
+"""After so many pages in a row without an answer, a wiki is taken to be away."""
+
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
 _DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
 """Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
@@ -172,11 +175,7 @@ class Wiki:
 
 
 def refresh(
-    read: Callable[[str], Page | Missing],
-    titles: Mapping[str, Sequence[str]],
-    known: Mapping[str, Page],
-    *,
-    unanswered: int = 3,
+    read: Callable[[str], Page | Missing], titles: Mapping[str, Sequence[str]], known: Mapping[str, Page]
 ) -> Iterator[tuple[str, Page | Missing]]:
     """Pages of concepts, read only where they are not known, one by one so that each can be stored as it comes.
 
@@ -184,7 +183,6 @@ def refresh(
         read: Reads the page of a title.
         titles: Of each concept.
         known: Pages of runs before, by the title that was asked for (`pages.known_pages`).
-        unanswered: After so many pages in a row without an answer, the wiki is taken to be away.
 
     Yields:
         Concept and page, or why there is none: all that was asked for, known ones included, in order of title as given;
@@ -206,6 +204,6 @@ def refresh(
             in_a_row = in_a_row + 1 if isinstance(page, Missing) and page.unanswered else 0
         for concept in askers:
             yield concept, page
-        if in_a_row == unanswered:
-            what = f"{unanswered} pages in a row without an answer, {title!r} the last"
+        if in_a_row == _AWAY:
+            what = f"{_AWAY} pages in a row without an answer, {title!r} the last"
             raise UserError(what, where="refresh", remedy="run it again later: what was read is not read again")

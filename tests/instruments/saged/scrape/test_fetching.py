@@ -211,8 +211,7 @@ def boats(root: Path, **find: Any) -> None:
 def built(root: Path) -> list[dict[str, Any]]:
     """What the stages make of the domain: prompts with their baselines."""
     source = read_source(root / "data/sources/saged/places.yaml")
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
-    sentences = scrape("places", keywords, read("places", source, root), "Testers", "cc0-1.0").sentences
+    sentences = scrape("places", source, read("places", source, root)).sentences
     return rows_of("places", source, sentences, lambda *_: []).prompts
 
 
