@@ -4,6 +4,7 @@ Debian's MediaWiki with SQLite, served by PHP's own server: up in about three se
 Needs mediawiki, php-cli, php-sqlite3, php-intl, php-mbstring and php-xml. The clients are the real ones.
 """
 
+import json
 import os
 import shutil
 import socket
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 INSTALLED = Path("/usr/share/mediawiki")
 MAINTENANCE = INSTALLED / "maintenance"
@@ -85,6 +86,11 @@ class LocalWiki:
         self._maintain("importTextFiles.php", "--overwrite", *(str(file) for file in sorted(folder.iterdir())))
         self._maintain("runJobs.php")
 
+    def revision(self, title: str) -> int:
+        """The number of a page's latest revision."""
+        with urllib.request.urlopen(f"{self.api}?action=parse&page={quote(title)}&prop=revid&format=json") as answer:
+            return int(json.load(answer)["parse"]["revid"])
+
     def delete(self, titles: Iterable[str]) -> None:
         """Delete pages."""
         listed = self.folder / "deleted.txt"
@@ -103,7 +109,7 @@ Fault = Callable[["_Passing"], bool]
 
 
 class FaultyProxy:
-    """Passes requests on to a wiki's API, but for the faults that are planned; keeps the titles asked for."""
+    """Passes requests on to a wiki's API, but for planned faults; keeps the titles or revisions that are asked for."""
 
     def __init__(self, api: str) -> None:
         self.target = api
@@ -142,7 +148,7 @@ class _Passing(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parameters = parse_qs(urlsplit(self.path).query)
-        title = parameters.get("titles", parameters.get("bltitle", [""]))[0]
+        title = next((parameters[key][0] for key in ("titles", "bltitle", "oldid") if key in parameters), "")
         self.proxy.asked.append(title)
         self.proxy.parameters.append(parameters)
         self.proxy.agents.add(self.headers["User-Agent"])

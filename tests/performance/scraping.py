@@ -15,6 +15,7 @@ from unittest import mock
 from evenruler.instruments.saged.scrape import scraping
 from evenruler.instruments.saged.scrape.pages import Page
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from tests.instruments.saged.domains import places
 
 MEGABYTE = 1_000_000
 KEYWORDS = 50
@@ -86,10 +87,10 @@ def measure(text: Page, n: int, found: Measured) -> None:
         parsed.append(len(section))
         return sentences(section)
 
-    keywords = concepts(n)
+    source = places(concepts={name: {"name": name, "keywords": words} for name, words in concepts(n).items()})
     with mock.patch.object(scraping, "sentences", counted):
         start = time.perf_counter()
-        scraped = scraping.scrape("performance", keywords, [(list(keywords), text)], "Even Ruler", "cc-by-4.0")
+        scraped = scraping.scrape("performance", source, [(source.roots, text)])
         found.whole = min(found.whole, time.perf_counter() - start)
     found.rows, found.parsed = len(scraped.sentences), parsed
 

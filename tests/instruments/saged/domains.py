@@ -8,7 +8,7 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from evenruler.instruments.instrument import Declaration, Subject
-from evenruler.instruments.saged.declare import Settings, load
+from evenruler.instruments.saged.declare import Settings, Source, load
 from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.models.declared import Catalogue
@@ -31,6 +31,13 @@ SOURCE: dict[str, Any] = {
     "framings": {"salience": "This is a test.", "instruction": "Answer."},
 }
 MODELS = Catalogue(models={})
+
+
+def places(api: str | None = None, revisions: Mapping[str, int] | None = None, **changes: Any) -> Source:
+    """A domain of the pages of a wiki, another one than Wikipedia where its address is given."""
+    material = {"kind": "wiki", "revisions": revisions} | ({"api": api, "licence": "cc0-1.0"} if api else {})
+    said = {"title": "Places", "source": "Testers", "material": material, "branch": None, "framings": None}
+    return Source.model_validate(SOURCE | said | changes)
 
 
 def settings(scale: str = "quick", **said: Any) -> Settings:

@@ -1,8 +1,9 @@
 """`data/sources/saged/*.yaml`: one domain of SAGED, its concepts, where text comes from, and what is made of it.
 
-Text is of files, a wiki or a dump of one; `evenruler find` looks for keywords and replacements there.
+Text is of files or a wiki; `evenruler find` looks for keywords and replacements there.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -32,32 +33,6 @@ class Around(Strict):
     direction: Literal["forward", "back"] = "forward"
 
 
-class Dump(Strict):
-    """All pages of a Wikipedia at one time, as `wikimedia/wikipedia` holds them: a folder of Parquet files a dump."""
-
-    source: Annotated[Text, Field(pattern="^(hub:[^/]+/[^/]+|local:.+)$")]
-    """`hub:wikimedia/wikipedia`, or `local:path` of a folder that holds the folder of the dump."""
-    config: Annotated[Text, Field(pattern=r"^\d{8}\.[a-z]+(-[a-z]+)*$")]
-    """Date and language, as in 20231101.en."""
-    revision: Annotated[Text, Field(pattern="^[0-9a-f]{40}$")] | None = None
-    """The commit of a Hub data set."""
-
-    @model_validator(mode="after")
-    def _is_pinned(self) -> "Dump":
-        if self.source.startswith("hub:") != (self.revision is not None):
-            raise ValueError("`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together")
-        return self
-
-    @property
-    def language(self) -> str:
-        """Code of the text's language."""
-        return self.config.partition(".")[2]
-
-    def __str__(self) -> str:
-        name = self.source.removeprefix("hub:")
-        return f"dump {self.config} of {name} at {self.revision}" if self.revision else f"dump {self.config}"
-
-
 class Material(Strict):
     """Where text comes from."""
 
@@ -68,21 +43,24 @@ class Material(Strict):
     path: Text | None = None
     """Of `table` (a CSV) and `local`: under the folder `articles` beside the domain's file, which DVC watches."""
     api: Text | None = None
-    """Of `wiki`: where a private wiki answers; English Wikipedia by default."""
-    dump: Dump | None = None
-    """Of `wiki`: pages are read from a dump, and no wiki is asked."""
+    """Of `wiki`: where another wiki answers, https://HOST/PATH/api.php; Wikipedia in the language by default."""
+    revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
+    """Of `wiki`: by title, the number of the revision (`oldid`) that is read, the same text for everybody; a page
+    without one is read as it is on the day."""
     licence: Text | None = None
     """Of the text; that of the domain for `local`, CC BY-SA 4.0 for Wikipedia."""
     around: Around | None = None
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Material":
-        belongs = {"path": "local or table", "api": "wiki", "dump": "wiki", "around": "wiki"}
+        belongs = {"path": "local or table", "api": "wiki", "revisions": "wiki", "around": "wiki"}
         for key, kinds in belongs.items():
             if getattr(self, key) is not None and self.kind not in kinds.split(" or "):
                 raise ValueError(f"`{key}` belongs to kind {kinds}, found {self.kind}")
-        if self.dump is not None and (self.api or self.around):
-            raise ValueError(f"`dump` goes without `{'api' if self.api else 'around'}`: no wiki is asked")
+        if self.api is not None and not re.fullmatch(r"https?://[^/?#]+(/[^?#]*)?/api\.php", self.api):
+            raise ValueError(f"`api` is {self.api!r}, expected one such as https://HOST/PATH/api.php")
+        if self.api is not None and self.licence is None:
+            raise ValueError("`licence` is missing, that of the text of `api`")
         if self.is_ours and self.path is None:
             raise ValueError("`path` is missing, the file or folder that is read")
         folder, *below = PurePosixPath(self.path or f"{ARTICLES}/all").parts
@@ -381,9 +359,8 @@ class Source(BaseSource):
             raise ValueError("`assemble.model` writes questions about text, so both belong together")
         if is_table and (self.branch or self.find):
             raise ValueError("a table says what is asked of every concept: `branch` and `find` do not belong to it")
-        if self.find is not None and "links" in self.find.by and (self.material.is_ours or self.material.dump):
-            what = "a dump" if self.material.dump else "local text"
-            raise ValueError(f"find.by names links, which {what} has none of")
+        if self.find is not None and "links" in self.find.by and self.material.is_ours:
+            raise ValueError("find.by names links, which local text has none of")
         self._check_owners()
         return self
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
@@ -14,7 +14,7 @@ import numpy as np
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from evenruler.errors import UserError
+from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
@@ -31,12 +31,11 @@ from evenruler.instruments.saged.declare.source import (
 from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
 from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import finding, wiki
-from evenruler.instruments.saged.scrape.dump import DumpReader
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages
 from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import read, scrape
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Reply, Sampling
 from evenruler.tables import write_table
@@ -62,42 +61,15 @@ class Means:
     """For replacements."""
 
 
-def wiki_settings(source: Source, contact: str | None) -> WikiSettings:
-    """Which wiki a domain's pages are read from; UserError where from none, or the contact is none."""
-    material = source.material
-    if material.kind == "local":
-        remedy = "there is nothing to fetch; edit the file"
-        raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
-    if contact is None:
-        what, where = "no contact, which those who run a wiki want", "params.yaml: families.saged.contact"
-        raise UserError(what, where=where, remedy="write a mail or web address")
-    return WikiSettings(
-        contact,
-        language=source.language,
-        api=material.api,
-        source="Wikipedia" if material.api is None else source.source,
-        licence=material.licence,
-    )
-
-
-def dump_of(source: Source) -> DumpReader | None:
-    """Where a domain's pages are read from, if that is a dump."""
-    material = source.material
-    if material.dump is None:
-        return None
-    wanted = chain.from_iterable(map(source.pages_of, source.roots))
-    return DumpReader(material.dump, wanted, source=source.source, licence=material.licence or "cc-by-sa-4.0")
-
-
-def titles(source: Source, reader: Wiki | DumpReader) -> dict[str, list[str]]:
+def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """The titles of each concept that sentences are about: those of the domain's file, then those along links.
 
-    Pages that were found are not gone beyond; a dump has no links.
+    Pages that were found are not gone beyond.
     """
     found: dict[str, list[str]] = {}
     for concept in source.roots:
         own, around = source.pages_of(concept), source.around(concept)
-        if around is None or isinstance(reader, DumpReader):
+        if around is None:
             found[concept] = own
             continue
         ranks = [
@@ -167,17 +139,14 @@ def found_yaml(
     if concepts := _concepts(keywords, pages):
         document["concepts"] = concepts
     notes = ""
-    for filled in replaced.filled if replaced else []:
-        branches, note = _branches(document, filled.root, filled.branch)
-        own = branches[filled.branch] = CommentedMap(filled.words)
+    for found in replaced.branches if replaced else []:
+        branches, note = _branches(document, found.root, found.branch)
+        own = branches[found.branch] = CommentedMap(found.words)
         for word in own:
-            own.yaml_add_eol_comment(filled.why[word], word)
-        notes += note
-    for lacking in replaced.lacking if replaced else []:
-        branches, note = _branches(document, lacking.root, lacking.branch)
-        branches[lacking.branch] = CommentedMap()
-        wanted = f" ({', '.join(lacking.words)})" if lacking.words else ""
-        branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(lacking.reason.split())}", lacking.branch)
+            own.yaml_add_eol_comment(found.why[word], word)
+        if found.lacking:
+            wanted = f" ({', '.join(found.why)})" if found.why else ""
+            branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch)
         notes += note
     text = StringIO("" if before else _HEAD)
     text.seek(0, 2)
@@ -215,30 +184,32 @@ Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
 
 
 def refresh(
-    root: Path, domain: str, settings: Settings, opened: Callable[[WikiSettings], Wiki] = Wiki
+    root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
     """Fetch the pages of a domain anew, saying what was done; one that broke off goes on where it was.
 
-    UserError where it reads no wiki, no contact is given, or the wiki, or the dump's place, refuses or is away; what
-    was fetched before that is kept.
+    UserError where it reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched before that
+    is kept.
     """
     source = _source(root, domain)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known: list[Row] = []
+    pinned = source.material.revisions or {}
     if on_the_way.exists():
         *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # a line that was not ended is left out
         known = [row for line in whole for row in json.loads(line)]
+        known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
     if known:
         yield f"{domain}: going on after {_count(known)} pages of a run that broke off"
     pages: list[Row] = []
     missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
-    dump = dump_of(source)
-    with (
-        dump or opened(wiki_settings(source, settings.contact)) as reader,
-        on_the_way.open("a", encoding="utf-8") as out,
-    ):
-        for concept, page in wiki.refresh(reader, titles(source, reader), known_pages(known)):
+    with opened(source, settings.contact) as reader, on_the_way.open("a", encoding="utf-8") as out:
+        wanted = titles(source, reader)
+        for title in pinned.keys() - {*chain.from_iterable(wanted.values())}:
+            remedy = f"name one that is; {nearest(title, chain.from_iterable(wanted.values()))}"
+            raise UserError(f"{title!r} is no page that is read", where=f"{domain}: material.revisions", remedy=remedy)
+        for concept, page in wiki.refresh(reader.read_page, wanted, known_pages(known)):
             if isinstance(page, Missing):
                 missing.append((concept, page))
                 continue
@@ -248,6 +219,8 @@ def refresh(
                 out.write(json.dumps(rows) + "\n")
                 out.flush()
                 note(f"{concept}: {page.title}")
+            if page.asked in pinned and as_titled(page.asked) != page.title:
+                yield f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one of {page.title!r}"
     folder = root / SNAPSHOTS / domain
     write_table(pages, PAGES_SCHEMA, folder / PAGES)
     told = [{"concept": concept, "asked": page.asked, "reason": page.reason} for concept, page in missing]
@@ -291,20 +264,19 @@ def find(
         if how:
             replaced = _replaced(domain, source, pages_read, means)
     if anew and source.material.around:
-        with Wiki(wiki_settings(source, settings.contact)) as reader:
+        with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
     replace(path, found_yaml(findings.keywords, pages, replaced, before))
     yield from _said(findings, replaced)
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
-    counted += [f"replacements for {len(replaced.filled)} branches"] if replaced else []
+    counted += [f"replacements for {sum(not each.lacking for each in replaced.branches)} branches"] if replaced else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
 def _replaced(domain: str, source: Source, pages: Sequence[tuple[list[str], Page | Missing]], means: Means) -> Replaced:
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     about: dict[str, list[str]] = {}
-    for row in scrape(domain, keywords, pages, source.source, source.licence).sentences:
+    for row in scrape(domain, source, pages).sentences:
         about.setdefault(row["concept"], []).append(row["sentence"])
     return found_replacements(source, about, means.similarity, means.write)
 
@@ -314,8 +286,9 @@ def _said(findings: finding.Findings, replaced: Replaced | None) -> Iterator[str
         yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
     for left in replaced.left if replaced else []:
         yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
-    for lacking in replaced.lacking if replaced else []:
-        yield f"{lacking.root} to {lacking.branch}: no replacements: {' '.join(lacking.reason.split())}"
+    for found in replaced.branches if replaced else []:
+        if found.lacking:
+            yield f"{found.root} to {found.branch}: no replacements: {' '.join(found.lacking.split())}"
 
 
 def _source(root: Path, domain: str) -> Source:
@@ -331,7 +304,6 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     """What things are found with; models and wiki are opened when they are first asked."""
     from evenruler.models.catalogue import load
 
-    wikis: list[Wiki] = []
     loaded = cache(lambda name: load(name, catalogue))
 
     def said(replies: Sequence[Reply]) -> list[str]:
@@ -357,13 +329,6 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
         unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return list(map(float, unit[1:] @ unit[0]))
 
-    def links(title: str) -> Sequence[str]:
-        if not wikis:
-            wikis.append(Wiki(wiki_settings(source, settings.contact)))
-        return wikis[0].links(title)
-
-    try:
-        yield Means(ask, similarity, links, write)
-    finally:
-        for wiki in wikis:
-            wiki.close()
+    with ExitStack() as opened:
+        wiki = cache(lambda: opened.enter_context(Wiki(source, settings.contact)))
+        yield Means(ask, similarity, lambda title: wiki().links(title), write)

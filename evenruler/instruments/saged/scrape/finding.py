@@ -97,19 +97,15 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     for found in lists:
         for key, word in {word.casefold(): word for word in found.words}.items():
             written.setdefault(key, Counter())[word] += 1
-    hits = [
-        # Of forms that are equally frequent the one in lower case: a capital may only begin a line.
-        Hit(max(forms, key=lambda form: (forms[form], form)), "model", forms.total())
-        for forms in written.values()
-    ]
+    hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
     return Ranked(_best_first(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
     """The words of a concept's pages by their similarity to its name."""
-    words = candidate_words(texts, concept, similarity)
-    hits = [Hit(each.word, "embedding", each.similarity) for each in words if not fault(each.word)]
-    return Ranked(hits, [(each.word, reason) for each in words if (reason := fault(each.word))])
+    hits = candidate_words(texts, concept, similarity)
+    refused = [(hit.word, reason) for hit in hits if (reason := fault(hit.word))]
+    return Ranked([hit for hit in hits if not fault(hit.word)], refused)
 
 
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
@@ -201,29 +197,23 @@ def _best_first(hits: Iterable[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A word of the sentences, as it is written most often, and its similarity to the root concept."""
-
-    word: str
-    similarity: float
-
-
-def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Candidate]:
+def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
     """Distinct words of sentences, whatever their case, the most similar to a concept first, then by alphabet.
 
     `similarity` is called once, with all words. Possessives are left off, numbers out.
     """
     written: dict[str, Counter[str]] = {}
-    for sentence in sentences:
-        for found in _A_WORD.findall(sentence):
-            word = _POSSESSIVE.sub("", found)
-            written.setdefault(word.casefold(), Counter())[word] += 1
-    # Of forms that are equally frequent the one in lower case: a capital may only begin a sentence.
-    words = [max(forms, key=lambda form: (forms[form], form)) for _, forms in sorted(written.items())]
+    for word in (_POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text)):
+        written.setdefault(word.casefold(), Counter())[word] += 1
+    words = [_commonest(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
-    candidates = [Candidate(word, float(value)) for word, value in zip(words, values, strict=True)]
-    return sorted(candidates, key=lambda candidate: (-candidate.similarity, candidate.word))
+    hits = [Hit(word, "embedding", float(value)) for word, value in zip(words, values, strict=True)]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.word))
+
+
+def _commonest(forms: Counter[str]) -> str:
+    """Of forms that are equally frequent the one in lower case: a capital may only begin a sentence."""
+    return max(forms, key=lambda form: (forms[form], form))
 
 
 LONGEST = 40
@@ -231,9 +221,6 @@ LONGEST = 40
 
 MOST_WORDS = 4
 """Of an entry."""
-
-_MOST_CHARACTERS = 4000
-_MOST_ENTRIES = 50
 
 _BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")
@@ -259,18 +246,12 @@ class Listed:
 def listed(reply: str) -> Listed:
     """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
 
-    At most 50 entries of at most 40 characters and 4 words, each once, whatever its case; all else is refused.
+    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused.
     """
     refused: dict[str, str] = {}
-    if len(reply) > _MOST_CHARACTERS:
-        refused[reply[_MOST_CHARACTERS:][:LONGEST]] = f"beyond the first {_MOST_CHARACTERS:,} characters"
     words: dict[str, str] = {}
-    for piece, why_none in _pieces(reply[:_MOST_CHARACTERS]):
-        if not piece.strip():
-            continue
+    for piece, why_none in _pieces(reply):
         word, reason = (piece, why_none) if why_none else _entry(piece)
-        if not reason and word.casefold() not in words and len(words) == _MOST_ENTRIES:
-            reason = f"beyond the first {_MOST_ENTRIES}"
         if reason:
             refused[piece.strip()[:LONGEST]] = reason
         else:
@@ -295,18 +276,16 @@ def fault(term: str) -> str:
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """What may be entries, and why some cannot be, whatever they look like."""
     text = text.replace("**", "")
-    if bracketed := _BRACKETED.search(text):
-        yield from ((piece, "") for piece in _SEPARATOR.split(bracketed[1]))
-        return
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    bracketed = _BRACKETED.search(text)
+    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
     bullets = [_BULLET.match(line) for line in lines]
-    is_list = len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
+    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
     for line, bullet in zip(lines, bullets, strict=True):
         if not is_list or line.endswith(":") or (any(bullets) and not bullet):
             yield line, "no entry of a list"
             continue
         entry = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
-        yield from ((piece, "") for piece in _SEPARATOR.split(entry))
+        yield from ((piece, "") for piece in _SEPARATOR.split(entry) if piece.strip())
 
 
 def _entry(piece: str) -> tuple[str, str]:

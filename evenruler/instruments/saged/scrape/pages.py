@@ -1,10 +1,12 @@
 """Pages as they were read, wherever from, and what could not be read."""
 
+import re
 import unicodedata
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any
+
+from lxml import etree, html
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
 """Attributes of a page that stand in tables under their names."""
@@ -62,27 +64,6 @@ class Missing:
     unanswered: bool = False
 
 
-class Closed(ABC):
-    """What may be used in a `with`, and is closed at its end."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of what it holds."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Reader(Protocol):
-    """What gives pages by title."""
-
-    def read_page(self, title: str) -> Page | Missing:
-        """The page of a title, or why there is none."""
-
-
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     """The pages that rows of `schemas.PAGES`, in the order of sections, were made from, by the title asked for."""
     sections: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
@@ -93,6 +74,55 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
         texts = tuple((row["section"], row["text"]) for row in found)
         known.setdefault(asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts))
     return known
+
+
+Sections = list[tuple[str, str]]
+"""Heading and text of each section that has text of its own; the lead's heading is empty."""
+
+_HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_LINES = {"br", "dd", "div", "dl", "dt", "figcaption", "hr", "li", "ol", "option", "p", "pre", "summary", "title", "ul"}
+_PARTS = {"article", "aside", "blockquote", "body", "details", "figure", "footer", "form", "header", "main", "section"}
+_CELLS = {"address", "caption", "table", "tbody", "td", "tfoot", "th", "thead", "tr"}
+_BLOCKS = {*_LEVELS, *_LINES, *_PARTS, *_CELLS}
+
+
+def sections_of(text: str) -> Sections:
+    """Sections of a text whose headings are marked as in a wiki, `== History ==`, a paragraph a line.
+
+    What stands under a level-1 heading that opens the text, its title, has an empty heading, too.
+    """
+    lead, *rest = _HEADING.split(text)
+    if rest and rest[0] == "=" and not lead.strip():
+        lead, *rest = rest[2:]
+    pairs = zip(["", *rest[1::3]], [lead, *rest[2::3]], strict=True)
+    return [(heading, own) for heading, own in ((tidy(heading), tidy(text)) for heading, text in pairs) if own]
+
+
+def html_sections(markup: str, no_prose: str) -> Sections:
+    """Sections of HTML, by its headings; blocks are lines of their own.
+
+    Args:
+        markup: A page, or part of one.
+        no_prose: XPath of what is no text.
+    """
+    parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        tree = html.document_fromstring(markup.encode(), parser)
+    except etree.ParserError:  # nothing but comments
+        return []
+    skipped = set(tree.xpath(no_prose))
+    pieces: list[str] = []
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    for event, element in walk:
+        part = element.text if event == "start" else element.tail
+        if event == "start" and (element in skipped or element.tag in _LEVELS):
+            walk.skip_subtree()
+            mark, title = "=" * _LEVELS.get(element.tag, 0), " ".join(element.text_content().split())
+            part = f"{mark} {title} {mark}" if element not in skipped else ""
+        # Lines of the markup are no lines of the text.
+        pieces += ["\n" if element.tag in _BLOCKS else "", re.sub(r"\s+", " ", part or "")]
+    return sections_of("".join(pieces))
 
 
 def as_titled(title: str) -> str:

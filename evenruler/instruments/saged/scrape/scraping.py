@@ -146,22 +146,14 @@ class Scraped:
     sources: list[Row]
 
 
-def scrape(
-    domain: str,
-    keywords: Mapping[str, Sequence[str]],
-    read: Iterable[tuple[Sequence[str], Page | Missing]],
-    source: str,
-    licence: str,
-) -> Scraped:
+def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]) -> Scraped:
     """Find the sentences that hold keywords.
 
     Args:
         domain: Its slug.
-        keywords: By concept.
+        source: What it declares, keywords among it.
         read: Each page once, or why there is none, with the concepts that it is read for: keywords of others do not
             count on it.
-        source: Whom to attribute what is missing to.
-        licence: Of what is missing.
 
     Returns:
         A sentence of a concept once, with the first keyword in it and the first place where it stands; every page,
@@ -176,10 +168,12 @@ def scrape(
         own: dict[str, Row] = {}
         if isinstance(page, Page):
             place, parts, reason = page.provenance, list(chain.from_iterable(page.sections)), _NOTHING_NEW
-            for row in _rows(domain, page, {concept: keywords[concept] for concept in concepts}):
+            for row in _rows(domain, page, {concept: source.keywords_of(concept) for concept in concepts}):
                 own.setdefault(row["id"], row)
         else:
-            place, parts, reason = _nowhere(page, source, licence), [page.asked], page.reason
+            place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(("url", "language"), "")
+            place |= {"source_tag": page.asked, "title": page.asked, "source": source.source, "licence": source.licence}
+            parts, reason = [page.asked], page.reason
         fresh = {key: row for key, row in own.items() if key not in found}
         found |= fresh
         counted = Counter(row["concept"] for row in fresh.values())
@@ -208,12 +202,6 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
             }
 
 
-def _nowhere(page: Missing, source: str, licence: str) -> Row:
-    """The place of a page that is missing."""
-    none = {"page_id": None, "revision_id": None, "url": "", "language": ""}
-    return {"source_tag": page.asked, "title": page.asked, **none, "source": source, "licence": licence}
-
-
 SOURCE = "source.yaml"
 
 
@@ -233,8 +221,7 @@ def scraped(domain: str, source: Source, root: Path = Path()) -> Scraped:
     """The sentences of a domain, or the prompts of its table; errors as of `read`, `scrape` and `read_prompts`."""
     if source.material.kind == "table":
         return Scraped(*read_prompts(domain, source, root / DOMAINS))
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
-    return scrape(domain, keywords, read(domain, source, root), source.source, source.licence)
+    return scrape(domain, source, read(domain, source, root))
 
 
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
@@ -243,12 +230,11 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     Raises:
         UserError: No sentence is about a concept that others are branched from; or as `scraped` says.
     """
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
     found = scraped(domain, source, root)
     present = {row["concept"] for row in found.sentences}
-    without = [concept for concept in keywords if concept not in present and source.material.kind != "table"]
+    without = [concept for concept in source.roots if concept not in present and source.material.kind != "table"]
     if without and source.branch:
-        what = f"no sentence about {without[0]} (keywords {', '.join(keywords[without[0]])})"
+        what = f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
         raise UserError(what, where=str(path), remedy="mend its keywords or give it more text")
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from evenruler.text.pipeline import BATCH, pipeline
@@ -12,30 +11,14 @@ _PARSED_AT_ONCE = 10_000
 """Characters, about: longer paragraphs are parsed in parts."""
 
 _WRAPPED = 40
-"""Characters from which on a line without an end is taken for wrapped text, not for a title."""
+"""Characters from which on a line without an end is taken for the beginning of the next, not for a title."""
 
 _TITLE = 12
-"""Words up to which a line of its own that ends without a mark is taken for a title."""
+"""Words up to which a line that ends without a mark is taken for a title."""
 
-_PASSED_OVER = re.compile(
-    r"(#{1,6}(\s|$)|=+\s?[^=]+=+\s*$|([-*_=]\s*){3,}$|\||!\[[^]]*\]\([^)]*\)\s*$|\[[^]]+\]:\s*\S+$|:?-+:?\s*\|)"
-)
-_BULLET = re.compile(r"(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
-_QUOTED = re.compile(r"(?:>\s?)+")
-_UNDERLINE = re.compile(r"(=+|-{2,})\s*$")
-_FENCE = re.compile(r"(```|~~~)")
-_END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*(?:\[\w+\])*$""")
-_MARKS = [
-    (re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*>"), ""),
-    (re.compile(r"!\[[^]]*\]\([^)]*\)"), ""),
-    (re.compile(r"\[\^?\w{1,3}\]:?(?!\()|\[(?:citation|clarification) needed\]"), ""),
-    (re.compile(r"\[([^]]+)\](?:\([^)]*\)|\[[^]]*\])"), r"\1"),
-    (re.compile(r"`+([^`]+)`+"), r"\1"),
-    (re.compile(r"(?<![\w*\\])(\*{1,3})(?=\S)([^*]+?)(?<=\S)\1(?![\w*])"), r"\2"),
-    (re.compile(r"(?<![\w\\])(_{1,3})(?=\S)([^_]+?)(?<=\S)\1(?!\w)"), r"\2"),
-    (re.compile(r"~~(?=\S)(.+?)~~"), r"\1"),
-    (re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])"), r"\1"),
-]
+_BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*$""")
+_FOOTNOTE = re.compile(r"\[\^?\w{1,3}\]:?|\[(?:citation|clarification) needed\]")
 _ENDED = re.compile(r"""[.?!\u2026]["'\u2019\u201d\u00bb)\]]*$""")
 _ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)\.$", re.IGNORECASE)
 
@@ -52,16 +35,22 @@ class Match(NamedTuple):
 def sentences(text: str) -> list[str]:
     """The sentences of a text, in its order, each on one line with single spaces.
 
-    Titles (marked as such, or short lines of their own without an end), tables, code and rules are passed over; the
-    marks of lists, quotations, emphasis, links and footnotes are taken off. A list item is at least one sentence.
+    Short lines without an end, which are titles and entries of lists, are passed over; bullets and the marks of
+    footnotes are taken off.
 
     Args:
-        text: Plain text or Markdown, of any length; the time grows with it in proportion.
+        text: A paragraph a line, as pages hold it, of any length; the time grows with it in proportion.
 
     Raises:
         UserError: The spaCy model is not installed.
     """
-    parts = [part for block in _blocks(text) for part in _parts(block)]
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and not _ENDED.search(lines[-1]) and (len(lines[-1]) >= _WRAPPED or line[:1].islower()):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    parts = [part for line in lines for part in _parts(_bare(line))]
     parsed = pipeline("sentences").pipe(parts, batch_size=BATCH)
     return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
 
@@ -99,51 +88,23 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
     return found
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs and list items, without marks, each on one line; titles left out."""
-    lines = list(_lines(text.splitlines()))
-    for _, group in groupby(lines, key=lambda line: line[0]):
-        words = [line[1] for line in group]
-        block = " ".join(" ".join(words).split())
-        for mark, instead in _MARKS:
-            block = mark.sub(instead, block)
-        block = " ".join(block.split())
-        item = bool(_BULLET.match(words[0]))
-        block = _BULLET.sub("", block, count=1) if item else block
-        if any(map(str.isalnum, block)) and (item or _END.search(block) or len(block.split()) > _TITLE):
-            yield block
+def _bare(line: str) -> str:
+    """A line without marks; empty where it is a title."""
+    bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
+    return bare if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE) else ""
 
 
-def _lines(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Each line that is text, with the number of the block that it belongs to."""
-    block, coded, open_line = 0, False, ""
-    for number, raw in enumerate(lines):
-        line = _QUOTED.sub("", raw.strip(), count=1) if raw.lstrip().startswith(">") else raw.strip()
-        fence = bool(_FENCE.match(line))
-        coded ^= fence
-        below = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        titled = not open_line and bool(_UNDERLINE.fullmatch(below)) and not _END.search(line)
-        if coded or fence or not line or titled or _PASSED_OVER.match(line) or _UNDERLINE.fullmatch(line):
-            block, open_line = block + 1, ""
-            continue
-        goes_on = len(open_line) >= _WRAPPED or line[0].islower() or raw[0].isspace()
-        wrapped = open_line and goes_on and not _BULLET.match(line)
-        block += not wrapped
-        open_line = "" if _END.search(line) and len(line) < _WRAPPED else line
-        yield block, line
-
-
-def _parts(block: str) -> Iterator[str]:
+def _parts(paragraph: str) -> Iterator[str]:
     """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to end."""
     begin = 0
-    while len(block) - begin > _PARSED_AT_ONCE:
-        window = block[begin : begin + _PARSED_AT_ONCE]
+    while len(paragraph) - begin > _PARSED_AT_ONCE:
+        window = paragraph[begin : begin + _PARSED_AT_ONCE]
         ends = [match.end() for match in re.finditer(r"[a-z]{3}[.?!]\s(?=[A-Z])", window)]
         end = ends[-1] if ends else window.rfind(" ") + 1 or len(window)
         yield window[:end].strip()
         begin += end
-    if block[begin:].strip():
-        yield block[begin:].strip()
+    if paragraph[begin:].strip():
+        yield paragraph[begin:].strip()
 
 
 def _repaired(spans: Sequence[str]) -> Iterator[str]:

@@ -2,139 +2,128 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import Literal
-
-import wikipediaapi
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal, Self
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape.pages import Closed, Missing, Page, Reader, tidy
-from evenruler.instruments.saged.scrape.polite import Clock, NoAnswerError, OtherWikiError, Patience, PoliteTransport
+from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.scrape.api import Api, NoAnswerError, PageAnswer, Patience, RefusedError
+from evenruler.instruments.saged.scrape.pages import Missing, Page, html_sections, sections_of
 
 Direction = Literal["forward", "back"]
 
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
 
-_HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
+_AWAY = 3
+"""After so many pages in a row without an answer, a wiki is taken to be away."""
+
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
+_DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
+"""Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
+
+_EXTRACT: dict[str, str | int] = {
+    "action": "query",
+    "redirects": 1,
+    "prop": "info|extracts|pageprops|templates",
+    "inprop": "url",
+    "explaintext": 1,
+    "exsectionformat": "wiki",
+    "ppprop": "disambiguation",
+    "tltemplates": "Template:Disambiguation|Template:Disambig",
+}
+_PARSE: dict[str, str | int] = {
+    "action": "parse",
+    "prop": "text|revid|properties|templates",
+    "disableeditsection": 1,
+}
+
+_CLASSES = "reference references gallery mw-editsection error nomobile noprint noexcerpt sortkey"
+_NO_PROSE = " | ".join(
+    [
+        "//table | //figure | //style | //script | //input | //math",
+        "//div[not(contains(@class, 'mw-parser-output') or contains(@class, 'mw-heading'))]",
+        *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _CLASSES.split()),
+    ]
+)
+"""What MediaWiki's extension TextExtracts leaves out of a page, too; and formulas, which it gives as TeX."""
 
 
-@dataclass(frozen=True)
-class WikiSettings:
-    """Which wiki is asked, and how.
+class Wiki:
+    """Reads a domain's pages and links, one request after the other; to be used in a `with`.
 
-    Attributes:
+    Args:
+        source: The domain, which says where its pages are.
         contact: Mail or web address of whoever asks, for those who run the wiki; Wikimedia throttles who gives none.
-        language: Code of the language; which Wikipedia is asked, where `api` is none.
-        api: Address of another wiki's `api.php`.
-        source: Whom to attribute the text to.
-        licence: The text's licence; that of Wikipedia if it is none, to be given where `api` is.
-        disambiguation_templates: Pages with one are taken for disambiguation pages, beside those that the wiki marks.
-        maxlag: Seconds that the wiki's own databases may lag before it puts requests like ours off.
         patience: Rate limit, attempts, waits.
 
     Raises:
-        UserError: No contact, or a language, address or licence that cannot be.
+        UserError: Its text is local, or there is no contact, or no such Wikipedia.
     """
 
-    contact: str
-    language: str = "en"
-    api: str | None = None
-    source: str = "Wikipedia"
-    licence: str | None = None
-    disambiguation_templates: tuple[str, ...] = ("Disambiguation", "Disambig")
-    maxlag: int = 5
-    patience: Patience = field(default_factory=Patience)
-
-    def __post_init__(self) -> None:
-        for key, pattern, what, remedy in (
-            ("contact", r"\S+@\S+\.\S+|https?://\S+", "mail or web address", "give one to be reached at"),
-            ("language", r"[a-z]{2,}(-[a-z]+)*", "code of a language", "write one such as en"),
-            ("api", r"https?://[^/?#]+(/[^?#]*)?/api\.php", "address of an API", "write https://HOST/PATH/api.php"),
-        ):
-            value = getattr(self, key)
-            if value is not None and not re.fullmatch(pattern, value):
-                raise UserError(f"{value!r} is no {what}", where=f"wiki: {key}", remedy=remedy)
-        if self.api is not None and not self.licence:
-            raise UserError("the licence of its text is not given", where=f"wiki: {self.api}", remedy="add `licence`")
-
-    @property
-    def where(self) -> str:
+    def __init__(self, source: Source, contact: str | None, patience: Patience | None = None) -> None:
+        if source.material.kind == "local":
+            remedy = "there is nothing to fetch; edit the file"
+            raise UserError("its text is local", where=f"{source.title}: material", remedy=remedy)
+        if not re.fullmatch(r"\S+@\S+\.\S+|https?://\S+", contact or ""):
+            what = f"{contact!r} is no mail or web address, which those who run a wiki want"
+            raise UserError(what, where="params.yaml: families.saged.contact", remedy="write one to be reached at")
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", source.language):
+            what, where = f"{source.language!r} is no code of a language", f"{source.title}: language"
+            raise UserError(what, where=where, remedy="write one such as en")
+        self._source = source
+        self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
-        return self.api or f"https://{self.language}.wikipedia.org/w/api.php"
+        self._api = Api(self.where, str(contact), patience or Patience())
 
+    def __enter__(self) -> Self:
+        return self
 
-class Wiki(Closed):
-    """Reads pages and links, one request after the other; to be closed, or used in a `with`.
-
-    Args:
-        settings: Which wiki, and how to ask it.
-        clock: What waits.
-    """
-
-    def __init__(self, settings: WikiSettings, *, clock: Clock | None = None) -> None:
-        self._settings = settings
-        self._transport = PoliteTransport(settings.api, settings.patience, clock or Clock())
-        # Text and revision of one request belong together; asked for apart, an edit may come between.
-        self._reading = self._client(
-            prop="info|extracts|pageprops|templates",
-            inprop="url",
-            explaintext=1,
-            exsectionformat="wiki",
-            ppprop="disambiguation",
-            tltemplates="|".join(f"Template:{name}" for name in settings.disambiguation_templates),
-        )
-        self._listing = self._client()
-
-    def _client(self, **extra: str | int) -> wikipediaapi.Wikipedia:
-        return wikipediaapi.Wikipedia(
-            f"evenruler/{version('evenruler')} ({self._settings.contact})",
-            self._settings.language,
-            extra_api_params={"maxlag": self._settings.maxlag, **extra},
-            max_retries=0,  # the transport repeats, since the library does so for some faults only
-            transport=self._transport,
-        )
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
+    def __exit__(self, *_: object) -> None:
+        self._api.close()
 
     def read_page(self, title: str) -> Page | Missing:
-        """A page as it is now, in one request, along redirects; UserError where the wiki refuses."""
+        """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
-        found = self._reading.page(title)
+        source, material = self._source, self._source.material
+        revision = (material.revisions or {}).get(title)
         try:
-            exists = found.exists()
+            page = self._latest(title) if revision is None else self._api.ask(**_PARSE, oldid=revision).parse
         except NoAnswerError as error:
             return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
-        except OtherWikiError:
+        except RefusedError as error:
+            if revision is None:
+                raise
+            return Missing(title, f"revision {revision}: {error.what}")  # there is none, or it was deleted
+        if page is None:
             return Missing(title, "no page of this wiki")
-        if not exists:
+        if page.pageid is None or page.revision is None:
             return Missing(title, "no such page")
-        if hasattr(found, "pageprops") or hasattr(found, "templates"):
+        if page.properties.keys() & {"disambiguation"} or any(_DISAMBIGUATION.search(t.title) for t in page.templates):
             return Missing(title, "a disambiguation page")
-        extract = getattr(found, "extract", None)
-        if extract is None:
+        if page.extract is None and page.text is None:
             remedy = "have its extension TextExtracts switched on"
-            raise UserError("the wiki gives no plain text", where=self._settings.where, remedy=remedy)
-        sections = sections_of(extract)
+            raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
+        sections = html_sections(page.text, _NO_PROSE) if page.text is not None else sections_of(page.extract or "")
         if not sections:
             return Missing(title, "a page without text")
         return Page(
             asked=title,
-            title=found.title,
-            page_id=int(found.pageid),
-            revision_id=int(found.lastrevid),
-            url=str(found.fullurl),
-            language=str(found.pagelanguage),
-            source=self._settings.source,
-            licence=self._settings.licence or "cc-by-sa-4.0",
-            sections=sections,
+            title=page.title,
+            page_id=page.pageid,
+            revision_id=page.revision,
+            url=page.fullurl or f"{self.where.removesuffix('api.php')}index.php?oldid={page.revision}",
+            language=page.pagelanguage or source.language,
+            source=source.source if material.api else "Wikipedia",
+            licence=material.licence or "cc-by-sa-4.0",
+            sections=tuple(sections),
         )
+
+    def _latest(self, title: str) -> PageAnswer | None:
+        # Text and revision of one request belong together; asked for apart, an edit may come between.
+        return next(iter(self._api.ask(**_EXTRACT, titles=title).query.pages), None)
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
         """Titles of the articles that a page links to, or that link to it, in order of title.
@@ -149,24 +138,24 @@ class Wiki(Closed):
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
-        page, limit = self._listing.page(title), min(most, _BATCH)
-        where = f"{self._settings.where}: links of {title!r}"
+        limit = min(most, _BATCH)
+        params: dict[str, str | int] = {"prop": "links", "titles": title, "plnamespace": 0, "pllimit": limit}
+        if direction == "back":
+            params = {"list": "backlinks", "bltitle": title, "blnamespace": 0, "bllimit": limit}
+            params["blfilterredir"] = "nonredirects"
+        found: list[str] = []
         try:
-            # The library asks for batches until there are no more, which are thousands for a well-known page.
-            with self._transport.batches(math.ceil(most / limit)):
-                if direction == "forward":
-                    found = self._listing.links(page, plnamespace=0, pllimit=limit)
-                else:
-                    found = self._listing.backlinks(page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
+            for _ in range(math.ceil(most / limit)):
+                answer = self._api.ask(action="query", redirects=1, **params)
+                lists = [answer.query.backlinks, *(page.links for page in answer.query.pages)]
+                found += [link.title for link in chain.from_iterable(lists)]
+                params |= answer.goes_on
+                if not answer.goes_on:
+                    break
         except NoAnswerError as error:
-            what = f"the wiki does not answer ({error})"
-            raise UserError(what, where=where, remedy="run it again later") from error
-        except OtherWikiError:
-            return []
-        except KeyError as error:  # of the library, which adds each batch to the first one
-            what = "the batches of its answer do not belong together"
-            raise UserError(what, where=where, remedy="run it again later") from error
-        return sorted(list(found)[:most])
+            where = f"{self.where}: links of {title!r}"
+            raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
+        return sorted(list(dict.fromkeys(found))[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
         """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
@@ -185,23 +174,15 @@ class Wiki(Closed):
         return list(found)
 
 
-def sections_of(extract: str) -> tuple[tuple[str, str], ...]:
-    """Heading and text of each section (`== History ==`) that has text of its own; the lead's heading is empty."""
-    parts = _HEADING.split(extract)
-    pairs = zip(["", *parts[2::3]], parts[::3], strict=True)
-    return tuple((heading, text) for heading, text in ((heading, tidy(text)) for heading, text in pairs) if text)
-
-
 def refresh(
-    reader: Reader, titles: Mapping[str, Sequence[str]], known: Mapping[str, Page], *, unanswered: int = 3
+    read: Callable[[str], Page | Missing], titles: Mapping[str, Sequence[str]], known: Mapping[str, Page]
 ) -> Iterator[tuple[str, Page | Missing]]:
     """Pages of concepts, read only where they are not known, one by one so that each can be stored as it comes.
 
     Args:
-        reader: Where pages are read.
+        read: Reads the page of a title.
         titles: Of each concept.
         known: Pages of runs before, by the title that was asked for (`pages.known_pages`).
-        unanswered: After so many pages in a row without an answer, the wiki is taken to be away.
 
     Yields:
         Concept and page, or why there is none: all that was asked for, known ones included, in order of title as given;
@@ -219,10 +200,10 @@ def refresh(
         if title in known:
             page: Page | Missing = known[title]
         else:
-            page = reader.read_page(title)
+            page = read(title)
             in_a_row = in_a_row + 1 if isinstance(page, Missing) and page.unanswered else 0
         for concept in askers:
             yield concept, page
-        if in_a_row == unanswered:
-            what = f"{unanswered} pages in a row without an answer, {title!r} the last"
+        if in_a_row == _AWAY:
+            what = f"{_AWAY} pages in a row without an answer, {title!r} the last"
             raise UserError(what, where="refresh", remedy="run it again later: what was read is not read again")

@@ -44,9 +44,6 @@ def test_a_form_is_what_a_concept_is_called_in_a_sentence(tmp_path: Path) -> Non
     assert source.names == ["British", "Britons", "Pear", "UK", "the UK"]
 
 
-DUMP = {"source": "local:wikipedia", "config": "20231101.en"}
-
-
 def load(tmp_path: Path, **changes: Any) -> Source:
     path = tmp_path / "fruit.yaml"
     with path.open("w") as file:
@@ -135,26 +132,22 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
             {"branch": {"roots": ["apple"], "words": {"pear": ["pear"]}, "replacements": "found"}},
             "branch: `words` and `replacements: found` do not belong together; keep one of them",
         ),
-        ({"material": {"kind": "extracts", "dump": DUMP}}, "`dump` belongs to kind wiki, found extracts"),
         (
-            {"material": {"kind": "wiki", "dump": DUMP, "api": "http://x"}},
-            "`dump` goes without `api`: no wiki is asked",
+            {"material": {"kind": "extracts", "revisions": {"Apple": 7}}},
+            "`revisions` belongs to kind wiki, found extracts",
         ),
         (
-            {"material": {"kind": "wiki", "dump": DUMP, "around": {"depth": 1, "most": 3}}},
-            "`dump` goes without `around`: no wiki is asked",
+            {"material": {"kind": "wiki", "api": "wiki.example", "licence": "l"}},
+            "`api` is 'wiki.example', expected",
         ),
         (
-            {"material": {"kind": "wiki", "dump": DUMP}, "find": {"by": ["links"]}},
-            "find.by names links, which a dump has none of",
+            {"material": {"kind": "wiki", "api": "https://w.example/api.php"}},
+            "material: `licence` is missing, that of the text of `api`",
         ),
+        ({"material": {"kind": "wiki", "revisions": {"Apple": "of May"}}}, "material.revisions.Apple: found 'of May'"),
         (
-            {"material": {"kind": "wiki", "dump": DUMP | {"source": "wikimedia/wikipedia"}}},
-            "material.dump.source: found 'wikimedia/wikipedia'",
-        ),
-        (
-            {"material": {"kind": "wiki", "dump": DUMP | {"revision": "0" * 40}}},
-            "`revision` (a commit of 40 hex digits) and a `source` on the Hub belong together",
+            {"material": {"kind": "local", "path": "articles/a.md"}, "find": {"by": ["links"]}},
+            "find.by names links, which local text has none of",
         ),
     ],
 )

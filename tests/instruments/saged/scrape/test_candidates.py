@@ -1,17 +1,21 @@
 """Automatic replacement descriptions: candidates, the threshold, replacements by a language model."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.instruments.saged.scrape.finding import Candidate, candidate_words
-from evenruler.instruments.saged.scrape.replacing import SHOWN, above, analogies, auto_threshold, judged_by, proposed
+from evenruler.instruments.saged.scrape.finding import Hit, candidate_words
+from evenruler.instruments.saged.scrape.replacing import SHOWN, UnusableReplyError, auto_threshold, proposed
 
 NEAR = {"Aurelia": 1.0, "Aurelian": 0.9, "tide": 0.5, "the": 0.1}
+
+
+def hit(word: str, similarity: float) -> Hit:
+    return Hit(word, "embedding", similarity)
 
 
 def similarity(concept: str, words: Sequence[str]) -> list[float]:
@@ -22,13 +26,13 @@ def similarity(concept: str, words: Sequence[str]) -> list[float]:
 def test_every_word_once_as_it_is_written_most_often_the_most_similar_first() -> None:
     sentences = ["The Aurelian tide, the tide!", "Aurelia's tide: AURELIAN. An Aurelian of 1990.", "The the Zoo zoo"]
     assert candidate_words(sentences, "Aurelia", similarity) == [
-        Candidate("Aurelia", 1.0),
-        Candidate("Aurelian", 0.9),
-        Candidate("tide", 0.5),
-        Candidate("the", 0.1),
-        Candidate("An", 0.0),
-        Candidate("of", 0.0),
-        Candidate("zoo", 0.0),
+        hit("Aurelia", 1.0),
+        hit("Aurelian", 0.9),
+        hit("tide", 0.5),
+        hit("the", 0.1),
+        hit("An", 0.0),
+        hit("of", 0.0),
+        hit("zoo", 0.0),
     ]
 
 
@@ -36,15 +40,9 @@ def test_nothing_is_asked_about_no_word() -> None:
     assert candidate_words(["1990!"], "Aurelia", lambda *_: pytest.fail("asked")) == []
 
 
-def test_words_reach_a_threshold() -> None:
-    candidates = [Candidate(word, value) for word, value in NEAR.items()]
-    assert above(candidates, 0.5) == ["Aurelia", "Aurelian", "tide"]
-    assert above(candidates, inf) == []
-
-
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(-1, 10))
 def test_the_threshold_parts_what_belongs_from_what_does_not(levels: list[int], least: int) -> None:
-    candidates = [Candidate(f"{level}", level / 10) for level in sorted(levels, reverse=True)]
+    candidates = [hit(f"{level}", level / 10) for level in sorted(levels, reverse=True)]
     asked: list[Sequence[str]] = []
 
     def belongs(words: Sequence[str]) -> bool:
@@ -52,41 +50,27 @@ def test_the_threshold_parts_what_belongs_from_what_does_not(levels: list[int], 
         return any(int(word) >= least for word in words)
 
     threshold = auto_threshold(candidates, belongs)
-    assert [int(word) for word in above(candidates, threshold)] == [i for i in sorted(levels)[::-1] if i >= least]
+    assert [int(one.word) for one in candidates if one.score >= threshold] == [
+        i for i in sorted(levels)[::-1] if i >= least
+    ]
     assert threshold == min((level / 10 for level in levels if level >= least), default=inf)
     assert len(asked) <= 4  # of ten distinct similarities
     assert all(0 < len(words) <= SHOWN for words in asked)
 
 
 def test_the_words_next_below_are_shown() -> None:
-    candidates = [Candidate(f"word{i:02}", 1 - i / 100) for i in range(64)]
+    candidates = [hit(f"word{i:02}", 1 - i / 100) for i in range(64)]
     asked: list[Sequence[str]] = []
     auto_threshold(candidates, lambda words: bool(asked.append(words)))
     assert asked[0] == [f"word{i}" for i in range(32, 32 + SHOWN)]
 
 
 class TestLanguageModel:
-    @pytest.mark.parametrize(("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)])
-    def test_yes_or_no(self, reply: str, belongs: bool) -> None:
-        prompts: list[str] = []
-        judge = judged_by(lambda prompt: prompts.append(prompt) or reply, "Aurelia")
-        assert judge(["tide", "na\u00efve"]) is belongs
-        assert "'Aurelia'" in prompts[0]
-        assert '["tide", "na\u00efve"]' in prompts[0]
-
-    @pytest.mark.parametrize("reply", ["", "Perhaps yes", "nothing", "yesterday"])
-    def test_neither_is_refused(self, reply: str, error_of: Callable[..., str]) -> None:
-        line = error_of(judged_by(lambda _: reply, "Aurelia"), ["tide"])
-        assert line.startswith(f"words about 'Aurelia': neither yes nor no in the reply {reply!r}; ")
-
     def test_replacements_are_read_from_json(self) -> None:
         words = ["Aurelia", "tide"]
-        prompt = analogies(words, "Aurelia", "USA")
         reply = 'Sure:\n```json\n{"aurelia": "the  United\\nStates", "Tide": "wind", "more": "less"}\n```'
-        found = proposed(reply, words, "Aurelia", "USA")
+        found = proposed(reply, words)
         assert found == {"Aurelia": "the United States", "tide": "wind"}
-        assert 'JSON: {"word": "analogous word", ...}' in prompt
-        assert '["Aurelia", "tide"]' in prompt
 
     @pytest.mark.parametrize(
         ("reply", "what"),
@@ -99,6 +83,7 @@ class TestLanguageModel:
             (json.dumps({"tide": "wind"}), "no replacement of 'sea'"),
         ],
     )
-    def test_other_replies_are_refused(self, reply: str, what: str, error_of: Callable[..., str]) -> None:
-        line = error_of(proposed, reply, ["tide", "sea"], "Aurelia", "France")
-        assert line.startswith(f"words of 'France' for 'Aurelia': {what}; ")
+    def test_other_replies_are_refused(self, reply: str, what: str) -> None:
+        with pytest.raises(UnusableReplyError) as caught:
+            proposed(reply, ["tide", "sea"])
+        assert str(caught.value) == what

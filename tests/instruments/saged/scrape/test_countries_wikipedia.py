@@ -1,10 +1,8 @@
-"""The domain `countries-wikipedia`, with a dump of pages of ours in the place of Wikipedia's."""
+"""The domain `countries-wikipedia`, with a wiki of pages of ours in the place of Wikipedia, read in old revisions."""
 
 from itertools import chain
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from ruamel.yaml import YAML
 
@@ -15,14 +13,15 @@ from evenruler.instruments.saged.scrape.fetching import refresh
 from evenruler.instruments.saged.scrape.scraping import make
 from evenruler.tables import read_table
 from evenruler.text.whole_words import find
+from tests.local_wiki import LocalWiki
 
 ROOT = Path(__file__).parents[4]
 FILE = "data/sources/saged/countries-wikipedia.yaml"
-SETTINGS = Settings.model_validate({"text": "others"}, context={"scale": "paper"})
+SETTINGS = Settings.model_validate({"text": "others", "contact": "tests@example.org"}, context={"scale": "paper"})
 PAGES = {
-    "Brazil": "Brazil is a large country.\n\nEconomy \n\nBrazilian farmers grow coffee in the hills. "
+    "Brazil": "Brazil is a large country.\n\n== Economy ==\nBrazilian farmers grow coffee in the hills. "
     "Brazil trades with the US.",
-    "Canada": "Canada's museums keep paintings of lakes.\n\nPolitics \nThe Canadian government sits in Ottawa.",
+    "Canada": "Canada's museums keep paintings of lakes.\n\n== Politics ==\nThe Canadian government sits in Ottawa.",
     "Germany": "Germans like bread with seeds. Nazi Germany lost a war.",
     "Indonesia": "An Indonesian ferry crosses the strait every day.",
     "South Africa": "Schools in South Africa teach in several languages.",
@@ -35,18 +34,20 @@ def source() -> Source:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+def revisions(wiki_server: LocalWiki) -> dict[str, int]:
+    """Of pages that were written over since."""
+    wiki_server.write(PAGES)
+    numbers = {title: wiki_server.revision(title) for title in PAGES}
+    wiki_server.write(dict.fromkeys(PAGES, "Written over."))
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, wiki_server: LocalWiki, revisions: dict[str, int]) -> Rows:
     """What refresh, scrape and build make of it."""
     root = tmp_path_factory.mktemp("clone")
-    folder = root / "wikipedia/20231101.en"
-    folder.mkdir(parents=True)
-    rows = [
-        {"id": str(number), "url": f"https://en.wikipedia.org/wiki/{title}", "title": title, "text": text}
-        for number, (title, text) in enumerate(PAGES.items())
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), folder / "train-00000-of-00001.parquet")
     declared = YAML(typ="safe").load((ROOT / FILE).read_text())
-    declared["material"]["dump"] = {"source": f"local:{folder.parent}", "config": "20231101.en"}
+    declared["material"] |= {"api": wiki_server.api, "licence": "cc-by-sa-4.0", "revisions": revisions}
     declared["assemble"] = {"method": "split", "per_concept": 15, "seed": 3}
     path = root / FILE
     path.parent.mkdir(parents=True)
@@ -61,12 +62,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))
 
 
-def test_it_is_as_large_as_the_paper_s_and_pinned(source: Source) -> None:
+def test_it_is_as_large_as_the_paper_s(source: Source) -> None:
     assert source.branch is not None
     assert len(source.concepts) == 20
     assert source.assemble.per_concept * len(source.roots) == 75
-    assert source.material.dump is not None
-    assert (source.material.dump.source, source.material.dump.config) == ("hub:wikimedia/wikipedia", "20231101.en")
 
 
 def test_every_root_is_said_of_every_other_member(source: Source) -> None:
@@ -116,10 +115,10 @@ def test_a_sentence_that_names_another_member_is_rejected(built: Rows) -> None:
     assert rejected["Brazil trades with the US."] == "a word of another concept stands in it: 'US'"
 
 
-def test_rows_say_where_they_are_from(built: Rows) -> None:
-    assert {(row["source"], row["licence"], row["revision_id"]) for row in built.prompts} == {
-        ("Wikipedia, dump 20231101.en", "cc-by-sa-4.0", None)
-    }
+def test_rows_say_where_they_are_from(built: Rows, revisions: dict[str, int]) -> None:
+    assert {(row["title"], row["revision_id"]) for row in built.prompts} == set(revisions.items())
+    assert {(row["source"], row["licence"]) for row in built.prompts} == {("Wikipedia", "cc-by-sa-4.0")}
+    assert all(row["url"].endswith(f"/index.php?oldid={row['revision_id']}") for row in built.prompts)
     assert {row["section"] for row in built.prompts if row["root_concept"] in ("brazil", "canada")} == {
         "",
         "Economy",

@@ -53,7 +53,7 @@ def test_a_title_that_is_not_in_it_is_listed(extracts: Extracts) -> None:
     absent = Missing("Veloria", "not in the collection of extracts")
     assert extracts.read_page("Veloria") == absent
     assert extracts.read_page("") == Missing("", "not in the collection of extracts")
-    assert list(refresh(extracts, {"country": ["France", "Veloria"]}, {})) == [
+    assert list(refresh(extracts.read_page, {"country": ["France", "Veloria"]}, {})) == [
         ("country", extracts.read_page("France")),
         ("country", absent),
     ]

@@ -5,7 +5,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,23 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.source import leaks, read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
+from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
-from evenruler.instruments.saged.scrape.polite import Clock, Patience
 from evenruler.instruments.saged.scrape.scraping import read, scrape
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings
+from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
-from tests.local_wiki import FaultyProxy, answering
+from tests.instruments.saged.conftest import VELORIA
+from tests.local_wiki import FaultyProxy, LocalWiki, answering
 
 FOLDER = "data/snapshots/places"
 
 
-def impatient(settings: WikiSettings) -> Wiki:
+def impatient(source: Source, contact: str | None) -> Wiki:
     """A wiki whose waits take no time."""
     waits: list[float] = []
-    patience = Patience(requests_per_second=1e9, attempts=2)
-    return Wiki(replace(settings, patience=patience), clock=Clock(now=lambda: sum(waits), sleep=waits.append))
+    patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
+    return Wiki(source, contact, patience)
 
 
 MODELS = Catalogue(models={})
@@ -99,6 +99,32 @@ def test_a_page_without_an_answer_is_listed_and_a_second_run_fetches_it_alone(
     list(refresh(tmp_path, "places", declared, impatient))
     assert set(proxy.asked) == {"Nowhere", "Veloria"}
     assert set(read_frame(tmp_path / FOLDER / "pages.parquet")["source_tag"]) == {"Port Amber", "Tol", "Veloria"}
+
+
+def test_revisions_are_of_pages_that_are_read_and_others_are_not_kept(
+    tmp_path: Path, declared: Settings, proxy: FaultyProxy, wiki_server: LocalWiki, error_of: Callable[..., str]
+) -> None:
+    write(tmp_path, proxy.api)
+    proxy.plan("Tol", answering(403))
+    assert "the wiki refuses" in error_of(lambda: list(refresh(tmp_path, "places", declared, impatient)))
+    number, before = wiki_server.revision("Veloria"), VELORIA
+    wiki_server.write({"Veloria": "Veloria is another land."})
+    pinned = {"kind": "wiki", "api": proxy.api, "licence": "cc0-1.0"}
+    write(tmp_path, proxy.api, material=pinned | {"revisions": {"Velorio": number}})
+    assert error_of(lambda: list(refresh(tmp_path, "places", declared, impatient))) == (
+        "places: material.revisions: 'Velorio' is no page that is read; name one that is; did you mean 'Veloria'?"
+    )
+    proxy.asked.clear()
+    newest = wiki_server.revision("Veloria")
+    revisions = {"Veloria": newest, "Tol": wiki_server.revision("Sarn")}
+    write(tmp_path, proxy.api, material=pinned | {"revisions": revisions})
+    lines = list(refresh(tmp_path, "places", declared, impatient))
+    assert f"places: tol: revision {revisions['Tol']} of 'Tol' is one of 'Sarn'" in lines
+    wiki_server.write({"Veloria": before})
+    pages = read_frame(tmp_path / FOLDER / "pages.parquet").set_index("source_tag")
+    assert (pages.loc["Veloria", "text"], pages.loc["Veloria", "revision_id"]) == ("Veloria is another land.", newest)
+    assert str(newest) in proxy.asked  # the page of the run that broke off is another revision
+    assert "Port Amber" not in proxy.asked
 
 
 def test_links_of_a_snapshot_become_keywords_that_a_person_edits(
@@ -185,8 +211,7 @@ def boats(root: Path, **find: Any) -> None:
 def built(root: Path) -> list[dict[str, Any]]:
     """What the stages make of the domain: prompts with their baselines."""
     source = read_source(root / "data/sources/saged/places.yaml")
-    keywords = {concept: source.keywords_of(concept) for concept in source.roots}
-    sentences = scrape("places", keywords, read("places", source, root), "Testers", "cc0-1.0").sentences
+    sentences = scrape("places", source, read("places", source, root)).sentences
     return rows_of("places", source, sentences, lambda *_: []).prompts
 
 

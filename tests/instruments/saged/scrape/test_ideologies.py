@@ -20,9 +20,8 @@ def source() -> Source:
 @pytest.fixture(scope="module")
 def scraped(source: Source) -> Scraped:
     extracts = Extracts()
-    keywords = {concept: source.keywords_of(concept) for concept in source.concepts}
     read = [([concept], extracts.read_page(title)) for concept in source.concepts for title in source.pages_of(concept)]
-    return scrape("ideologies", keywords, read, source.source, source.licence)
+    return scrape("ideologies", source, read)
 
 
 @pytest.fixture(scope="module")

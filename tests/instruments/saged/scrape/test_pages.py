@@ -1,4 +1,4 @@
-from evenruler.instruments.saged.scrape.pages import Page, known_pages, tidy
+from evenruler.instruments.saged.scrape.pages import Page, known_pages, sections_of, tidy
 
 
 def page(asked: str, *sections: tuple[str, str]) -> Page:
@@ -19,3 +19,9 @@ def test_pages_come_back_from_their_rows() -> None:
 
 def test_tidy_text_has_a_line_a_paragraph() -> None:
     assert tidy(" a\u00a0 b \n\n\t\ncafe\u0301 ") == "a b\ncaf\u00e9"
+
+
+def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:
+    extract = "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== Three ==\n= x\n== Last =="
+    assert sections_of(extract) == [("", "Lead with a = b."), ("Two = 2", "Text here."), ("Three", "= x")]
+    assert sections_of("") == []

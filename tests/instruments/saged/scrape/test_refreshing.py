@@ -11,19 +11,18 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Found, Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
+from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import (
     Means,
     found_keywords,
     found_pages,
     found_yaml,
     titles,
-    wiki_settings,
 )
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.polite import Clock, Patience
-from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Replaced
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced
+from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"
@@ -52,41 +51,33 @@ def private(api: str, **around: Any) -> dict[str, Any]:
 @pytest.fixture
 def wiki(proxy: FaultyProxy) -> Iterator[Wiki]:
     waits: list[float] = []
-    clock = Clock(now=lambda: sum(waits), sleep=waits.append)
-    patience = Patience(requests_per_second=1e9, attempts=2)
-    settings = WikiSettings(CONTACT, api=proxy.api, licence="cc0-1.0", source="Testers", patience=patience)
-    with Wiki(settings, clock=clock) as wiki:
+    patience = Patience(requests_per_second=1e9, attempts=2, now=lambda: sum(waits), sleep=waits.append)
+    with Wiki(domain(material=private(proxy.api)), CONTACT, patience) as wiki:
         yield wiki
 
 
-class TestSettings:
+class TestSource:
+    """Which wiki a domain's pages are read from."""
+
     def test_wikipedia_in_the_domain_s_language(self) -> None:
-        settings = wiki_settings(domain(language="de"), CONTACT)
-        assert settings.where == "https://de.wikipedia.org/w/api.php"
-        assert (settings.contact, settings.source, settings.licence) == (CONTACT, "Wikipedia", None)
+        with Wiki(domain(language="de"), CONTACT) as wiki:
+            assert wiki.where == "https://de.wikipedia.org/w/api.php"
 
     def test_extracts_are_refreshed_from_wikipedia(self) -> None:
-        assert wiki_settings(domain(material={"kind": "extracts"}), CONTACT).where.startswith("https://en.wikipedia")
-
-    def test_a_private_wiki_is_attributed_to_the_domain_s_source(self) -> None:
-        settings = wiki_settings(domain(material=private("http://wiki.example/api.php")), CONTACT)
-        assert (settings.where, settings.source, settings.licence) == (
-            "http://wiki.example/api.php",
-            "Testers",
-            "cc0-1.0",
-        )
+        with Wiki(domain(material={"kind": "extracts"}), CONTACT) as wiki:
+            assert wiki.where.startswith("https://en.wikipedia")
 
     def test_what_cannot_be_fetched(self, error_of: Callable[..., str]) -> None:
         local = domain(material={"kind": "local", "path": "articles/a.md"})
-        assert "its text is local; there is nothing to fetch" in error_of(wiki_settings, local, CONTACT)
-        assert error_of(wiki_settings, domain(), None).startswith("params.yaml: families.saged.contact: no contact")
-        assert "is no mail or web address" in error_of(wiki_settings, domain(), "me")
-        unlicensed = domain(material={"kind": "wiki", "api": "http://wiki.example/api.php"})
-        assert "add `licence`" in error_of(wiki_settings, unlicensed, CONTACT)
+        assert "its text is local; there is nothing to fetch" in error_of(Wiki, local, CONTACT)
+        for contact in (None, "", "me"):
+            said = f"params.yaml: families.saged.contact: {contact!r} is no mail or web address, which"
+            assert error_of(Wiki, domain(), contact).startswith(said)
+        assert "'en.evil' is no code of a language; write" in error_of(Wiki, domain(language="en.evil"), CONTACT)
 
 
 def fetched(source: Source, reader: Wiki, known: Sequence[dict[str, Any]] = ()) -> Iterator[tuple[str, Page | Missing]]:
-    return refresh(reader, titles(source, reader), known_pages(known))
+    return refresh(reader.read_page, titles(source, reader), known_pages(known))
 
 
 class TestFetched:
@@ -287,9 +278,13 @@ class TestFile:
         assert (source.keywords_of("river"), source.pages_of("river")) == (["River"], ["River", "Mercury (planet)"])
 
     def test_replacements_say_why_and_a_branch_that_lacks_them_says_so(self) -> None:
-        filled = Filled("sea", "river", {"Sea": "river", "no": "not"}, {"Sea": "a keyword", "no": "similarity 0.51"})
-        lacking = [Lacking("sea", "sky", ["Sea", "no"], "no JSON in '#'"), Lacking("sky", "sea", [], "neither\nnor")]
-        lines = found_yaml([], {}, Replaced([filled], lacking, [])).splitlines()
+        why = {"Sea": "a keyword", "no": "similarity 0.51"}
+        found = [
+            Branch("sea", "river", why, {"Sea": "river", "no": "not"}),
+            Branch("sea", "sky", why, lacking="no JSON in '#'"),
+            Branch("sky", "sea", {}, lacking="neither\nnor"),
+        ]
+        lines = found_yaml([], {}, Replaced(found, [])).splitlines()
         assert [" ".join(line.split()) for line in lines[1:]] == [
             "replacements:",
             "sea:",
@@ -304,15 +299,14 @@ class TestFile:
     @pytest.mark.parametrize(
         "before",
         [
-            found_yaml(FOUND, {}, Replaced([], [Lacking("sea", "river", [], "nothing")], [])) + "# The end.\n",
+            found_yaml(FOUND, {}, Replaced([Branch("sea", "river", {}, lacking="nothing")], [])) + "# The end.\n",
             "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
             "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
         ],
     )
     def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
-        filled = Filled("sea", "river", {"Sea": "river"}, {"Sea": "a keyword"})
-        lacking = Lacking("sea", "lake", [], "no # reply")
-        text = found_yaml([], {}, Replaced([filled], [lacking], []), before)
+        filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
+        text = found_yaml([], {}, Replaced([filled, Branch("sea", "lake", {}, lacking="no # reply")], []), before)
         was, now = (YAML(typ="safe", pure=True).load(part) or {} for part in (before, text))
         assert now.get("concepts") == was.get("concepts")
         known = was.get("replacements", {}).get("sea", {})

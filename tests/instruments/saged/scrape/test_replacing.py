@@ -9,7 +9,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source, checked
-from evenruler.instruments.saged.scrape.replacing import Filled, Lacking, Left, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacing import Branch, Left, Replaced, Write, found_replacements
 
 NEAR = {"apple": 0.9, "cider": 0.8, "orchard": 0.7, "fruit": 0.6, "pears": 0.55, "tree": 0.5, "autumn": 0.3}
 SENTENCES = {"apple": ["The apple makes cider.", "Orchard, fruit, pears, a tree: autumn. A cider!", "orchard Apples"]}
@@ -73,7 +73,7 @@ def found(source: Source, write: Write) -> Replaced:
 
 
 def words_of(replaced: Replaced) -> dict[str, dict[str, str]]:
-    return {one.branch: dict(one.words) for one in replaced.filled}
+    return {one.branch: dict(one.words) for one in replaced.branches if one.words}
 
 
 class TestWords:
@@ -87,16 +87,16 @@ class TestWords:
             "tree": "similarity 0.500",
         }
         pear = {"Apple": "pear", "cider": "perry", "orchard": "pear garden", "fruit": "pome", "tree": "bush"}
-        assert replaced.filled[0] == Filled("apple", "pear", pear, why)
-        assert list(replaced.filled[1].words.values()) == ["orange", "juice", "grove", "citrus", "shrub"]
-        assert replaced.lacking == []
-        for one in replaced.filled:
+        assert replaced.branches[0] == Branch("apple", "pear", why, pear)
+        assert list(replaced.branches[1].words.values()) == ["orange", "juice", "grove", "citrus", "shrub"]
+        assert [one.lacking for one in replaced.branches] == ["", ""]
+        for one in replaced.branches:
             checked(one.words, "here")
 
     def test_a_word_of_another_concept_is_left_and_so_are_plurals_of_words(self) -> None:
         replaced = found(domain(), Model(REPLIES))
         assert replaced.left == [Left("apple", ["pears"], "a keyword of pear")]
-        assert "Apples" not in replaced.filled[0].words
+        assert "Apples" not in replaced.branches[0].words
 
     def test_a_threshold_above_all_words_leaves_the_keywords(self) -> None:
         replaced = found(domain(threshold=1), Model(REPLIES))
@@ -125,6 +125,25 @@ class TestWords:
         assert list(words_of(replaced)["pear"]) == words
         assert {seed for what, seed in model.asked if what == "threshold"} == {0}
 
+    @pytest.mark.parametrize(("reply", "belongs"), [("Yes.", True), (" **no**, none", False), ("NO", False)])
+    def test_yes_or_no(self, reply: str, belongs: bool) -> None:
+        prompts: list[str] = []
+
+        def write(asked: Sequence[str], seed: int, tokens: int) -> list[str]:
+            prompts.extend(asked)
+            return [reply if "Answer yes or no" in prompt else "None." for prompt in asked]
+
+        (lacking, _) = found(domain(threshold="auto", times=1), write).branches
+        assert (len(lacking.why) > 1) is belongs
+        assert "'Apple'" in prompts[0]
+        assert 'JSON: {"word": "analogous word", ...}' in prompts[-1]
+        assert f"Words: {json.dumps(list(lacking.why))}" in prompts[-1]
+
+    @pytest.mark.parametrize("reply", ["", "Perhaps yes", "nothing", "yesterday"])
+    def test_neither_is_no_verdict(self, reply: str) -> None:
+        (lacking, _) = found(domain(threshold="auto"), lambda *_: [reply]).branches
+        assert lacking == Branch("apple", "pear", {}, lacking=f"neither yes nor no in the reply {reply!r}")
+
     def test_a_threshold_that_the_model_cannot_tell_leaves_every_branch(self) -> None:
         seeds: list[int] = []
 
@@ -135,7 +154,7 @@ class TestWords:
 
         replaced = found(domain(threshold="auto", seed=7, times=2), mumble)
         what = "neither yes nor no in the reply 'Well ...'"
-        assert replaced == Replaced([], [Lacking("apple", name, [], what) for name in ("pear", "orange")], [])
+        assert replaced == Replaced([Branch("apple", name, {}, lacking=what) for name in ("pear", "orange")], [])
         assert seeds == [7, 8]
 
 
@@ -165,16 +184,16 @@ class TestReplies:
     def test_a_branch_of_nonsense_is_left_with_the_reason(self, reply: Any, reason: str) -> None:
         replaced = found(domain(times=1), Model({"Pear": reply, "Orange": ORANGE}))
         assert list(words_of(replaced)) == ["orange"]
-        (lacking,) = replaced.lacking
+        _, lacking = replaced.branches
         assert (lacking.root, lacking.branch) == ("apple", "pear")
-        assert lacking.words == ["Apple", "cider", "orchard", "fruit", "tree"]
-        assert lacking.reason.endswith(reason)
+        assert list(lacking.why) == ["Apple", "cider", "orchard", "fruit", "tree"]
+        assert lacking.lacking.endswith(reason)
 
     def test_a_word_that_stays_in_one_branch_stays_in_all(self) -> None:
         model = Model({"Pear": PEAR | {"fruit": "Fruit", "tree": "fruit bush"}, "Orange": ORANGE})
         replaced = found(domain(), model)
         assert Left("apple", ["fruit"], "it stays as it is for pear") in replaced.left
-        for one in replaced.filled:
+        for one in replaced.branches:
             assert list(one.words) == ["Apple", "cider", "orchard", "tree"]
             checked(one.words, "here")
 
@@ -191,19 +210,19 @@ class TestKnown:
         source = domain({"pear": {"cider": "perry", "APPLE": "pear"}}, threshold="auto")
         replaced = found_replacements(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
         why = {"Apple": "a keyword", "cider": "as in other branches"}
-        assert replaced == Replaced([Filled("apple", "orange", {"Apple": "orange", "cider": "juice"}, why)], [], [])
+        assert replaced == Replaced([Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], [])
 
     def test_a_word_of_known_branches_cannot_stay(self) -> None:
         source = domain({"pear": {"cider": "perry"}}, times=1)
-        (lacking,) = found(source, Model({"Orange": ORANGE | {"cider": "cider"}})).lacking
-        assert lacking.reason == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
+        (lacking,) = found(source, Model({"Orange": ORANGE | {"cider": "cider"}})).branches
+        assert lacking.lacking == "'cider' becomes 'cider', which holds 'cider', a word that is replaced itself"
 
     def test_a_branch_that_was_left_empty_is_not_known(self) -> None:
         assert found(domain({"pear": {}, "orange": {}}), Model(REPLIES)) == found(domain(), Model(REPLIES))
 
     def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
         source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})
-        assert found(source, Model({})) == Replaced([], [], [])
+        assert found(source, Model({})) == Replaced([], [])
 
 
 def test_a_domain_that_looks_for_none(error_of: Callable[..., str]) -> None:

@@ -57,15 +57,6 @@ def test_what_is_no_entry_is_refused_with_the_reason(reply: str, refused: tuple[
     assert found.words in ([], ["tide"])
 
 
-def test_a_reply_is_read_up_to_a_length() -> None:
-    found = listed("tide, " + 3_994 * " " + "beyond, more")
-    assert found.words == ["tide"]
-    assert found.refused == [("beyond, more", "beyond the first 4,000 characters")]
-    many = listed(", ".join(f"word{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(52)))
-    assert len(many.words) == 50
-    assert many.refused == [("wordby", "beyond the first 50"), ("wordbz", "beyond the first 50")]
-
-
 @given(st.text(max_size=300))
 def test_whatever_is_replied_entries_are_terms(reply: str) -> None:
     found = listed(reply)

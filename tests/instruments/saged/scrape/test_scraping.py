@@ -1,8 +1,10 @@
 """Sentences of pages, each under its own keyword and concept, with where it is from."""
 
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.schemas import SENTENCES, SOURCES
 from evenruler.instruments.saged.scrape.pages import Missing, Page
 from evenruler.instruments.saged.scrape.scraping import scrape
+from tests.instruments.saged.domains import places
 
 TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", "yew")
 
@@ -11,8 +13,12 @@ def page(title: str, *sections: tuple[str, str]) -> Page:
     return Page(title, title.title(), 7, 70, f"https://example.org/{title}", "en", "A wiki", "cc-by-sa-4.0", sections)
 
 
+def domain(keywords: dict[str, list[str]]) -> Source:
+    return places(concepts={name: {"name": name, "keywords": words} for name, words in keywords.items()})
+
+
 def found(keywords: dict[str, list[str]], *read: tuple[list[str], Page | Missing]) -> list[tuple[str, str, str]]:
-    scraped = scrape("trees", keywords, read, "Wikipedia", "cc-by-sa-4.0")
+    scraped = scrape("trees", domain(keywords), read)
     return [(row["concept"], row["keyword"], row["sentence"]) for row in scraped.sentences]
 
 
@@ -39,7 +45,7 @@ def test_a_page_is_read_for_its_own_concepts_alone() -> None:
 def test_a_sentence_of_a_concept_counts_once_where_it_stands_first() -> None:
     first = page("oak", ("", "The oak is tall."), ("Uses", "The oak is tall. An oak is useful."))
     second = page("wood", ("", "An oak is useful. The oak burns."))
-    scraped = scrape("trees", {"oak": ["oak"]}, [(["oak"], first), (["oak"], second)], "Wikipedia", "cc0-1.0")
+    scraped = scrape("trees", domain({"oak": ["oak"]}), [(["oak"], first), (["oak"], second)])
     assert {(row["sentence"], row["title"], row["section"]) for row in scraped.sentences} == {
         ("The oak is tall.", "Oak", ""),
         ("An oak is useful.", "Oak", "Uses"),
@@ -57,7 +63,7 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
         (["oak"], Missing("Oak", "no such page")),
         (["oak", "pine"], page("hills", ("", "The hills are bare."))),
     ]
-    scraped = scrape("trees", {"oak": ["oak"], "pine": ["pine"]}, read, "Wikipedia", "cc-by-sa-4.0")
+    scraped = scrape("trees", domain({"oak": ["oak"], "pine": ["pine"]}), read)
     assert scraped.sentences == []
     assert [(row["concept"], row["source_tag"], row["reason"]) for row in scraped.sources] == [
         ("oak", "Oak", "no such page"),
@@ -68,7 +74,7 @@ def test_pages_that_are_missing_or_of_no_use_are_listed() -> None:
 
 
 def test_provenance_travels_with_a_sentence() -> None:
-    scraped = scrape("trees", {"oak": ["oak"]}, [(["oak"], page("oak", ("Lead", "An oak.")))], "W", "cc0-1.0")
+    scraped = scrape("trees", domain({"oak": ["oak"]}), [(["oak"], page("oak", ("Lead", "An oak.")))])
     (row,) = scraped.sentences
     assert set(row) == set(SENTENCES.names)
     assert [row[name] for name in ("url", "revision_id", "page_id", "section", "source", "licence")] == [

@@ -4,6 +4,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import sentences as module
+from evenruler.instruments.saged.scrape.local import plain
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
 from evenruler.text import pipeline as pipelines
 from evenruler.text.pipeline import pipeline
@@ -40,32 +41,12 @@ from evenruler.text.pipeline import pipeline
             '"Who are we?" asked the king. Nobody answered! "We are Aurelians."',
             ['"Who are we?" asked the king.', "Nobody answered!", '"We are Aurelians."'],
         ),
-        # Titles, rules, tables, code.
-        ("# Aurelia\n\nIt is old.\n\n## Wool\nIt sells.", ["It is old.", "It sells."]),
-        ("== Economy ==\nIt sells wool.", ["It sells wool."]),
-        ("Economy\n=======\nIt sells wool.\n\n* * *\n\nThe end comes.", ["It sells wool.", "The end comes."]),
-        ("Politics and law\n\nIt has a king.", ["It has a king."]),
-        ("| a | b |\n|---|---|\n| 1 | 2. |\n\nIt sells wool.", ["It sells wool."]),
-        ("```\nIt is code.\n```\nIt sells wool.", ["It sells wool."]),
-        # Lists and quotations.
-        (
-            "- wool from the hills\n* timber\n1. A first point. It has two parts.\n2) A second item about\n  Aurelia.",
-            ["wool from the hills", "timber", "A first point.", "It has two parts.", "A second item about Aurelia."],
-        ),
-        ("> We are free,\n> said the king.", ["We are free, said the king."]),
-        # Emphasis, links, footnotes, tags.
-        ("**Aurelia** is *old* and _rich_ and ~~poor~~ `wide`.", ["Aurelia is old and rich and poor wide."]),
-        ('A [country](http://x.y "t")[1] of the north.[2][3][citation needed]', ["A country of the north."]),
-        ("![map](map.png) It is<br> a <b>land</b>.[^1]", ["It is a land."]),
-        ("[1]: http://foo.bar\n[^2]: A footnote on wool.", ["A footnote on wool."]),
-        ("The file is name_of_it and 2 * 3 * 4 is 24.", ["The file is name_of_it and 2 * 3 * 4 is 24."]),
-        (r"\*Stars\* are kept.", ["*Stars* are kept."]),
-        # White space and wrapped lines.
-        (
-            "It lies on the northern coast of the  Lind\nSea, where\twinters are mild\r\nand summers short.",
-            ["It lies on the northern coast of the Lind Sea, where winters are mild and summers short."],
-        ),
-        ("It is small.\nIt is old.", ["It is small.", "It is old."]),
+        # Titles and entries of lists, footnotes.
+        ("Politics and law\nIt has a king.\n\u2022 wool from the hills", ["It has a king."]),
+        ("\u2022 A first point. It has two parts.", ["A first point.", "It has two parts."]),
+        ("A country[1] of the north.[2][3][citation needed]", ["A country of the north."]),
+        # White space.
+        ("It is small.\nIt is  old.", ["It is small.", "It is old."]),
         ("", []),
         (" \n\n...\n", []),
     ],
@@ -74,13 +55,48 @@ def test_a_text_becomes_clean_sentences(text, expected):
     assert sentences(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Titles, rules, tables, code.
+        ("# Aurelia\n\nIt is old.\n\n## Wool\nIt sells.", ["It is old.", "It sells."]),
+        ("== Economy ==\nIt sells wool.", ["It sells wool."]),
+        ("Economy\n=======\nIt sells wool.\n\n* * *\n\nThe end comes.", ["It sells wool.", "The end comes."]),
+        ("Politics and law\n\nIt has a king.", ["It has a king."]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\nIt sells wool.", ["It sells wool."]),
+        ("```\nIt is code.\n```\nIt sells wool.", ["It sells wool."]),
+        # Lists and quotations.
+        (
+            "- wool is of hills.\n* timber\n1. A first point. It has two parts.\n2. A second item about\n  Aurelia.",
+            ["wool is of hills.", "A first point.", "It has two parts.", "A second item about Aurelia."],
+        ),
+        ("> We are free,\n> said the king.", ["We are free, said the king."]),
+        # Emphasis, links, footnotes, tags.
+        ("**Aurelia** is *old* and _rich_ and ~~poor~~ `wide`.", ["Aurelia is old and rich and poor wide."]),
+        ('A [country](http://x.y "t")[1] of the north.[2][3][citation needed]', ["A country of the north."]),
+        ("![map](map.png) It is a <b>land</b>.[^1]", ["It is a land."]),
+        ("[1]: http://foo.bar\n[^2]: A footnote on wool.", ["A footnote on wool."]),
+        ("The file is name_of_it and 2 * 3 * 4 is 24.", ["The file is name_of_it and 2 * 3 * 4 is 24."]),
+        (r"\*Stars\* are kept.", ["*Stars* are kept."]),
+        # Lines that are wrapped or set in.
+        (
+            "It lies on the northern coast of the  Lind\nSea, where\twinters are mild\r\nand summers short.",
+            ["It lies on the northern coast of the Lind Sea, where winters are mild and summers short."],
+        ),
+        ("    It is small.\n    It is old.", ["It is small.", "It is old."]),
+    ],
+)
+def test_marks_are_taken_off_when_a_file_is_read(text, expected):
+    assert [sentence for _, body in plain(text.encode(), "a.txt") for sentence in sentences(body)] == expected
+
+
 def test_a_long_paragraph_is_parsed_in_parts_without_loss(monkeypatch):
     text = " ".join(f"The people of town {number} keep sheep." for number in range(40))
     whole = sentences(text)
     monkeypatch.setattr(module, "_PARSED_AT_ONCE", 100)
     assert sentences(text) == whole
     assert len(whole) == 40
-    assert "".join(sentences("- " + "x" * 250 + " " + "y" * 120)).replace(" ", "") == "x" * 250 + "y" * 120
+    assert "".join(sentences("x" * 250 + " " + "y" * 120 + ".")).replace(" ", "") == "x" * 250 + "y" * 120 + "."
 
 
 CONCEPTS = {"France": ["French", "Paris", "New York"], "Lindia": ["Lindia", "U.S.", "York", "Côte d'Or"]}

@@ -1,6 +1,8 @@
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -8,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from evenruler.errors import UserError
 from evenruler.instruments.saged.schemas import PAGES
+from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.polite import Clock, Patience
-from evenruler.instruments.saged.scrape.wiki import Wiki, WikiSettings, refresh, sections_of
+from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
 from tests.instruments.saged import conftest
+from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, LocalWiki, answering, cut, first, slow
 
 CONTACT = "tests@example.org"
@@ -25,24 +27,16 @@ def waits() -> Waits:
     return []
 
 
-@pytest.fixture
-def clock(waits: Waits) -> Clock:
-    """Time that passes only by waiting."""
-
-    def sleep(seconds: float) -> None:
-        waits.append(round(seconds, 3))
-
-    return Clock(now=lambda: sum(waits), sleep=sleep)
-
-
-def settings(api: str, **changes: Any) -> WikiSettings:
-    patience = Patience(**{"requests_per_second": 1e9, "attempts": 3, "first_wait": 1.0, **changes})
-    return WikiSettings(CONTACT, api=api, licence="cc0-1.0", source="Testers", patience=patience)
+def opened(api: str, waits: Waits, revisions: Mapping[str, int] | None = None, **changes: Any) -> Wiki:
+    """A wiki for which time passes only by waiting."""
+    time = {"now": lambda: sum(waits), "sleep": lambda seconds: waits.append(round(seconds, 3))}
+    patience = Patience(**{"requests_per_second": 1e9, "attempts": 3, **time, **changes})
+    return Wiki(places(api, revisions=revisions), CONTACT, patience)
 
 
 @pytest.fixture
-def wiki(proxy: FaultyProxy, clock: Clock) -> Iterator[Wiki]:
-    with Wiki(settings(proxy.api), clock=clock) as wiki:
+def wiki(proxy: FaultyProxy, waits: Waits) -> Iterator[Wiki]:
+    with opened(proxy.api, waits) as wiki:
         yield wiki
 
 
@@ -121,6 +115,60 @@ def test_a_page_takes_one_request_which_says_who_asks(wiki: Wiki, proxy: FaultyP
     assert all(parameters["maxlag"] == ["5"] for parameters in proxy.parameters)
 
 
+class TestRevisions:
+    """Text of an old revision, from the HTML that a wiki makes of it."""
+
+    @pytest.fixture
+    def pinned(self, proxy: FaultyProxy, waits: Waits, wiki_server: LocalWiki) -> Iterator[Callable[..., Wiki]]:
+        """A wiki that reads titles in their present revisions, or in those that are given."""
+        with ExitStack() as stack:
+
+            def read(*titles: str, **numbers: int) -> Wiki:
+                revisions = {title: wiki_server.revision(title) for title in titles} | numbers
+                return stack.enter_context(opened(proxy.api, waits, revisions))
+
+            yield read
+
+    @pytest.mark.parametrize("title", [title for title in conftest.PAGES if title in ("Veloria", "Port Amber", "Sarn")])
+    def test_its_text_is_that_of_the_page_as_it_was(
+        self, wiki: Wiki, pinned: Callable[..., Wiki], proxy: FaultyProxy, wiki_server: LocalWiki, title: str
+    ) -> None:
+        latest, number = page(wiki, title), wiki_server.revision(title)
+        wiki_server.write({title: "Another text."})
+        old = page(pinned(**{title: number}), title)
+        assert page(wiki, title).sections == (("", "Another text."),)
+        wiki_server.write({title: conftest.PAGES[title]})
+        assert old == replace(latest, url=f"{proxy.api.removesuffix('api.php')}index.php?oldid={number}")
+        assert old.revision_id == number
+
+    def test_a_title_without_a_number_is_read_as_it_is(self, pinned: Callable[..., Wiki], proxy: FaultyProxy) -> None:
+        wiki = pinned("Tol")
+        assert (page(wiki, "Tol").title, page(wiki, "Sarn").title) == ("Tol", "Sarn")
+        assert proxy.asked == [str(page(wiki, "Tol").revision_id), "Sarn", proxy.asked[0]]
+        assert all(parameters["maxlag"] == ["5"] for parameters in proxy.parameters)
+
+    @pytest.mark.parametrize(
+        ("title", "reason"), [("Amber", "a disambiguation page"), ("Empty", "a page without text")]
+    )
+    def test_what_holds_no_text(self, pinned: Callable[..., Wiki], title: str, reason: str) -> None:
+        assert missing(pinned(title), title) == Missing(title, reason)
+
+    def test_a_revision_that_is_not_there_is_listed(self, pinned: Callable[..., Wiki]) -> None:
+        found = missing(pinned(Tol=999_999), "Tol")
+        assert found.reason == "revision 999999: the wiki refuses: There is no revision with ID 999999."
+        assert not found.unanswered
+
+    def test_it_is_asked_for_as_patiently(
+        self, pinned: Callable[..., Wiki], proxy: FaultyProxy, waits: Waits, wiki_server: LocalWiki
+    ) -> None:
+        number = str(wiki_server.revision("Tol"))
+        proxy.plan(number, answering(503), answering(429, headers={"Retry-After": "7"}))
+        assert page(pinned("Tol"), "Tol").sections == (("", "Tol is a hill in Sarn."),)
+        assert waits == [1.0, 7.0]
+        proxy.plan(number, *[answering(503)] * 3)
+        assert missing(pinned("Tol"), "Tol").unanswered
+
+
 def test_links(wiki: Wiki) -> None:
     assert wiki.links("Veloria") == ["Long River", "Port Amber", "Sarn", "Unwritten land"]
     assert wiki.links("Veloria", "back") == ["Cuisine", "Music", "Port Amber", "Sarn"]
@@ -189,10 +237,10 @@ def test_retry_after_may_be_a_date(wiki: Wiki, proxy: FaultyProxy, waits: Waits)
     assert waits[1] == 0
 
 
-def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, waits: Waits) -> None:
     released = threading.Event()
     proxy.plan("Tol", slow(released))
-    with Wiki(settings(proxy.api, timeout=2, attempts=9), clock=clock) as wiki:
+    with opened(proxy.api, waits, timeout=2, attempts=9) as wiki:
         assert page(wiki, "Tol").title == "Tol"
     released.set()
     assert waits[0] == 1.0
@@ -201,10 +249,10 @@ def test_a_slow_answer_is_tried_again(proxy: FaultyProxy, clock: Clock, waits: W
 
 def test_what_does_not_pass_is_listed(wiki: Wiki, proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", *[answering(503)] * 3)
-    assert missing(wiki, "Tol") == Missing("Tol", "the wiki does not answer (HTTP 503, 3 attempts)", unanswered=True)
+    assert missing(wiki, "Tol") == Missing("Tol", "the wiki does not answer (HTTP 503)", unanswered=True)
     assert waits == [1.0, 2.0]
     proxy.plan("Tol", cut, cut, answering(200, b"{"))
-    assert missing(wiki, "Tol").reason == "the wiki does not answer (an answer that is no JSON, 3 attempts)"
+    assert "(its answer is not MediaWiki's: Invalid JSON" in missing(wiki, "Tol").reason
     assert page(wiki, "Tol").title == "Tol"
 
 
@@ -214,16 +262,16 @@ def test_a_wait_of_hours_is_not_waited(wiki: Wiki, proxy: FaultyProxy, waits: Wa
     assert (waits, proxy.asked) == ([], ["Tol"])
 
 
-def test_doubled_waits_have_a_limit(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+def test_doubled_waits_have_a_limit(proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", *[answering(503)] * 4)
-    with Wiki(settings(proxy.api, attempts=5, longest_wait=3.0), clock=clock) as wiki:
+    with opened(proxy.api, waits, attempts=5, longest_wait=3.0) as wiki:
         page(wiki, "Tol")
     assert waits == [1.0, 2.0, 3.0, 3.0]
 
 
-def test_requests_keep_to_the_rate(proxy: FaultyProxy, clock: Clock, waits: Waits) -> None:
+def test_requests_keep_to_the_rate(proxy: FaultyProxy, waits: Waits) -> None:
     proxy.plan("Tol", answering(503))
-    with Wiki(settings(proxy.api, requests_per_second=0.25), clock=clock) as wiki:
+    with opened(proxy.api, waits, requests_per_second=0.25) as wiki:
         wiki.read_page("Veloria")
         wiki.read_page("Sarn")
         wiki.read_page("Tol")
@@ -234,7 +282,7 @@ TITLES = {"river": ["Long River", "Nowhere", "Sarn"], "hill": ["Tol", "Sarn", "T
 
 
 def test_refresh_reads_what_is_not_known_and_lists_the_rest(wiki: Wiki, proxy: FaultyProxy) -> None:
-    found = list(refresh(wiki, TITLES, {}))
+    found = list(refresh(wiki.read_page, TITLES, {}))
     assert [(concept, each.asked) for concept, each in found] == [
         ("river", "Long River"),
         ("river", "Nowhere"),
@@ -256,23 +304,23 @@ def stored(found: list[tuple[str, Page | Missing]]) -> list[dict[str, Any]]:
 
 def test_a_second_run_reads_nothing(wiki: Wiki, proxy: FaultyProxy) -> None:
     titles = {"country": ["Veloria", "Amberport"], "city": ["Amberport"]}
-    once = list(refresh(wiki, titles, {}))
+    once = list(refresh(wiki.read_page, titles, {}))
     assert proxy.asked == ["Veloria", "Amberport"]
     proxy.asked.clear()
-    assert list(refresh(wiki, titles, known_pages(stored(once)))) == once
+    assert list(refresh(wiki.read_page, titles, known_pages(stored(once)))) == once
     assert proxy.asked == []
 
 
 def test_after_faults_a_second_run_reads_only_what_is_lacking(wiki: Wiki, proxy: FaultyProxy) -> None:
     proxy.plan("Tol", *[cut] * 3)
     proxy.plan("Sarn", answering(503))
-    once = list(refresh(wiki, TITLES, {}))
+    once = list(refresh(wiki.read_page, TITLES, {}))
     assert [(concept, each.asked) for concept, each in once if isinstance(each, Missing)] == [
         ("river", "Nowhere"),
         ("hill", "Tol"),
     ]
     proxy.asked.clear()
-    again = list(refresh(wiki, TITLES, known_pages(stored(once))))
+    again = list(refresh(wiki.read_page, TITLES, known_pages(stored(once))))
     assert proxy.asked == ["Nowhere", "Tol"]
     assert [each.asked for _, each in again if isinstance(each, Missing)] == ["Nowhere"]
 
@@ -282,7 +330,7 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
 ) -> None:
     listed = wiki.links("Veloria", "back")
     proxy.plan("Music", first(lambda: wiki_server.delete(["Music"])))
-    found = dict(zip(listed, [each for _, each in refresh(wiki, {"country": listed}, {})], strict=True))
+    found = dict(zip(listed, [each for _, each in refresh(wiki.read_page, {"country": listed}, {})], strict=True))
     wiki_server.write({"Music": conftest.PAGES["Music"]})
     assert found.pop("Music") == Missing("Music", "no such page")
     assert sorted(found) == ["Cuisine", "Port Amber", "Sarn"]
@@ -290,24 +338,24 @@ def test_a_page_deleted_between_listing_and_reading_is_listed(
 
 
 def test_pages_come_one_by_one(wiki: Wiki, proxy: FaultyProxy) -> None:
-    run = refresh(wiki, TITLES, {})
+    run = refresh(wiki.read_page, TITLES, {})
     assert next(run)[1].asked == "Long River"
     assert proxy.asked == ["Long River"]
 
 
-def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, clock: Clock, error_of: Callable[..., str]) -> None:
-    titles = {"all": ["Veloria", "Sarn", "Cuisine", "Tol", "Lonely"]}
-    for title in ("Sarn", "Tol", "Lonely"):
+def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, waits: Waits, error_of: Callable[..., str]) -> None:
+    titles = {"all": ["Veloria", "Sarn", "Cuisine", "Tol", "Lonely", "Music"]}
+    for title in ("Sarn", "Tol", "Lonely", "Music"):
         proxy.plan(title, answering(503))
     kept: list[str] = []
 
     def run(wiki: Wiki) -> None:
-        for _, each in refresh(wiki, titles, {}, unanswered=2):
+        for _, each in refresh(wiki.read_page, titles, {}):
             kept.append(each.asked)
 
-    with Wiki(settings(proxy.api, attempts=1), clock=clock) as wiki:
+    with opened(proxy.api, waits, attempts=1) as wiki:
         assert error_of(run, wiki) == (
-            "refresh: 2 pages in a row without an answer, 'Lonely' the last; run it again later: what was read is not"
+            "refresh: 3 pages in a row without an answer, 'Music' the last; run it again later: what was read is not"
             " read again"
         )
     assert kept == titles["all"]
@@ -316,7 +364,7 @@ def test_a_wiki_that_went_away_ends_the_run(proxy: FaultyProxy, clock: Clock, er
 def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, error_of: Callable[..., str]) -> None:
     proxy.plan("Tol", *[answering(503)] * 3)
     line = error_of(wiki.around, "Tol", depth=1, most=5)
-    assert "links of 'Tol': the wiki does not answer (HTTP 503, 3 attempts)" in line
+    assert "links of 'Tol': the wiki does not answer (HTTP 503)" in line
 
 
 @pytest.mark.parametrize(
@@ -329,7 +377,7 @@ def test_links_of_a_wiki_that_does_not_answer(wiki: Wiki, proxy: FaultyProxy, er
             "the wiki refuses: You need permission to read.; ask those who run it",
         ),
         (
-            answering(200, b'{"query": {"pages": {"7": {"pageid": 7, "ns": 0, "title": "Tol"}}}}'),
+            answering(200, b'{"query": {"pages": [{"pageid": 7, "lastrevid": 9, "title": "Tol"}]}}'),
             "the wiki gives no plain text; have its extension TextExtracts switched on",
         ),
     ],
@@ -343,43 +391,19 @@ def test_what_a_user_can_mend_is_one_line(
     assert waits == []
 
 
-def test_nobody_at_the_address(clock: Clock, wiki_server: LocalWiki) -> None:
+def test_nobody_at_the_address(waits: Waits, wiki_server: LocalWiki) -> None:
     with FaultyProxy(wiki_server.api) as gone:
         api = gone.api
-    with Wiki(settings(api), clock=clock) as wiki:
+    with opened(api, waits) as wiki:
         found = wiki.read_page("Tol")
-    assert found == Missing(
-        "Tol", "the wiki does not answer (the connection failed (ConnectError), 3 attempts)", unanswered=True
-    )
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"contact": ""}, "wiki: contact: '' is no mail or web address; give one to be reached at"),
-        ({"contact": "me"}, "wiki: contact: 'me' is no mail or web address; give one to be reached at"),
-        ({"language": "en.evil"}, "wiki: language: 'en.evil' is no code of a language; write one such as en"),
-        ({"api": "wiki.example"}, "wiki: api: 'wiki.example' is no address of an API; write https://HOST/PATH/api.php"),
-        ({"api": "https://w.example/api.php"}, "wiki: https://w.example/api.php: the licence of its text is not given"),
-    ],
-)
-def test_settings_are_checked(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError) as caught:
-        WikiSettings(**{"contact": CONTACT, **changes})
-    assert str(caught.value).startswith(said)
+    assert found == Missing("Tol", "the wiki does not answer (the connection failed (ConnectError))", unanswered=True)
 
 
 def test_without_an_address_it_is_wikipedia_through_the_proxy_of_the_machine(
-    proxy: FaultyProxy, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    proxy: FaultyProxy, waits: Waits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("https_proxy", raising=False)
     monkeypatch.setenv("HTTPS_PROXY", proxy.api.removesuffix("/w/api.php"))
-    with Wiki(WikiSettings(CONTACT, language="de", patience=Patience(attempts=1)), clock=clock) as wiki:
+    with Wiki(places(language="de"), CONTACT, Patience(attempts=1)) as wiki:
         assert "ProxyError" in missing(wiki, "Tol").reason
     assert proxy.asked == ["de.wikipedia.org:443"]
-
-
-def test_headings_of_any_level_and_equal_signs_that_are_none() -> None:
-    extract = "Lead with a = b.\n\n\n== One ==\n\n\n=== Two = 2 ===\nText\u00a0 here.\n\n\n== Three ==\n= x\n== Last =="
-    assert sections_of(extract) == (("", "Lead with a = b."), ("Two = 2", "Text here."), ("Three", "= x"))
-    assert sections_of("") == ()
