@@ -189,7 +189,7 @@ def _headlines(
     first = _Headline(ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
-    others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    others = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():

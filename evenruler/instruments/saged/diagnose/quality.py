@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from evenruler.instruments.saged import schemas
@@ -20,11 +19,8 @@ from evenruler.instruments.saged.diagnose.groups import (
     ROOTS,
     SERIES,
     Layout,
-    as_they_are,
     numbered,
 )
-from evenruler.instruments.saged.diagnose.statistics import Floats, mean, ratio
-from evenruler.instruments.saged.diagnose.summaries import Summary, in_parts
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.figures import finite
@@ -255,25 +251,16 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
-    once = _each_prompt_once(layout)
-    features = sorted(set(once.series["feature"]))
-    table = said.pivot(index="feature", columns="id", values="value")
-    baselines = table.reindex(index=features, columns=once.replies["id"]).to_numpy(dtype=np.float64)
-    groups = once.groups(["concept"])
-    of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
-    found = of_concepts(observed)[:, 0]
-    n = of_concepts.n(observed).ravel()
-    return pd.DataFrame(
-        {
-            "domain": layout.domain,
-            "feature": np.repeat(features, len(groups.names)),
-            "concept": np.tile(groups.names, len(features)),
-            "mean": found.ravel(),
-            "difference": (found - mean(found)[:, None]).ravel(),
-            "n": n,
-            "reason": [None if count else NO_BASELINE for count in n],
-        }
-    )
+    features, concepts = sorted(set(layout.series["feature"])), layout.groups(["concept"]).names
+    of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
+    known = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
+    every = pd.MultiIndex.from_product([features, concepts], names=["feature", "concept"])
+    found = known.groupby(["feature", "concept"], observed=True)["value"].agg(mean="mean", n="count").reindex(every)
+    found["n"] = found["n"].fillna(0).astype(np.int64)
+    reason = pd.Series(None, found.index, dtype=object).mask(found["n"] == 0, NO_BASELINE)
+    difference = found["mean"] - found.groupby("feature")["mean"].transform("mean")
+    found = found.assign(domain=layout.domain, difference=difference, reason=reason).reset_index()
+    return pd.DataFrame(found, columns=schemas.TOOL_BIAS.names)
 
 
 def context_bias(layout: Layout) -> pd.DataFrame:
@@ -287,41 +274,20 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
-    # [series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none.
-    once = _each_prompt_once(layout)
-    thirds = np.full(once.baselines.shape, -1, dtype=np.int8)
-    for lines in once.series.groupby("feature", sort=True).indices.values():
-        scores = np.fmax.reduce(once.baselines[lines], axis=0)  # they are the same whatever model is asked
-        there = ~np.isnan(scores)
-        share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
-        own = np.full(len(scores), -1, dtype=np.int8)
-        own[there] = np.minimum(np.floor(3 * share), 2)
-        thirds[lines] = own
-    contexts = thirds[:, layout.items]
-    rows = [
-        layout.series.assign(context=context, calibration=calibration, **_means_where(numbers, contexts == number))
-        for calibration, numbers in ((RAW, layout.values), (CALIBRATED, layout.numbers(CALIBRATED)))
-        for number, context in enumerate(CONTEXTS)
-    ]
-    found = pd.concat(rows, ignore_index=True).assign(domain=layout.domain)
-    without = pd.Series(np.tile((contexts < 0).all(axis=1), len(rows)))
-    found["reason"] = None
-    found.loc[found["n"] == 0, "reason"] = "no reply to such a baseline has a value"
-    found.loc[without, "reason"] = NO_BASELINE
-    order = found["context"].map(CONTEXTS.index)
-    found = found.assign(order=order).sort_values([*SERIES, "calibration", "order"], kind="stable", ignore_index=True)
-    return found[list(schemas.CONTEXT_BIAS.names)]
-
-
-def _each_prompt_once(layout: Layout) -> Layout:
-    """Without repetitions: a baseline is measured once."""
-    return layout.part(replies=np.unique(layout.items, return_index=True)[1])
-
-
-def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:
-    """Mean and n of each series over the replies that are meant and have a number."""
-    sums, n = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
-    for lines in in_parts(len(numbers)):
-        counted = which[lines] & ~np.isnan(numbers[lines])
-        sums[lines], n[lines] = np.where(counted, numbers[lines], 0).sum(axis=1), counted.sum(axis=1)
-    return {"mean": ratio(sums, n.astype(np.float64)), "n": n}
+    once = np.unique(layout.items, return_index=True)[1]  # a baseline is measured once
+    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # its third, 0 to 2; -1 where there is none
+    for feature in layout.series["feature"].unique():
+        lines = np.flatnonzero(layout.series["feature"] == feature)
+        scores = np.fmax.reduce(layout.baselines[np.ix_(lines, once)], axis=0)  # the same whatever model is asked
+        there = np.flatnonzero(~np.isnan(scores))
+        contexts[np.ix_(lines, there)] = np.floor(3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1))
+    rows: list[tuple[object, ...]] = []
+    items, series = layout.items, layout.series[SERIES].itertuples(index=False, name=None)
+    for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
+        thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
+        for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
+            for third, context in enumerate(CONTEXTS):
+                known = numbers[(thirds == third) & ~np.isnan(numbers)]
+                found = (known.mean(), len(known), None) if len(known) else (np.nan, 0, lacking)
+                rows.append((layout.domain, *key, context, calibration, *found))
+    return pd.DataFrame(rows, columns=schemas.CONTEXT_BIAS.names)

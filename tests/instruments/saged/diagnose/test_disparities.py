@@ -10,9 +10,9 @@ from scipy import stats
 from evenruler.errors import UserError
 from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, schemas, summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import Statistic
-from evenruler.instruments.saged.diagnose.disparities import CRITICAL, End, dixon_ratios, grubbs, shapes
-from evenruler.instruments.saged.diagnose.groups import laid_out
-from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
+from evenruler.instruments.saged.diagnose.cells import Cells, shapes
+from evenruler.instruments.saged.diagnose.disparities import CRITICAL, End, dixon_ratios, grubbs
+from evenruler.instruments.saged.diagnose.groups import RAW, laid_out
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
@@ -344,7 +344,7 @@ def cells(means: list[float | None]) -> Cells:
         {"root-000": -0.1, "root-001": 0.1}
     )
     layout = laid_out("fruit", measured.features(prompts, values), prompts)
-    return next(cells_of(layout, layout.groups(["concept"]), {"mean": Statistic(kind="mean")}))
+    return Cells(layout, layout.groups(["concept"]), "mean", Statistic(kind="mean"), RAW)
 
 
 def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
