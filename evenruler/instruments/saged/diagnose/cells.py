@@ -133,7 +133,7 @@ class Cells:
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
         groups = self.groups.names
-        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
+        names: pd.DataFrame = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
         return names.assign(
             group=np.tile(np.array(groups, dtype=object), len(self.values)),
             value=self.values.ravel(),
