@@ -60,7 +60,7 @@ AT_ONCE = 50_000
 TIED = 1e-9
 """Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
 
-NAMES = schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")]
+NAMES: list[str] = schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")]
 """Columns that every table of cells begins with."""
 
 
@@ -133,7 +133,7 @@ class Cells:
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
         groups = self.groups.names
-        names: pd.DataFrame = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
+        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
         return names.assign(
             group=np.tile(np.array(groups, dtype=object), len(self.values)),
             value=self.values.ravel(),

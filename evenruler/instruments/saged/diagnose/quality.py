@@ -54,17 +54,9 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
     given = generations["generation"].dropna()
-    return unanswered(
-        Replies(
-            len(generations),
-            int(refused.sum()),
-            int((empty & ~refused).sum()),
-            int(foreign.sum()),
-            withheld=len(generations) - len(given),
-            cut=cut_of(generations["reason"]),
-            distinct=given.nunique(),
-        )
-    )
+    counts = (len(generations), int(refused.sum()), int((empty & ~refused).sum()), int(foreign.sum()))
+    withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
+    return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
 CONCEPTS = "concepts"
@@ -113,13 +105,14 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
     rows = []
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
-    for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
-        model, role, template = key
+    for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         given = own[~own["withheld"]]
-        for what in ("refusal", "empty", "other_language", *(["withheld"] if len(given) < len(own) else [])):
-            of = own if what == "withheld" else given
-            share, lacking = (float(of[what].mean()), None) if len(of) else (None, NOTHING_GIVEN)
-            found = Figure(f"{what}_rate", share, of["root"].nunique(), ROOTS, reason=lacking)
+        of = dict.fromkeys(("refusal", "empty", "other_language"), given) | (
+            {"withheld": own} if len(given) < len(own) else {}
+        )
+        for what, replies in of.items():
+            share, lacking = (float(replies[what].mean()), None) if len(replies) else (None, NOTHING_GIVEN)
+            found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
             rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -201,25 +194,15 @@ NOISE = {
 def _means_of_concepts(
     domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame, str | None]]:
-    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none."""
-    concept = prompts.set_index("id")["concept"].to_dict()
-    for (model, role, template, feature), table in _by_prompt(features, framed):
-        complete = table.dropna()
-        lacking = None if len(complete) else "no reply has a value"
-        if table.shape[1] == 1:
-            lacking = UNDECLARED if framed is None else UNASKED
-        here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
-        yield here, complete.groupby(complete.index.map(concept)).mean(), lacking
+    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none.
 
-
-def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column.
-
-    Of those prompts and framings alone that `framed` has.
+    Means are over repetitions, then over prompts that have a value after every framing; `bare` is the first column.
     """
+    concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
-        series, _ = numbered(features, SERIES)
-        yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
+        nothing = UNDECLARED if framed is None else UNASKED
+        for key in numbered(features, SERIES)[0].itertuples(index=False, name=None):
+            yield _here(domain, *key), pd.DataFrame(columns=[BARE]), nothing
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
     asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
@@ -228,7 +211,13 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[
     means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
     for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
-        yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
+        complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
+        lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
+        yield _here(domain, *key), complete.groupby(complete.index.map(concept)).mean(), lacking
+
+
+def _here(domain: str, model: str, role: str, template: str, feature: str) -> dict[str, str]:
+    return {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
 
 
 CONTEXTS = ["bad", "neutral", "good"]
