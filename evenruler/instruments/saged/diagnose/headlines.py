@@ -142,11 +142,9 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
 
     def scores(pole: int) -> tuple[Floats, list[str]]:
-        words = sorted(both.loc[both["pole"] == pole, "word"].unique())
-        index = pd.MultiIndex.from_product([roles, roots, words])
-        own = both[both["pole"] == pole].set_index(key[1:2] + key[:1] + key[2:3])["value"].reindex(index)
-        cube = own.to_numpy(dtype=np.float64).reshape(len(roles), len(roots), len(words))
-        return (cube if len(roles) > 1 else cube[0]), words
+        own = both[both["pole"] == pole].pivot(index=["at", "unit"], columns="word", values="value")
+        cube = own.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(dtype=np.float64)
+        return cube.reshape(*([len(roles)] if len(roles) > 1 else []), len(roots), -1), own.columns.tolist()
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)

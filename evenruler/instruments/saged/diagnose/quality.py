@@ -213,7 +213,7 @@ def _means_of_concepts(
         table = own.pivot(index="prompt", columns="framing", values="value")
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
         lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
-        yield _here(domain, *key), complete.groupby(complete.index.map(concept)).mean(), lacking
+        yield _here(domain, *map(str, key)), complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
 def _here(domain: str, model: str, role: str, template: str, feature: str) -> dict[str, str]:
