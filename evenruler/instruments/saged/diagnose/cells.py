@@ -18,15 +18,10 @@ from scipy import stats
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.disparities import (
-    CRITICAL,
-    FEWEST,
-    MOST,
     USES_SELECTION_RATE,
-    counted,
     disparity_of,
-    dixon_ratios,
-    grubbs,
     metric_values,
+    shapes,
     smaller_is_more,
 )
 from evenruler.instruments.saged.diagnose.groups import (
@@ -43,15 +38,10 @@ from evenruler.instruments.saged.diagnose.statistics import (
     USES_BASELINE,
     Floats,
     cell_options,
-    count,
-    mean,
     pairs,
-    ratio,
     reason,
     resolve,
-    std,
 )
-from evenruler.measurement.verdicts import ALPHA
 from evenruler.tables import stacked
 
 AT_ONCE = 50_000
@@ -164,7 +154,8 @@ def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.Data
     for each, disparities in zip(cells, found, strict=True):
         if each.name == settings.headline:
             ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(dtype=np.float64)
-            shaped.append(shapes(each, ranges if ranges.size else np.full(len(layout.series), np.nan)))
+            p = ranges if ranges.size else np.full(len(layout.series), np.nan)
+            shaped.append(each.names.assign(**shapes(each.values, each.groups.names, p)))
     return stacked([each.table() for each in cells]), stacked(found), stacked(shaped)[schemas.SHAPES.names]
 
 
@@ -234,53 +225,3 @@ def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=schemas.DISPARITIES.names)
     p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
     return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
-
-
-CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
-
-
-def shapes(cells: Cells, p: Floats) -> pd.DataFrame:
-    """The shape of every cell of one statistic.
-
-    `concentrated` where the group that lies farthest out is an outlier by Grubbs' test; `dispersed` where neither
-    Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does. Where groups do not differ beyond
-    chance, what they show has no shape.
-
-    Args:
-        cells: Of one statistic.
-        p: [series] of the test that groups differ at all (permutation test of the range).
-
-    Returns:
-        By `schemas.SHAPES`; null with the reason where p is not below `ALPHA`, below three groups, beyond the thirty
-        that Dixon's test has critical values for, and where all groups are equal. The group that lies farthest out is
-        named in any case.
-
-    Source: section 4.2 names the measures; the bounds are a decision of ours.
-    """
-    values, n = cells.values, count(cells.values).astype(np.intp)
-    z = ratio(values - mean(values)[:, None], std(values)[:, None])
-    place = np.argmax(np.nan_to_num(np.abs(z), nan=-1.0), axis=1)
-    farthest = z[np.arange(len(z)), place]
-    critical = np.array([CRITICAL.get(int(groups), np.nan) for groups in n])
-    by_dixon = (dixon_ratios(values, "high") > critical) | (dixon_ratios(values, "low") > critical)
-    shape = np.select([np.abs(farthest) > grubbs(n), ~by_dixon], [CONCENTRATED, DISPERSED], MIXED).astype(object)
-    group, end = np.array(cells.groups.names, dtype=object)[place], np.where(farthest > 0, "high", "low").astype(object)
-    reasons = [_no_shape(*told) for told in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)]
-    shape[[reason is not None for reason in reasons]] = None
-    few = np.isnan(farthest) | (n < FEWEST)
-    group[few], end[few], farthest[few] = None, None, np.nan
-    return cells.names.assign(
-        shape=shape, group=group, end=end, z=farthest, n_groups=n, reason=np.array(reasons, object)
-    )
-
-
-def _no_shape(groups: int, farthest: float, p: float) -> str | None:
-    if groups < FEWEST:
-        return f"{counted(groups)} with a value, needs {FEWEST}"
-    if groups > MOST:
-        return f"{groups} groups: critical values of Dixon's ratio go to {MOST}"
-    if np.isnan(farthest):
-        return "all groups are equal"
-    if not p < ALPHA:
-        return "no p" if np.isnan(p) else f"not apart beyond chance (p = {p:.2g})"
-    return None
