@@ -170,7 +170,7 @@ def permutation_p(
 
     Returns:
         [metrics, series] p, uniform or larger where groups are exchangeable, NaN where the disparity is undefined; and
-        permutations under which the disparity is defined.
+        permutations that count.
 
     Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
     """

@@ -39,8 +39,7 @@ def count(values: Floats) -> Floats:
 
 
 def how_many(flags: NDArray[np.bool_]) -> Floats:
-    """How many are true."""
-    # Twice as fast as adding bools.
+    """How many are true; twice as fast as adding bools."""
     return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
 
 
@@ -88,11 +87,9 @@ def extremes(values: Floats) -> tuple[Floats, Floats]:
 
 
 def histogram(values: Floats, edges: Floats) -> Floats:
-    """Counts in equal bins, float64[..., bins]; the last bin holds its upper edge.
+    """Counts in equal bins between `edges`, float64[..., bins + 1]; what lies outside is counted in the outer ones.
 
-    Args:
-        values: A block; what lies outside the edges is counted in the outer bins.
-        edges: float64[..., bins + 1], equally far apart; bins of no width put everything into the first.
+    The last bin holds its upper edge; bins of no width put everything into the first.
     """
     bins = edges.shape[-1] - 1
     low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
@@ -169,8 +166,7 @@ def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
 
 def quantile_range(values: Floats, baseline: Floats | None = None, *, q: float = 0.25) -> Floats:
     """Quantile 1 - q minus quantile q, between order statistics where need be; .25 is the interquartile range."""
-    low, high = quantiles(values, q, 1 - q)
-    return high - low
+    return percentile_range(values, low=100 * q, high=100 * (1 - q))
 
 
 def percentile_range(values: Floats, baseline: Floats | None = None, *, low: float = 5.0, high: float = 95.0) -> Floats:
@@ -189,13 +185,9 @@ def selection_rate(
 ) -> Floats:
     """Share of the values that are selected, from 0 to 1 (equation 1, A.4).
 
-    Args:
-        values: A block.
-        baseline: Not used.
-        standard: float64[...] of each group's cell (`standard_of`), or one for all.
-        method: `larger` (>= standard), `smaller` (<= standard), `within_range` (at most `margin` from the standard) or
-            `within_percentage` (at most `margin` times its magnitude: .1 is ten per cent).
-        margin: Of the last two methods.
+    `standard`: float64[...] of each group's cell (`standard_of`), or one for all. `method`: `larger` (>= standard),
+    `smaller` (<= standard), `within_range` (at most `margin` from the standard) or `within_percentage` (at most
+    `margin` times its magnitude: .1 is ten per cent).
     """
     at = np.asarray(standard, dtype=np.float64)[..., None]
     slack = ROUNDING * np.abs(at)  # the mean of equal values may be off by rounding
@@ -219,11 +211,8 @@ def correlation(values: Floats, baseline: Floats) -> Floats:
 def kl_divergence(values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon: float = 0.5) -> Floats:
     """Kullback-Leibler divergence in nats from the group to its baselines, KL(values || baselines), 0 or more (A.4).
 
-    Args:
-        values: A block.
-        baseline: A block of the same shape.
-        edges: float64[..., bins + 1] of each group's cell (`edges_of`), equally far apart; or one for all groups.
-        epsilon: Added to every count, so that the divergence is finite.
+    `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally far apart, or one for all. `epsilon`:
+    added to every count, so that the divergence is finite.
     """
     values, baseline = pairs(values, baseline)
     first, second = (histogram(each, np.asarray(edges, dtype=np.float64)) + epsilon for each in (values, baseline))
@@ -331,20 +320,14 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
-    """What the values of a cell, float64[..., N], are selected by: of all groups together, nulls left out.
-
-    `kind`: `mean`, `median`, `mode` in bins of `width`, or the `quantile` q; NaN for a cell without a value.
-    """
+    """What the values of a cell, float64[..., N], are selected by; `width`, `q`: of its mode, quantile."""
     if kind == "quantile":
         return quantiles(values, q)[0]
     return mode(values, width=width) if kind == "mode" else STATISTICS[kind](values)
 
 
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
-    """Edges of equal bins from the lowest to the highest of a cell's values and baselines, float64[..., bins + 1].
-
-    A pair of which one is missing is left out.
-    """
+    """Edges of equal bins from the lowest to the highest of a cell's pairs, float64[..., bins + 1]."""
     lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
 
@@ -352,18 +335,10 @@ def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
 def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> dict[str, Any]:
     """The options of a block statistic from those that a user gave, with what the cell shares computed.
 
-    Args:
-        kind: A name of `STATISTICS`, or the dotted name of a function.
-        values: float64[..., N], all values of a cell along the last axis, of all groups.
-        baseline: Of the same shape, for those of `USES_BASELINE`.
-        **options: By `OPTIONS`; those of a user's own function stay as they are.
+    `values`, and `baseline` for those of `USES_BASELINE`, are all of a cell along the last axis, of all groups: of them
+    are the `standard` of a selection rate, float64[...], and the `edges` of a divergence, float64[..., bins + 1].
 
-    Returns:
-        What `STATISTICS[kind]` takes: for `selection_rate` `standard: float64[...]`, for `kl_divergence`
-        `edges: float64[..., bins + 1]`.
-
-    Raises:
-        UserError: An option that the statistic does not have, or a value that it cannot have.
+    UserError where the statistic has no such option, or it cannot have such a value; those of users take any.
     """
     given = checked(kind, options) if kind in STATISTICS else options
     if kind == "selection_rate":
@@ -378,14 +353,10 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 
 @dataclass(frozen=True)
 class OwnStatistic:
-    """A user's function, applied to every group of a block.
-
-    Attributes:
-        name: Its dotted name.
-        function: Takes float64[n], the values that there are, and the options; gives a number.
-    """
+    """A user's function of float64[n], the values that there are, and the options, for every group of a block."""
 
     name: str
+    """Dotted."""
     function: Callable[..., Any]
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:

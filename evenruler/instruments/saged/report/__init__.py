@@ -26,13 +26,11 @@ Rows = list[list[str | Cell]]
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 """Titles and captions."""
 
-_CAPTIONS, _SAID = WORDS["tables"], WORDS["pictures"]
+_SAID = WORDS["pictures"]
 
 HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
 """In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
 
-MOST_OF_TOPICS, MOST_FIGURES, MOST_REASONS = 24, 40, 25
-"""Rows of a table on the page; the caption counts the others."""
 MOST_WORDS, MOST_NAMES = 6, 5
 """Of a topic, and in a list."""
 MOST_ROWS = 120_000
@@ -158,9 +156,18 @@ def _confirmed(tables: Tables) -> Table | None:
         ]
         for one in _headlines(tables).to_dict("records")
     ]
-    columns = ["figure", "model", "verdict", "named", "largest difference", "invented names"]
-    columns += ["worth naming", "found", "of"]
-    return Table(columns, rows, "Who is treated otherwise", _CAPTIONS["confirmed"]) if rows else None
+    return _table("confirmed", rows)
+
+
+def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> Table | None:
+    """None without rows; of many the first, and a sentence about the others.
+
+    `columns`: after those that are declared; `said`: what stands in braces.
+    """
+    own = WORDS["tables"][name]
+    most, caption = own.get("most", len(rows)), own["caption"].format(**said)
+    more = f" {len(rows) - most:,} more: {own['more']}." if len(rows) > most else ""
+    return Table([*own["columns"], *columns], rows[:most], own["title"], f"{caption}{more}") if rows else None
 
 
 def _rates(tables: Tables) -> Table | None:
@@ -171,9 +178,8 @@ def _rates(tables: Tables) -> Table | None:
         lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
         shares = [_rate(own, name) for name in ("refusals", "empty")]
         rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
-    columns = ["model", "role", "replies", "refusals", "empty", *(["not given"] if withheld else [])]
-    caption = _CAPTIONS["rates"] + (_CAPTIONS["withheld"] if withheld else "")
-    return Table(columns, rows, "Refusals and empty replies", caption) if rows else None
+    said = WORDS["tables"]["rates"]["withheld"] if withheld else ""
+    return _table("rates", rows, ["not given"] if withheld else [], withheld=said)
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
@@ -195,14 +201,7 @@ def _topics(tables: Tables, settings: Settings) -> Table | None:
             for one in own.sort_values("cluster").to_dict("records")
         ]
         rows.append([str(feature), str(model), str(part), "; ".join(said)])
-    more = _others(rows, MOST_OF_TOPICS, "in topics.parquet of the diagnosis")
-    columns = ["feature", "model", "replies of", "clusters"]
-    return Table(columns, rows[:MOST_OF_TOPICS], "Topics", f"{_CAPTIONS['topics']}{more}") if rows else None
-
-
-def _others(rows: Rows, most: int, where: str) -> str:
-    """A sentence about the rows that are not shown."""
-    return f" {len(rows) - most:,} more: {where}." if len(rows) > most else ""
+    return _table("topics", rows)
 
 
 def _figures(tables: Tables) -> Table | None:
@@ -220,10 +219,7 @@ def _figures(tables: Tables) -> Table | None:
         for part, own in of_name.groupby("part", sort=False):
             by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
             rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
-    more = _others(rows, MOST_FIGURES, "in figures.parquet of the diagnosis")
-    caption = f"Values with 95% interval; n counts {listed(sorted(figures['unit'].unique()))}.{more}"
-    columns = ["figure", "of", *(models or ["any model"])]
-    return Table(columns, rows[:MOST_FIGURES], "How well it measures", caption) if rows else None
+    return _table("figures", rows, models or ["any model"], units=listed(sorted(figures["unit"].unique())))
 
 
 def _not_computed(tables: Tables) -> Table | None:
@@ -254,9 +250,7 @@ def _not_computed(tables: Tables) -> Table | None:
         ]
         for one in found.reset_index().to_dict("records")
     ]
-    more = _others(rows, MOST_REASONS, "in the tables of the diagnosis")
-    heads, caption = ["what", "reason", "of", "features", "how many"], f"{_CAPTIONS['nulls']}{more}"
-    return Table(heads, rows[:MOST_REASONS], "What could not be computed", caption) if rows else None
+    return _table("nulls", rows)
 
 
 def _every(found: list[str], of: int) -> str:
