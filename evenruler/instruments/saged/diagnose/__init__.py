@@ -78,18 +78,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     }
 
 
-TABLES: dict[str, pa.Schema] = {
-    "summaries": schemas.SUMMARIES,
-    "disparities": schemas.DISPARITIES,
-    "shapes": schemas.SHAPES,
-    "favour": schemas.FAVOUR,
-    "rates": schemas.RATES,
-    "tool_bias": schemas.TOOL_BIAS,
-    "context_bias": schemas.CONTEXT_BIAS,
-    "topics": schemas.TOPICS,
-    "measured": schemas.MEASURED,
-    "figures": schemas.FIGURES,
-}
+_NAMES = "summaries disparities shapes favour rates tool_bias context_bias topics measured figures"
+TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in _NAMES.split()}
 
 REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "feature", "reason"]
 """Columns with few values, which are many times smaller as categories."""

@@ -174,18 +174,16 @@ def permutation_p(
 
     Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
     """
-
-    def disparities(summaries: Floats) -> Floats:
-        return np.stack([metric_values(metric, summaries) for metric in metrics])
-
-    sign = np.array([-1.0 if smaller_is_more(metric) else 1.0 for metric in metrics])[:, None]
-    observed = disparities(cells.values)
-    bound = sign * observed - TIED * np.abs(observed)
+    observed = np.array([metric_values(metric, cells.values) for metric in metrics])
+    signs = [-1.0 if smaller_is_more(metric) else 1.0 for metric in metrics]
     extreme, defined = np.zeros((2, *observed.shape), dtype=np.int64)
     for places in shuffled(cells.layout, cells.groups, permutations, seed):
-        permuted = disparities(cells.over(places))
-        extreme += (sign[:, :, None] * permuted >= bound[:, :, None]).sum(axis=2)
-        defined += (~np.isnan(permuted)).sum(axis=2)
+        summaries = cells.over(places)
+        for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
+            permuted = metric_values(metric, summaries)
+            bound = sign * observed[row] - TIED * np.abs(observed[row])
+            extreme[row] += (sign * permuted >= bound[:, None]).sum(axis=1)
+            defined[row] += (~np.isnan(permuted)).sum(axis=1)
     return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
 
 

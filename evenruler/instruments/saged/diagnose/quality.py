@@ -79,11 +79,9 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
         not differ.
     """
-    grouping = "+".join(settings.grouping[0])
-    rates = [name for name, statistic in settings.statistics.items() if statistic.kind == "selection_rate"]
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
-    ratios = (disparities["metric"] == "min_impact_ratio") & disparities["statistic"].isin(rates)
-    rows = disparities[(disparities["grouping"] == grouping) & (ranges | ratios)]
+    shown = ranges | (disparities["metric"] == "min_impact_ratio")  # which only selection rates have
+    rows = disparities[shown & (disparities["grouping"] == "+".join(settings.grouping[0]))]
     calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
     found = rows.assign(
         benchmark=rows["domain"],
@@ -107,9 +105,9 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
     for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         given = own[~own["withheld"]]
-        of = dict.fromkeys(("refusal", "empty", "other_language"), given) | (
-            {"withheld": own} if len(given) < len(own) else {}
-        )
+        of = dict.fromkeys(("refusal", "empty", "other_language"), given)
+        if len(given) < len(own):
+            of["withheld"] = own
         for what, replies in of.items():
             share, lacking = (float(replies[what].mean()), None) if len(replies) else (None, NOTHING_GIVEN)
             found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
