@@ -35,7 +35,7 @@ _BOUND = 1 + 1e-9
 
 def count(values: Floats) -> Floats:
     """How many values there are."""
-    return how_many(~np.isnan(values))
+    return np.asarray(values.shape[-1] - how_many(np.isnan(values)))
 
 
 def how_many(flags: NDArray[np.bool_]) -> Floats:
@@ -52,7 +52,10 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
     """Both, with NaN wherever one of them is NaN."""
-    missing = np.isnan(values) | np.isnan(baseline)
+    of_values, of_baseline = np.isnan(values), np.isnan(baseline)
+    if np.array_equal(of_values, of_baseline):  # twice as fast as anew, in permutations
+        return values, baseline
+    missing = of_values | of_baseline
     return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
 
 
@@ -94,10 +97,13 @@ def histogram(values: Floats, edges: Floats) -> Floats:
     bins = edges.shape[-1] - 1
     low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
     scale = np.divide(bins, spread, out=np.zeros_like(spread), where=spread > 0)
-    place = np.clip((values - low) * scale, 0, bins - 1)
+    place = values - low  # and in place from here: new memory would cost half as much again
+    place *= scale
+    np.clip(place, 0, bins - 1, out=place)
     place[np.isnan(place)] = bins
     groups = math.prod(values.shape[:-1])
-    flat = place.reshape(groups, values.shape[-1]).astype(np.intp) + (bins + 1) * np.arange(groups)[:, None]
+    flat = place.reshape(groups, values.shape[-1]).astype(np.intp)
+    flat += (bins + 1) * np.arange(groups)[:, None]
     counts = np.bincount(flat.ravel(), minlength=groups * (bins + 1)).reshape(*values.shape[:-1], bins + 1)
     return counts[..., :bins].astype(np.float64)
 
