@@ -17,7 +17,7 @@ import pandas as pd
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import diagnose
-from evenruler.instruments.saged.diagnose.disparities import adjusted
+from evenruler.instruments.saged.diagnose.cells import adjusted
 from evenruler.measurement import Resampling
 
 ROOTS, CONCEPTS, MODELS, ROLES, FEATURES = 75, 21, 4, 5, 45
@@ -43,6 +43,7 @@ def tables(many: int, all_baselines: bool) -> tuple[pd.DataFrame, pd.DataFrame, 
     ).to_frame(index=False)
     replies = replies.assign(framing="bare", lineage="any", template="plain", repetition=0)
     replies = replies.assign(generation="", refusal=draw.random(len(replies)) < 0.02, empty=False, other_language=False)
+    replies["reason"] = None
     parts = []
     texts = ["id", "framing", "model", "lineage", "role", "template"]
     coded = replies.astype(dict.fromkeys(texts, "category"))
@@ -50,7 +51,7 @@ def tables(many: int, all_baselines: bool) -> tuple[pd.DataFrame, pd.DataFrame, 
         baseline = draw.normal(0.5, 0.2, len(prompts)).repeat(MODELS * ROLES)
         value = baseline + draw.normal(0, 0.2, len(replies))
         value[draw.random(len(replies)) < 0.1] = np.nan
-        part = coded.drop(columns=["generation", "refusal", "empty"]).assign(value=value, feature=i, domain=0)
+        part = coded.drop(columns=["generation", "refusal", "empty", "reason"]).assign(value=value, feature=i, domain=0)
         parts.append(part.assign(baseline=baseline if all_baselines or i % 2 else np.nan))
     features = pd.concat(parts, ignore_index=True)
     features["feature"] = pd.Categorical.from_codes(features["feature"], [f"feature-{i:02d}" for i in range(many)])
@@ -68,7 +69,8 @@ def main() -> None:
     settings = Disparities(permutations=1000, headline_permutations=arguments.headline)
     again, said = (pd.DataFrame(columns=schema.names) for schema in (schemas.FRAMED, schemas.BASELINES))
     own = {"features": features, "baselines": said, "generations": replies, "prompts": prompts, "again": again}
-    plan = {"features": {}, "controls": [], "prefixes": {}, "placebos": [], "disparities": settings.model_dump()}
+    none: dict[str, list[str]] = {name: [] for name in ("confirmatory", "controls", "prefixes", "placebos")}
+    plan = {**none, "features": {}, "disparities": settings.model_dump()}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.perf_counter(), time.process_time()
     found = diagnose("countries", own, plan, Resampling(0.95, 1000, 0))

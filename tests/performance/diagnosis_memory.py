@@ -35,6 +35,7 @@ PLAN = {
     "language": "en",
     "prefixes": {},
     "controls": [],
+    "confirmatory": [f"feature-{i:02d}" for i in range(3)],
     "reseeded": 0,
     "items": ROOTS,
     "concepts": CONCEPTS,
@@ -64,6 +65,8 @@ def asked(repetitions: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         baseline_spans=[[]] * len(prompts),
         root_concept="country-0",
         is_root=False,
+        prompt="",
+        prompt_type="question",
         baseline=texts[draw.integers(TEXTS, size=len(prompts))],
     )
     index = pd.MultiIndex.from_product(

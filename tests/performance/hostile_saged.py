@@ -88,7 +88,7 @@ class Replies:
         """Headlines with their verdicts, and who is named in any."""
         declared = features_of(self.plan)
         settings = Disparities.model_validate({**self.plan["disparities"], "headline_permutations": SHUFFLES})
-        figures, favour = confirmed(
+        figures, favour, _ = confirmed(
             laid_out("countries", self.features, self.prompts),
             silence_of(self.generations, self.prompts),
             {name: declared[name] for name in self.plan["confirmatory"]},

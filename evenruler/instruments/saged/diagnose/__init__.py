@@ -1,10 +1,8 @@
 """From numbers to summaries and disparities, and how sure they are (SAGED, sections 3.3 and 4)."""
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -13,11 +11,10 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.disparities import adjusted, compared, shapes
-from evenruler.instruments.saged.diagnose.groups import Layout, laid_out
+from evenruler.instruments.saged.diagnose.cells import adjusted, described
+from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, contrast, silence_of
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
-from evenruler.instruments.saged.diagnose.summaries import cells_of
 from evenruler.measurement import Resampling, as_metrics
 from evenruler.measurement.verdicts import marked_rows
 from evenruler.tables import rows_of, stacked
@@ -53,7 +50,7 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     layout = laid_out(domain, features if is_bare.all() else features[is_bare], prompts)
     members, again = layout.without(plan["controls"]), measured["again"]
     again = again[~again["concept"].isin(plan["controls"])]
-    summaries, disparities, shaped = _disparities(members, settings, seed)
+    summaries, disparities, shaped = described(members, settings, seed)
     nothing = unmeasured(replies)
     silent, ordered = silence_of(replies, prompts), {name: declared[name] for name in plan["confirmatory"]}
     confirmatory, favour, cells = confirmed(layout, silent, ordered, plan["controls"], settings, seed, nothing)
@@ -81,35 +78,8 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     }
 
 
-def _disparities(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Summaries, disparities and shapes of every grouping."""
-    summaries, disparities, shaped = [], [], []
-    for columns, part in product(settings.grouping, layout.parts()):
-        cells = list(cells_of(part, part.groups(columns), settings.statistics))
-        summaries += [each.table() for each in cells]
-        found = compared(cells, settings, seed)
-        disparities.append(found)
-        ranges = found[found["metric"] == "range"]  # whose test says whether groups differ at all
-        for each in cells:
-            if each.statistic == settings.headline:
-                names = each.names()
-                p = ranges.set_index(list(names.columns))["p"].reindex(pd.MultiIndex.from_frame(names))
-                shaped.append(shapes(each, p.to_numpy(dtype=np.float64)))
-    return stacked(summaries)[schemas.SUMMARIES.names], stacked(disparities), stacked(shaped)[schemas.SHAPES.names]
-
-
-TABLES: dict[str, pa.Schema] = {
-    "summaries": schemas.SUMMARIES,
-    "disparities": schemas.DISPARITIES,
-    "shapes": schemas.SHAPES,
-    "favour": schemas.FAVOUR,
-    "rates": schemas.RATES,
-    "tool_bias": schemas.TOOL_BIAS,
-    "context_bias": schemas.CONTEXT_BIAS,
-    "topics": schemas.TOPICS,
-    "measured": schemas.MEASURED,
-    "figures": schemas.FIGURES,
-}
+_NAMES = "summaries disparities shapes favour rates tool_bias context_bias topics measured figures"
+TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in _NAMES.split()}
 
 REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "feature", "reason"]
 """Columns with few values, which are many times smaller as categories."""

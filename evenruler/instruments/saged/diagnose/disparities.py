@@ -1,15 +1,10 @@
-"""Numbers over groups: how far summaries lie apart, whether one stands out, and in what shape (SAGED, section 4.2).
-
-How sure that is, permutations say, with Benjamini-Hochberg; and the table of it all.
-"""
+"""Numbers over groups: how far summaries lie apart, and whether one stands out (SAGED, section 4.2)."""
 
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,9 +12,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.groups import Places, as_they_are, shuffled
 from evenruler.instruments.saged.diagnose.statistics import (
     ROUNDING,
     Floats,
@@ -30,7 +22,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     ratio,
     std,
 )
-from evenruler.instruments.saged.diagnose.summaries import OWN, Cells, Summary, in_parts
+from evenruler.instruments.saged.diagnose.summaries import OWN
 from evenruler.measurement.verdicts import ALPHA
 
 End = Literal["high", "low"]
@@ -94,7 +86,7 @@ class Disparity:
     """Groups that have a summary."""
     group: str | None = None
     """The group that the metric points at: the lowest one for ratios, else the outermost one of its end."""
-    end: Literal["high", "low"] | None = None
+    end: End | None = None
     """The end at which that group lies."""
     critical: float | None = None
     """Of Dixon's ratio: above it, the group is an outlier (95%, two-sided)."""
@@ -163,19 +155,22 @@ The standard deviation is in the unit of the summaries, 0: no disparity; a z-sco
 and high where a disparity is concentrated on one group; Dixon's ratios are from 0 to 1.
 """
 
-_Z = ("max_z", "min_z", "max_z_population", "min_z_population")
-_FEWEST = dict.fromkeys([*_Z, "dixon_high", "dixon_low"], 3)
-END_OF: Mapping[str, Literal["high", "low"]] = {
-    "min_max_ratio": "low",
-    "min_impact_ratio": "low",
-    "max_z": "high",
-    "min_z": "low",
-    "max_z_population": "high",
-    "min_z_population": "low",
-    "dixon_high": "high",
-    "dixon_low": "low",
-}
-"""The end that a metric looks at."""
+
+def end_of(metric: str) -> End | None:
+    """The end that a metric looks at, as its name says."""
+    if metric.startswith("min_") or metric == "dixon_low":
+        return "low"
+    return "high" if metric.startswith("max_") or metric == "dixon_high" else None
+
+
+def smaller_is_more(metric: str) -> bool:
+    """Whether a smaller value is a larger disparity: of ratios, and of the z-score of the lowest."""
+    return metric.startswith("min_")
+
+
+def _fewest(metric: str) -> int:
+    """Groups below which it is undefined."""
+    return FEWEST if "_z" in metric or metric.startswith("dixon") else 2
 
 
 def metric_values(metric: str, summaries: Floats) -> Floats:
@@ -187,7 +182,7 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
     summaries = np.asarray(summaries, dtype=np.float64)
-    return np.where(count(summaries) >= _FEWEST.get(metric, 2), METRICS[metric](summaries), np.nan)
+    return np.where(count(summaries) >= _fewest(metric), METRICS[metric](summaries), np.nan)
 
 
 def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None = None) -> Disparity:
@@ -238,24 +233,28 @@ def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparit
     return Disparity(value, n, group, end)
 
 
-def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, Literal["high", "low"] | None]:
+def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
     """The place of the group that a metric names, and the end at which it lies."""
     if metric == "relative_to_mean":
         place = int(np.nanargmax(np.abs(numbers - mean(numbers))))
         return place, "high" if numbers[place] >= mean(numbers) else "low"
-    end = END_OF.get(metric)
-    if end is None:
+    if (end := end_of(metric)) is None:
         return None, None
     return int(np.nanargmax(numbers) if end == "high" else np.nanargmin(numbers)), end
 
 
+def _counted(groups: int) -> str:
+    """In words."""
+    return f"{groups or 'no'} group{'' if groups == 1 else 's'}"
+
+
 def _reason(metric: str, numbers: Floats, n: int) -> str:
-    fewest = _FEWEST.get(metric, 2)
+    fewest = _fewest(metric)
     if n < fewest:
-        return f"{n or 'no'} group{'' if n == 1 else 's'} with a summary, needs {fewest}"
+        return f"{_counted(n)} with a summary, needs {fewest}"
     if metric.startswith("dixon"):
         return f"{n} groups: critical values go to {MOST}"
-    if metric in _Z:
+    if "_z" in metric:
         return "all summaries are equal"
     if metric == "relative_to_mean":
         return "the mean of the summaries is 0"
@@ -263,9 +262,6 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
     if low < 0:
         return f"a summary is negative ({low:.3g})"
     return "all summaries are 0" if high == 0 else f"a summary is no selection rate ({high:.3g})"
-
-
-CONCENTRATED, DISPERSED, MIXED = "concentrated", "dispersed", "mixed"
 
 
 def grubbs(n: NDArray[np.intp]) -> Floats:
@@ -276,11 +272,10 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
     n = np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = stats.t.isf(ALPHA / (2 * n), n - 2)
-        found: Floats = np.where(n >= FEWEST, (n - 1) / np.sqrt(n) * np.sqrt(t**2 / (n - 2 + t**2)), np.nan)
-    return found
+        return np.asarray(np.where(n >= FEWEST, (n - 1) / np.sqrt(n) * np.sqrt(t**2 / (n - 2 + t**2)), np.nan))
 
 
-def shapes(cells: Cells, p: Floats) -> pd.DataFrame:
+def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
     """The shape of every cell of one statistic.
 
     `concentrated` where the group that lies farthest out is an outlier by Grubbs' test; `dispersed` where neither
@@ -288,180 +283,40 @@ def shapes(cells: Cells, p: Floats) -> pd.DataFrame:
     chance, what they show has no shape.
 
     Args:
-        cells: Of one statistic.
+        values: [series, groups], NaN where there is none.
+        names: Of the groups.
         p: [series] of the test that groups differ at all (permutation test of the range).
 
     Returns:
-        By `schemas.SHAPES`; null with the reason where p is not below `ALPHA`, below three groups, beyond the thirty
-        that Dixon's test has critical values for, and where all groups are equal. The group that lies farthest out is
-        named in any case.
+        Columns of `schemas.SHAPES`; null with the reason where p is not below `ALPHA`, below three groups, beyond the
+        thirty that Dixon's test has critical values for, and where all groups are equal. The group that lies farthest
+        out is named in any case.
 
     Source: section 4.2 names the measures; the bounds are a decision of ours.
     """
-    values = cells.values
     n = count(values).astype(np.intp)
     z = ratio(values - mean(values)[:, None], std(values)[:, None])
-    defined = np.asarray(~np.isnan(z).all(axis=1))
     place = np.argmax(np.nan_to_num(np.abs(z), nan=-1.0), axis=1)
-    farthest = np.take_along_axis(z, place[:, None], axis=1)[:, 0]
-    critical = np.array([CRITICAL.get(int(groups), np.nan) for groups in n])
-    high, low = dixon_ratios(values, "high") > critical, dixon_ratios(values, "low") > critical
-    outlier = np.abs(farthest) > grubbs(n)
-    shape = np.select([outlier, ~high & ~low], [CONCENTRATED, DISPERSED], MIXED).astype(object)
-    group, end = np.array(cells.groups.names, dtype=object)[place], np.where(farthest > 0, "high", "low").astype(object)
-    reasons = [_no_shape(*told) for told in zip(n.tolist(), defined.tolist(), p.tolist(), strict=True)]
+    farthest = z[np.arange(len(z)), place]
+    critical = np.array([CRITICAL.get(groups, np.nan) for groups in n.tolist()])
+    by_dixon = (dixon_ratios(values, "high") > critical) | (dixon_ratios(values, "low") > critical)
+    shape = np.select([np.abs(farthest) > grubbs(n), ~by_dixon], ["concentrated", "dispersed"], "mixed").astype(object)
+    group, end = np.array(names, dtype=object)[place], np.where(farthest > 0, "high", "low").astype(object)
+    reasons = [_no_shape(*told) for told in zip(n.tolist(), farthest.tolist(), p.tolist(), strict=True)]
     shape[[reason is not None for reason in reasons]] = None
-    few = ~defined | (n < FEWEST)
+    few = np.isnan(farthest) | (n < FEWEST)
     group[few], end[few], farthest[few] = None, None, np.nan
-    rows = {"shape": shape, "group": group, "end": end, "z": farthest, "n_groups": n, "reason": reasons}
-    return pd.concat([cells.names(), pd.DataFrame(rows)], axis=1)
+    found = {"shape": shape, "group": group, "end": end, "z": farthest, "n_groups": n}
+    return {**found, "reason": np.array(reasons, dtype=object)}
 
 
-def _no_shape(groups: int, defined: bool, p: float) -> str | None:
+def _no_shape(groups: int, farthest: float, p: float) -> str | None:
     if groups < FEWEST:
-        return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a value, needs {FEWEST}"
+        return f"{_counted(groups)} with a value, needs {FEWEST}"
     if groups > MOST:
         return f"{groups} groups: critical values of Dixon's ratio go to {MOST}"
-    if not defined:
+    if math.isnan(farthest):
         return "all groups are equal"
     if not p < ALPHA:
-        return "no p" if np.isnan(p) else f"not apart beyond chance (p = {p:.2g})"
+        return "no p" if math.isnan(p) else f"not apart beyond chance (p = {p:.2g})"
     return None
-
-
-SMALLER_IS_MORE = frozenset({"min_max_ratio", "min_impact_ratio", "min_z", "min_z_population"})
-"""Metrics of which a smaller value is a larger disparity; of all others a larger one."""
-
-_TIED = 1e-9
-"""Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
-
-
-@dataclass(frozen=True)
-class Permuted:
-    """A permutation test of each metric and series."""
-
-    p: Floats
-    """[metrics, series]; NaN where the disparity itself is undefined."""
-    n: NDArray[np.int64]
-    """[metrics, series] permutations under which the disparity is defined."""
-
-
-def permutation_p(
-    statistics: Sequence[Summary], metrics: Sequence[str], observed: Places, draws: Iterable[Places]
-) -> list[Permuted]:
-    """How often groups with shuffled labels differ as much as the groups do.
-
-    One-sided: range, standard deviation, largest z and Dixon's ratios look for large values, ratios and the smallest z
-    for small ones. p = (1 + permutations at least as extreme) / (1 + permutations), so that it is never 0; permutations
-    that leave a disparity undefined do not count.
-
-    Args:
-        statistics: Each of any number of series.
-        metrics: Names of `evenruler.instruments.saged.METRICS`.
-        observed: The groups as they are: one draw.
-        draws: With labels shuffled (`groups.shuffled`).
-
-    Returns:
-        One for each statistic. p is uniform, or larger, where groups are exchangeable.
-
-    Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
-    """
-    found = [_disparities(one, metrics, observed)[:, :, 0] for one in statistics]
-    extreme = [np.zeros(values.shape, dtype=np.int64) for values in found]
-    defined = [np.zeros(values.shape, dtype=np.int64) for values in found]
-    sign = np.array([-1.0 if metric in SMALLER_IS_MORE else 1.0 for metric in metrics])[:, None]
-    for drawn in draws:
-        for i, one in enumerate(statistics):
-            permuted = _disparities(one, metrics, drawn)
-            bound = sign * found[i] - _TIED * np.abs(found[i])
-            extreme[i] += (sign[:, :, None] * permuted >= bound[:, :, None]).sum(axis=2)
-            defined[i] += (~np.isnan(permuted)).sum(axis=2)
-    return [
-        Permuted(np.where(np.isnan(values), np.nan, (1 + more) / (1 + n)), n)
-        for values, more, n in zip(found, extreme, defined, strict=True)
-    ]
-
-
-def _disparities(statistic: Summary, metrics: Sequence[str], draws: Places) -> Floats:
-    """[metrics, series, draws] the metrics of every draw."""
-
-    def of_lines(lines: slice) -> Floats:
-        summaries = statistic(draws, lines)
-        return np.stack([metric_values(metric, summaries) for metric in metrics])
-
-    none = np.empty((len(metrics), 0, len(draws)))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others work while it does
-        return np.concatenate([none, *pool.map(of_lines, in_parts(len(statistic.values)))], axis=1)
-
-
-FAMILY = ["domain", "grouping", "feature", "statistic"]
-"""Tests of the same are adjusted together, over configurations, calibrations and metrics."""
-
-
-def compared(cells: Sequence[Cells], settings: Disparities, seed: int) -> pd.DataFrame:
-    """Every metric of every cell of one domain and grouping, with its permutation test; UserError where it is none.
-
-    Impact ratios are of selection rates, and of no other statistic. By `schemas.DISPARITIES`, but for `p_adjusted`
-    (`adjusted`); `n_permutations` is 0 where there is no disparity to test.
-    """
-    tests = _tests(cells, settings, seed)
-    tables = []
-    for i, each in enumerate(cells):
-        for place, metric in enumerate(_metrics(each, settings)):
-            rows = pd.DataFrame(_rows(each, metric, tests[i].p[place], tests[i].n[place]))
-            tables.append(pd.concat([each.names(), rows], axis=1))
-    return pd.concat(tables, ignore_index=True)
-
-
-def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """`schemas.DISPARITIES` with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
-
-    Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
-    """
-    if compared.empty:
-        return pd.DataFrame(columns=schemas.DISPARITIES.names)
-    p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
-    return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
-
-
-def _tests(cells: Sequence[Cells], settings: Disparities, seed: int) -> dict[int, Permuted]:
-    """By place of the cells, their tests: of all that have the same metrics and number of permutations at once."""
-    alike: dict[tuple[int, tuple[str, ...]], list[int]] = {}
-    for place, each in enumerate(cells):
-        n = settings.headline_permutations if each.statistic == settings.headline else settings.permutations
-        alike.setdefault((n, tuple(_metrics(each, settings))), []).append(place)
-    tests: dict[int, Permuted] = {}
-    layout, groups = cells[0].layout, cells[0].groups
-    for (n, metrics), places in alike.items():
-        summaries = [cells[place].summary for place in places]
-        found = permutation_p(summaries, metrics, as_they_are(groups), shuffled(layout, groups, n, seed))
-        tests |= dict(zip(places, found, strict=True))
-    return tests
-
-
-def _metrics(cells: Cells, settings: Disparities) -> list[str]:
-    """The metrics that mean something of a statistic."""
-    rates = cells.summary.kind == "selection_rate"
-    return [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
-
-
-def _rows(cells: Cells, metric: str, p: Floats, n: NDArray[np.int64]) -> dict[str, object]:
-    """One metric of every cell: what follows its names. `p`, and `n` permutations, are of the known series."""
-    found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
-    value = np.array([each.value for each in found])
-    of_all, permutations = np.full(len(value), np.nan), np.zeros(len(value), dtype=np.int64)
-    of_all[cells.known], permutations[cells.known] = p, n
-    permutations[np.isnan(value)] = 0
-    reasons = np.array([each.reason for each in found], dtype=object)
-    unmeasured = np.setdiff1d(np.arange(len(value)), cells.known)
-    reasons[unmeasured] = cells.reasons[unmeasured, 0]  # all of their groups are null for the same reason
-    types = {"group": object, "critical": np.float64, "excess": np.float64, "flag": object}
-    return {
-        "metric": metric,
-        "value": value,
-        "p": of_all,
-        "n_permutations": permutations,
-        "n_groups": np.array([each.n for each in found], dtype=np.int64),
-        **{name: np.array([getattr(each, name) for each in found], dtype=kind) for name, kind in types.items()},
-        "reason": reasons,
-    }

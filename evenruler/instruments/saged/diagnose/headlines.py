@@ -13,7 +13,7 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
@@ -142,27 +142,23 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     roots, roles = sorted(both["unit"].unique()), sorted(both["at"].unique())
 
     def scores(pole: int) -> tuple[Floats, list[str]]:
-        words = sorted(both.loc[both["pole"] == pole, "word"].unique())
-        index = pd.MultiIndex.from_product([roles, roots, words])
-        own = both[both["pole"] == pole].set_index(key[1:2] + key[:1] + key[2:3])["value"].reindex(index)
-        cube = own.to_numpy(dtype=np.float64).reshape(len(roles), len(roots), len(words))
-        return (cube if len(roles) > 1 else cube[0]), words
+        own = both[both["pole"] == pole].pivot(index=["at", "unit"], columns="word", values="value")
+        cube = own.reindex(pd.MultiIndex.from_product([roles, roots])).to_numpy(dtype=np.float64)
+        return cube.reshape(*([len(roles)] if len(roles) > 1 else []), len(roots), -1), own.columns.tolist()
 
     tables, figure = (*scores(1), *scores(0), roots, smallest), str(first["figure"].iloc[0])
     settings = Disparities(permutations=1, headline_permutations=apart.SHUFFLES)
     by = (apart.by_role, roles) if len(roles) > 1 else (apart.apart, [])
     one = _Headline(figure, "", "higher", by[0], *tables, roles=by[1])
     judgeable = _judgeable(one, found := _found(one, settings, ALPHA, 0), settings.least)
-    return replace(judgeable, note=f"The first less the second: {_apart(one, found)}.")
+    named = islice(found.named.items(), MOST_NAMED)
+    said = ", ".join(f"{_whom(one, place)} {own.value:+.2g}" for place, own in named) or "nobody stands out"
+    return replace(judgeable, note=f"The first less the second: {said}.")
 
 
-def _apart(one: _Headline, found: _Found) -> str:
-    """Of two models, whom the first puts higher or lower than the second does."""
-    said = [
-        f"{one.concepts[place[1]]}{f' as {one.roles[place[0]]}' if one.roles else ''} {own.value:+.2g}"
-        for place, own in islice(found.named.items(), MOST_NAMED)
-    ]
-    return ", ".join(said) or "nobody stands out"
+def _whom(one: _Headline, place: tuple[int, int], between: str = "") -> str:
+    """A concept, and in which role where the figure is of roles."""
+    return f"{one.concepts[place[1]]}{between}{f' as {one.roles[place[0]]}' if one.roles else ''}"
 
 
 def silence_of(replies: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -189,7 +185,7 @@ def _headlines(
     first = _Headline(ALIKE, "silence", "lower", apart.silence, *of_silence, fitness=Fitness(unmeasured))
     left = set(names[np.nanmean(scores, axis=0) > MOST_UNANSWERED])
     real = layout.without({*controls, *left})
-    others = layout.part(replies=layout.replies["concept"].isin(set(controls) - left).to_numpy())
+    others = layout.where(layout.replies["concept"].isin(set(controls) - left).to_numpy())
     favour: list[_Headline] = []
     by_roles: list[_Headline] = []
     for name, feature in features.items():
@@ -242,8 +238,7 @@ def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
 
 def _mean(cube: Floats) -> Floats:
     """Over configurations, of what is there."""
-    found: Floats = ratio(np.nansum(cube, axis=0), (~np.isnan(cube)).sum(axis=0).astype(np.float64))
-    return found
+    return mean(np.moveaxis(cube, 0, -1))
 
 
 def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _Found:
@@ -296,9 +291,8 @@ def _told(one: _Headline, found: _Found) -> str:
     assert found.real is not None  # nothing is told of nothing
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place, own in islice(found.named.items(), MOST_NAMED):
-        where = f" as {one.roles[place[0]]}" if one.roles else ""
-        more = f"{_direction(one, own.value)}{where} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])"
-        said.append(f"{one.concepts[place[1]]} is {verb} {more}")
+        whom = _whom(one, place, f" is {verb} {_direction(one, own.value)}")
+        said.append(f"{whom} ({own.value:.2g} [{own.low:.2g}, {own.high:.2g}])")
     if len(found.named) > MOST_NAMED:
         said.append(f"and {len(found.named) - MOST_NAMED} more")
     if one.left:

@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from evenruler.instruments.saged import schemas
@@ -20,11 +19,8 @@ from evenruler.instruments.saged.diagnose.groups import (
     ROOTS,
     SERIES,
     Layout,
-    as_they_are,
     numbered,
 )
-from evenruler.instruments.saged.diagnose.statistics import Floats, mean, ratio
-from evenruler.instruments.saged.diagnose.summaries import Summary, in_parts
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import Replies, unanswered
 from evenruler.measurement.figures import finite
@@ -58,17 +54,9 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
     given = generations["generation"].dropna()
-    return unanswered(
-        Replies(
-            len(generations),
-            int(refused.sum()),
-            int((empty & ~refused).sum()),
-            int(foreign.sum()),
-            withheld=len(generations) - len(given),
-            cut=cut_of(generations["reason"]),
-            distinct=given.nunique(),
-        )
-    )
+    counts = (len(generations), int(refused.sum()), int((empty & ~refused).sum()), int(foreign.sum()))
+    withheld, cut = len(generations) - len(given), cut_of(generations["reason"])
+    return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
 CONCEPTS = "concepts"
@@ -91,11 +79,9 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
         By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
         not differ.
     """
-    grouping = "+".join(settings.grouping[0])
-    rates = [name for name, statistic in settings.statistics.items() if statistic.kind == "selection_rate"]
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
-    ratios = (disparities["metric"] == "min_impact_ratio") & disparities["statistic"].isin(rates)
-    rows = disparities[(disparities["grouping"] == grouping) & (ranges | ratios)]
+    shown = ranges | (disparities["metric"] == "min_impact_ratio")  # which only selection rates have
+    rows = disparities[shown & (disparities["grouping"] == "+".join(settings.grouping[0]))]
     calibrated = rows["calibration"].map({CALIBRATED: f", {CALIBRATED}"}).fillna("")
     found = rows.assign(
         benchmark=rows["domain"],
@@ -117,13 +103,14 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
     rows = []
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
-    for key, own in counted.groupby(CONFIGURATION, observed=True, sort=True):
-        model, role, template = key
+    for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         given = own[~own["withheld"]]
-        for what in ("refusal", "empty", "other_language", *(["withheld"] if len(given) < len(own) else [])):
-            of = own if what == "withheld" else given
-            share, lacking = (float(of[what].mean()), None) if len(of) else (None, NOTHING_GIVEN)
-            found = Figure(f"{what}_rate", share, of["root"].nunique(), ROOTS, reason=lacking)
+        of = dict.fromkeys(("refusal", "empty", "other_language"), given)
+        if len(given) < len(own):
+            of["withheld"] = own
+        for what, replies in of.items():
+            share, lacking = (float(replies[what].mean()), None) if len(replies) else (None, NOTHING_GIVEN)
+            found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
             rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -205,25 +192,15 @@ NOISE = {
 def _means_of_concepts(
     domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
 ) -> Iterator[tuple[dict[str, str], pd.DataFrame, str | None]]:
-    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none."""
-    concept = prompts.set_index("id")["concept"].to_dict()
-    for (model, role, template, feature), table in _by_prompt(features, framed):
-        complete = table.dropna()
-        lacking = None if len(complete) else "no reply has a value"
-        if table.shape[1] == 1:
-            lacking = UNDECLARED if framed is None else UNASKED
-        here = {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
-        yield here, complete.groupby(complete.index.map(concept)).mean(), lacking
+    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none.
 
-
-def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
-    """Each configuration and feature with [prompts, framings] means over repetitions; `bare` is the first column.
-
-    Of those prompts and framings alone that `framed` has.
+    Means are over repetitions, then over prompts that have a value after every framing; `bare` is the first column.
     """
+    concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
-        series, _ = numbered(features, SERIES)
-        yield from ((key, pd.DataFrame(columns=[BARE])) for key in series.itertuples(index=False, name=None))
+        nothing = UNDECLARED if framed is None else UNASKED
+        for key in numbered(features, SERIES)[0].itertuples(index=False, name=None):
+            yield _here(domain, *key), pd.DataFrame(columns=[BARE]), nothing
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
     asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
@@ -232,7 +209,13 @@ def _by_prompt(features: pd.DataFrame, framed: pd.DataFrame | None) -> Iterator[
     means = asked.groupby([*SERIES, "framing", "prompt"])["value"].mean().reset_index()
     for key, own in means.groupby(SERIES, sort=True):
         table = own.pivot(index="prompt", columns="framing", values="value")
-        yield tuple(map(str, key)), table[[BARE, *sorted(set(table.columns) - {BARE})]]
+        complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
+        lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
+        yield _here(domain, *map(str, key)), complete.groupby(complete.index.map(concept)).mean(), lacking
+
+
+def _here(domain: str, model: str, role: str, template: str, feature: str) -> dict[str, str]:
+    return {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
 
 
 CONTEXTS = ["bad", "neutral", "good"]
@@ -255,25 +238,16 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
-    once = _each_prompt_once(layout)
-    features = sorted(set(once.series["feature"]))
-    table = said.pivot(index="feature", columns="id", values="value")
-    baselines = table.reindex(index=features, columns=once.replies["id"]).to_numpy(dtype=np.float64)
-    groups = once.groups(["concept"])
-    of_concepts, observed = Summary.of("mean", baselines), as_they_are(groups)
-    found = of_concepts(observed)[:, 0]
-    n = of_concepts.n(observed).ravel()
-    return pd.DataFrame(
-        {
-            "domain": layout.domain,
-            "feature": np.repeat(features, len(groups.names)),
-            "concept": np.tile(groups.names, len(features)),
-            "mean": found.ravel(),
-            "difference": (found - mean(found)[:, None]).ravel(),
-            "n": n,
-            "reason": [None if count else NO_BASELINE for count in n],
-        }
-    )
+    features, concepts = sorted(set(layout.series["feature"])), layout.groups(["concept"]).names
+    of_concept = layout.replies.drop_duplicates("id").set_index("id")["concept"]
+    known = said.assign(concept=said["id"].map(of_concept)).dropna(subset=["concept"])
+    every = pd.MultiIndex.from_product([features, concepts], names=["feature", "concept"])
+    found = known.groupby(["feature", "concept"], observed=True)["value"].agg(mean="mean", n="count").reindex(every)
+    found["n"] = found["n"].fillna(0).astype(np.int64)
+    reason = pd.Series(None, found.index, dtype=object).mask(found["n"] == 0, NO_BASELINE)
+    difference = found["mean"] - found.groupby("feature")["mean"].transform("mean")
+    found = found.assign(domain=layout.domain, difference=difference, reason=reason).reset_index()
+    return pd.DataFrame(found, columns=schemas.TOOL_BIAS.names)
 
 
 def context_bias(layout: Layout) -> pd.DataFrame:
@@ -287,41 +261,20 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
-    # [series, replies] the third of each reply's baseline, 0 to 2; -1 where it has none.
-    once = _each_prompt_once(layout)
-    thirds = np.full(once.baselines.shape, -1, dtype=np.int8)
-    for lines in once.series.groupby("feature", sort=True).indices.values():
-        scores = np.fmax.reduce(once.baselines[lines], axis=0)  # they are the same whatever model is asked
-        there = ~np.isnan(scores)
-        share = (rankdata(scores[there]) - 0.5) / max(there.sum(), 1)
-        own = np.full(len(scores), -1, dtype=np.int8)
-        own[there] = np.minimum(np.floor(3 * share), 2)
-        thirds[lines] = own
-    contexts = thirds[:, layout.items]
-    rows = [
-        layout.series.assign(context=context, calibration=calibration, **_means_where(numbers, contexts == number))
-        for calibration, numbers in ((RAW, layout.values), (CALIBRATED, layout.numbers(CALIBRATED)))
-        for number, context in enumerate(CONTEXTS)
-    ]
-    found = pd.concat(rows, ignore_index=True).assign(domain=layout.domain)
-    without = pd.Series(np.tile((contexts < 0).all(axis=1), len(rows)))
-    found["reason"] = None
-    found.loc[found["n"] == 0, "reason"] = "no reply to such a baseline has a value"
-    found.loc[without, "reason"] = NO_BASELINE
-    order = found["context"].map(CONTEXTS.index)
-    found = found.assign(order=order).sort_values([*SERIES, "calibration", "order"], kind="stable", ignore_index=True)
-    return found[list(schemas.CONTEXT_BIAS.names)]
-
-
-def _each_prompt_once(layout: Layout) -> Layout:
-    """Without repetitions: a baseline is measured once."""
-    return layout.part(replies=np.unique(layout.items, return_index=True)[1])
-
-
-def _means_where(numbers: Floats, which: NDArray[np.bool_]) -> dict[str, NDArray[np.generic]]:
-    """Mean and n of each series over the replies that are meant and have a number."""
-    sums, n = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
-    for lines in in_parts(len(numbers)):
-        counted = which[lines] & ~np.isnan(numbers[lines])
-        sums[lines], n[lines] = np.where(counted, numbers[lines], 0).sum(axis=1), counted.sum(axis=1)
-    return {"mean": ratio(sums, n.astype(np.float64)), "n": n}
+    once = np.unique(layout.items, return_index=True)[1]  # a baseline is measured once
+    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # its third, 0 to 2; -1 where there is none
+    for feature in layout.series["feature"].unique():
+        lines = np.flatnonzero(layout.series["feature"] == feature)
+        scores = np.fmax.reduce(layout.baselines[np.ix_(lines, once)], axis=0)  # the same whatever model is asked
+        there = np.flatnonzero(~np.isnan(scores))
+        contexts[np.ix_(lines, there)] = np.floor(3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1))
+    rows: list[tuple[object, ...]] = []
+    items, series = layout.items, layout.series[SERIES].itertuples(index=False, name=None)
+    for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
+        thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
+        for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
+            for third, context in enumerate(CONTEXTS):
+                known = numbers[(thirds == third) & ~np.isnan(numbers)]
+                found = (known.mean(), len(known), None) if len(known) else (np.nan, 0, lacking)
+                rows.append((layout.domain, *key, context, calibration, *found))
+    return pd.DataFrame(rows, columns=schemas.CONTEXT_BIAS.names)

@@ -18,208 +18,21 @@ from evenruler.report.style import EVERY, Choices
 from evenruler.report.words import figure, listed, number, with_interval
 from evenruler.strict import read_yaml
 
+__all__ = ["sections"]
+
+Tables = Mapping[str, pd.DataFrame]
+Rows = list[list[str | Cell]]
+
 WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
 """Titles and captions."""
 
-_CAPTIONS = WORDS["tables"]
-
+_SAID = WORDS["pictures"]
 
 HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
 """In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
 
-
-def confirmed(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row a headline figure, `what` it is and `who` is named: silence, favour, then favour in one role."""
-    figures = tables["figures"]
-    found = figures[figures["figure"].isin(HEADLINES)]
-    feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
-    what = [name if name == ALIKE else f"{name}, {own}" for name, own in zip(found["figure"], feature, strict=True)]
-    favour = tables["favour"].dropna(subset=["named"])
-    named = {key: _named(own) for key, own in favour.groupby(["figure", "feature", "model"], sort=False)}
-    who = [named.get(key, "") for key in zip(found["figure"], feature, found["model"], strict=True)]
-    found = found.assign(what=what, who=who, order=found["figure"].map(HEADLINES.index).astype(int))
-    return found.sort_values(["order", "model", "what"], kind="stable", ignore_index=True).drop(columns="order")
-
-
-def _named(favour: pd.DataFrame) -> str:
-    """Concepts of one figure, and whether more or less; once, also where a figure has a row for every role."""
-    several = favour["role"].nunique() > 1
-    told = [
-        f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
-        for one in favour.to_dict("records")
-    ]
-    return ", ".join(dict.fromkeys(told))
-
-
-def confirmed_table(found: pd.DataFrame) -> list[Table]:
-    """Every headline figure, beside what invented names do."""
-    if found.empty:
-        return []
-    rows: list[list[str | Cell]] = []
-    for one in found.to_dict("records"):
-        verdict = Verdict(one["verdict"])
-        rows.append(
-            [
-                str(one["what"]),
-                str(one["model"]),
-                Cell(str(verdict), verdict.mark),
-                str(one["who"]) or "nobody",
-                with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})",
-                *(number(one[name], 3) or "none" for name in ("placebo", "smallest", "detectable")),
-                str(one["levels"]),
-            ]
-        )
-    columns = ["figure", "model", "verdict", "named", "largest difference", "invented names"]
-    return [Table([*columns, "worth naming", "found", "of"], rows, "Who is treated otherwise", _CAPTIONS["confirmed"])]
-
-
-def metric_in_words(metric: str) -> str:
-    """The name of a disparity as people say it."""
-    return str(WORDS["metrics"].get(metric, metric.replace("_", " ")))
-
-
-def _disparities_in_words(rows: pd.DataFrame) -> list[str]:
-    return [f"{metric_in_words(m)} of {s}" for m, s in zip(rows["metric"], rows["statistic"], strict=True)]
-
-
-def kind_of(feature: str, settings: Settings) -> str | None:
-    """How a column of numbers is measured."""
-    declared = declared_as(feature, settings.features)
-    return None if declared is None else settings.features[declared].kind
-
-
-MOST_OF_TOPICS, MOST_FIGURES, MOST_REASONS = 24, 40, 25
-"""Rows of a table on the page; the caption counts the others."""
 MOST_WORDS, MOST_NAMES = 6, 5
 """Of a topic, and in a list."""
-
-
-def _cut(rows: list[list[str | Cell]], most: int, where: str) -> tuple[list[list[str | Cell]], str]:
-    """The first rows, and a sentence about the others."""
-    return rows[:most], f" {len(rows) - most:,} more: {where}." if len(rows) > most else ""
-
-
-def rates(rates: pd.DataFrame) -> list[Table]:
-    """Refusals and empty replies by configuration, and the concept that has most."""
-    if rates.empty:
-        return []
-    rows: list[list[str | Cell]] = []
-    withheld = bool(rates["withheld"].sum())
-    for (model, role), own in rates.groupby(["model", "role"], sort=True):
-        n = int(own["n"].sum())
-        lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
-        of_replies = [_rate(own, name, n) for name in ("refusals", "empty")]
-        rows.append([str(model), str(role), f"{n:,}", *of_replies, *lacking])
-    caption = _CAPTIONS["rates"]
-    columns = ["model", "role", "replies", "refusals", "empty"]
-    if withheld:
-        columns.append("not given")
-        caption += _CAPTIONS["withheld"]
-    return [Table(columns, rows, "Refusals and empty replies", caption)]
-
-
-def _rate(own: pd.DataFrame, column: str, n: int) -> str:
-    total = int(own[column].sum())
-    if not total:
-        return "none"
-    by = own.groupby("concept", sort=True)[["n", column]].sum()
-    shares = by[column] / by["n"].where(by["n"] > 0)
-    most = shares.sort_values(ascending=False, kind="stable").index[0]
-    own = by.loc[most]
-    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {own[column]} of {own['n']})"
-
-
-def topics(topics: pd.DataFrame, settings: Settings) -> list[Table]:
-    """Words of every cluster, a row a part."""
-    if topics.empty:
-        return []
-    features = {name: declared_as(name, settings.features) or name for name in topics["feature"].unique()}
-    declared = topics["feature"].map(features)
-    rows: list[list[str | Cell]] = []
-    for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
-        said = [
-            f"{record['cluster']}: {', '.join(list(record['words'])[:MOST_WORDS]) or 'no words'} ({record['n']:,})"
-            for record in own.sort_values("cluster").to_dict("records")
-        ]
-        rows.append([str(feature), str(model), str(part), "; ".join(said)])
-    rows, more = _cut(rows, MOST_OF_TOPICS, "in topics.parquet of the diagnosis")
-    return [Table(["feature", "model", "replies of", "clusters"], rows, "Topics", f"{_CAPTIONS['topics']}{more}")]
-
-
-def figures(figures: pd.DataFrame, disparities: pd.DataFrame) -> list[Table]:
-    """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
-    keys = disparities[["metric", "statistic"]].drop_duplicates().itertuples(index=False)
-    elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys]
-    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
-    figures = figures[~figures["figure"].isin(elsewhere)]
-    if figures.empty:
-        return []
-    models = sorted(figures["model"].dropna().unique())
-    rows: list[list[str | Cell]] = []
-    for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
-        label = str(name).replace("_", " ")
-        if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
-            rows.append([label, "all", Cell(figure(of_name.iloc[0]), columns=max(1, len(models)))])
-            continue
-        for part, own in of_name.groupby("part", sort=False):
-            by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
-            rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
-    rows, more = _cut(rows, MOST_FIGURES, "in figures.parquet of the diagnosis")
-    units = listed(sorted(figures["unit"].unique()))
-    caption = f"Values with 95% interval; n counts {units}.{more}"
-    return [Table(["figure", "of", *(models or ["any model"])], rows, "How well it measures", caption)]
-
-
-def not_computed(tables: Mapping[str, pd.DataFrame]) -> list[Table]:
-    """Nulls, counted by reason."""
-    # All that is computed in one table, with the reason where it is null.
-    disparities = tables["disparities"]
-    said = _disparities_in_words(disparities)
-    parts = {
-        "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
-        "disparities": disparities.assign(what=pd.Series(said, disparities.index, dtype=object)),
-        "shapes": tables["shapes"].assign(what="shape"),
-        "bias of the tool": tables["tool_bias"].assign(what="mean", calibration=""),
-        "bias of the context": tables["context_bias"].assign(what="mean"),
-    }
-    columns = ["table", "calibration", "what", "feature", "reason"]
-    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
-    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
-    whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
-    lacking = whole[whole["reason"].notna()]
-    if lacking.empty:
-        return []
-    kinds = ["table", "calibration"]
-    counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
-    total = whole.groupby(kinds).agg(**counts)
-    found = lacking.groupby([*kinds, "reason"], sort=False).agg(**counts).sort_values("n", ascending=False)
-    found = found.join(total.add_suffix("_of_all"), on=kinds).reset_index()
-    rows: list[list[str | Cell]] = [
-        [
-            f"{one['table']}, {one['calibration']}" if one["calibration"] else str(one["table"]),
-            str(one["reason"]),
-            *(_every(sorted(one[column]), len(one[f"{column}_of_all"])) for column in ("what", "feature")),
-            f"{one['n']:,} of {one['n_of_all']:,}",
-        ]
-        for one in found.to_dict("records")
-    ]
-    rows, more = _cut(rows, MOST_REASONS, "in the tables of the diagnosis")
-    heads = ["what", "reason", "of", "features", "how many"]
-    return [Table(heads, rows, "What could not be computed", f"{_CAPTIONS['nulls']}{more}")]
-
-
-def _every(found: list[str], of: int) -> str:
-    """All names as one word, and many as few."""
-    if len(found) == of:
-        return "every one" if of > 1 else found[0]
-    named = found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
-    return listed(named)
-
-
-__all__ = ["sections"]
-
-Tables = Mapping[str, pd.DataFrame]
-
 MOST_ROWS = 120_000
 """Rows of a table that the page takes whole; of a longer one it takes the headline statistic alone."""
 MOST_TOPICS = 12
@@ -228,62 +41,24 @@ MOST_PANELS = 8
 """Configurations that stand side by side before anybody chooses."""
 RATIOS = ("min_max_ratio", "min_impact_ratio")
 """Disparities that four fifths is a bar for."""
-CONTEXTS = ["bad", "neutral", "good"]
-OF_ROLE = ["domain", "feature", "model", "role", "value", "lowest", "highest", "n_groups"]
-WORDS_OF_A_CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
-
-_SAID = WORDS["pictures"]
-
-
-def lead(tables: Mapping[str, pd.DataFrame]) -> str:
-    """What a reader should know first, in a few sentences."""
-    if tables["rates"].empty:
-        return "No model was asked."
-    rates, features = tables["rates"], tables["summaries"]["feature"].nunique()
-    concepts, models, roles = (rates[name].nunique() for name in ("concept", "model", "role"))
-    sentences = [
-        f"{_count(concepts, 'concept')} asked about, {_count(models, 'model')} in {_count(roles, 'role')}, "
-        f"{_count(features, 'feature')}.",
-        _verdicts(tables),
-    ]
-    disparities = tables["disparities"]
-    if len(disparities) and disparities["value"].isna().all():
-        sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
-    return " ".join(sentences)
-
-
-def _verdicts(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Who stands out, in full; verdicts counted."""
-    found = confirmed(tables)
-    if found.empty:
-        return "No figure has a verdict: what follows describes."
-    counts = found["verdict"].value_counts()
-    verdicts = f"Verdicts: {listed([f'{counts[each]} {each}' for each in map(str, ORDER) if each in counts])}."
-    told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in found.to_dict("records")]
-    told = [words for words, who in zip(told, found["who"], strict=True) if who]
-    return f"Who stands out: {'; '.join(told)}. {verdicts}" if told else f"No concept stands out. {verdicts}"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
 def sections(shown: Shown) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
-    readable = {name: _readable(table, shown) for name, table in shown.tables.items()}
-    of_page, found = dict(readable), []
-    groupings: dict[str, str] = {}
+    tables, groupings = {name: _readable(table, shown) for name, table in shown.tables.items()}, dict[str, str]()
     for name, settings in shown.settings.items():
         declared = [list(columns) for columns in settings.disparities.grouping]
         groupings[name] = "+".join(["concept"] if ["concept"] in declared else declared[0])  # what the page shows
-    for name, table in readable.items():
+    every = tables["summaries"]
+    for name, table in tables.items():
         if "grouping" in table:
-            of_page[name] = table[table["grouping"] == table["domain"].map(groupings)]
-    summaries = readable["summaries"]
-    for name, source in shown.sources.items():
-        others = set(summaries.loc[summaries["domain"] == name, "grouping"]) - {groupings[name]}
-        found.append(_domain(name, source, shown.settings[name], of_page, sorted(others)))
-    return [*found, *pictures(shown.settings, of_page)]
+            tables[name] = table[table["grouping"] == table["domain"].map(groupings)]
+    found = []
+    for name, settings in shown.settings.items():
+        others = set(every.loc[every["domain"] == name, "grouping"]) - {groupings[name]}
+        found.append(_domain(name, settings, tables, sorted(others)))
+    return [*found, *pictures(shown.settings, tables)]
 
 
 def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
@@ -305,23 +80,191 @@ def _name(source: Source, group: object) -> object:
     return source.concepts[group].name if isinstance(group, str) and group in source.concepts else group
 
 
-def _domain(name: str, source: Source, settings: Settings, shown: Tables, others: list[str]) -> Section:
+def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
-    parts: list[Table] = [
-        *confirmed_table(confirmed(here)),
-        *rates(here["rates"]),
-        *topics(here["topics"], settings),
-        *figures(here["figures"], here["disparities"]),
-        *not_computed(here),
-    ]
+    parts = [_confirmed(here), _rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
     sentences = [
-        lead(here),
+        _lead(here),
         f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
         f"Groups by {listed(others)} are in the tables of the diagnosis, not on this page." if others else "",
     ]
-    return Section("Replies", " ".join(filter(None, sentences)), parts, name)
+    return Section("Replies", " ".join(filter(None, sentences)), [part for part in parts if part is not None], name)
+
+
+def _lead(tables: Tables) -> str:
+    """What a reader should know first, in a few sentences: who stands out, in full, and verdicts counted."""
+    rates, disparities, found = tables["rates"], tables["disparities"], _headlines(tables)
+    if rates.empty:
+        return "No model was asked."
+    counts = {name: rates[name].nunique() for name in ("concept", "model", "role")}
+    concepts, models, roles, features = (
+        f"{n:,} {what}{'' if n == 1 else 's'}"
+        for what, n in {**counts, "feature": tables["summaries"]["feature"].nunique()}.items()
+    )
+    sentences = [f"{concepts} asked about, {models} in {roles}, {features}."]
+    if found.empty:
+        sentences.append("No figure has a verdict: what follows describes.")
+    else:
+        named = found[found["who"] != ""].to_dict("records")
+        told = [f"{one['what']} on {one['model']}: {one['who']} ({one['verdict']})" for one in named]
+        sentences.append(f"Who stands out: {'; '.join(told)}." if told else "No concept stands out.")
+        verdicts = found["verdict"].value_counts()
+        told = [f"{verdicts[each]} {each}" for each in map(str, ORDER) if each in verdicts]
+        sentences.append(f"Verdicts: {listed(told)}.")
+    if len(disparities) and disparities["value"].isna().all():
+        sentences.append(f"Nothing could be compared: {disparities['reason'].mode().iloc[0]}.")
+    return " ".join(sentences)
+
+
+def _headlines(tables: Tables) -> pd.DataFrame:
+    """One row a headline figure, `what` it is and `who` is named: silence, favour, then favour in one role."""
+    figures = tables["figures"]
+    found = figures[figures["figure"].isin(HEADLINES)]
+    feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
+    what = found["figure"].where(found["figure"] == ALIKE, found["figure"] + ", " + feature)
+    favour = tables["favour"].dropna(subset=["named"])
+    named = {key: _named(own) for key, own in favour.groupby(["figure", "feature", "model"], sort=False)}
+    who = [named.get(key, "") for key in zip(found["figure"], feature, found["model"], strict=True)]
+    order = found["figure"].map(HEADLINES.index).astype(int)
+    found = found.assign(what=what, who=pd.Series(who, found.index, dtype=object), order=order)
+    return found.sort_values(["order", "model", "what"], kind="stable", ignore_index=True)
+
+
+def _named(favour: pd.DataFrame) -> str:
+    """Concepts of one figure, and whether more or less; once, also where a figure has a row for every role."""
+    several = favour["role"].nunique() > 1
+    told = [
+        f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
+        for one in favour.to_dict("records")
+    ]
+    return ", ".join(dict.fromkeys(told))
+
+
+def _confirmed(tables: Tables) -> Table | None:
+    """Every headline figure, beside what invented names do."""
+    rows: Rows = [
+        [
+            str(one["what"]),
+            str(one["model"]),
+            Cell(str(one["verdict"]), Verdict(one["verdict"]).mark),
+            str(one["who"]) or "nobody",
+            with_interval(one["value"], one["low"], one["high"]) or f"none ({one['reason']})",
+            *(number(one[name], 3) or "none" for name in ("placebo", "smallest", "detectable")),
+            str(one["levels"]),
+        ]
+        for one in _headlines(tables).to_dict("records")
+    ]
+    return _table("confirmed", rows)
+
+
+def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> Table | None:
+    """None without rows; of many the first, and a sentence about the others.
+
+    `columns`: after those that are declared; `said`: what stands in braces.
+    """
+    own = WORDS["tables"][name]
+    most, caption = own.get("most", len(rows)), own["caption"].format(**said)
+    more = f" {len(rows) - most:,} more: {own['more']}." if len(rows) > most else ""
+    return Table([*own["columns"], *columns], rows[:most], own["title"], f"{caption}{more}") if rows else None
+
+
+def _rates(tables: Tables) -> Table | None:
+    """Refusals and empty replies by configuration, and the concept that has most."""
+    rates, rows = tables["rates"], Rows()
+    withheld = bool(rates["withheld"].sum())
+    for (model, role), own in rates.groupby(["model", "role"], sort=True):
+        lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
+        shares = [_rate(own, name) for name in ("refusals", "empty")]
+        rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
+    said = WORDS["tables"]["rates"]["withheld"] if withheld else ""
+    return _table("rates", rows, ["not given"] if withheld else [], withheld=said)
+
+
+def _rate(own: pd.DataFrame, column: str) -> str:
+    total, n = int(own[column].sum()), int(own["n"].sum())
+    if not total:
+        return "none"
+    by = own.groupby("concept", sort=True)[["n", column]].sum()
+    most = (by[column] / by["n"].where(by["n"] > 0)).sort_values(ascending=False, kind="stable").index[0]
+    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {by.loc[most, column]} of {by.loc[most, 'n']})"
+
+
+def _topics(tables: Tables, settings: Settings) -> Table | None:
+    """Words of every cluster, a row a part."""
+    topics, rows = tables["topics"], Rows()
+    declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
+    for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
+        said = [
+            f"{one['cluster']}: {', '.join(list(one['words'])[:MOST_WORDS]) or 'no words'} ({one['n']:,})"
+            for one in own.sort_values("cluster").to_dict("records")
+        ]
+        rows.append([str(feature), str(model), str(part), "; ".join(said)])
+    return _table("topics", rows)
+
+
+def _figures(tables: Tables) -> Table | None:
+    """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
+    figures, keys = tables["figures"], tables["disparities"][["metric", "statistic"]].drop_duplicates()
+    elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
+    elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
+    figures = figures[~figures["figure"].isin(elsewhere)]
+    models, rows = sorted(figures["model"].dropna().unique()), Rows()
+    for name, of_name in figures.sort_values("model", kind="stable").groupby("figure", sort=False):
+        label = str(name).replace("_", " ")
+        if of_name["value"].isna().all() and of_name["reason"].nunique() == 1:
+            rows.append([label, "all", Cell(figure(of_name.iloc[0]), columns=max(1, len(models)))])
+            continue
+        for part, own in of_name.groupby("part", sort=False):
+            by: dict[Any, Any] = {record["model"]: record for record in own.to_dict("records")}
+            rows.append([label, str(part), *(figure(by.get(model)) for model in models)])
+    return _table("figures", rows, models or ["any model"], units=listed(sorted(figures["unit"].unique())))
+
+
+def _not_computed(tables: Tables) -> Table | None:
+    """Nulls, counted by reason, of all that is computed."""
+    disparities, tool = tables["disparities"], tables["tool_bias"]
+    parts = {
+        "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
+        "disparities": disparities.assign(what=_in_words(disparities)),
+        "shapes": tables["shapes"].assign(what="shape"),
+        "bias of the tool": tool.assign(what="mean", calibration=""),
+        "bias of the context": tables["context_bias"].assign(what="mean"),
+    }
+    columns, kinds = ["table", "calibration", "what", "feature", "reason"], ["table", "calibration"]
+    whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
+    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
+    whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
+    counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
+    found = whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
+    found = found.sort_values("n", ascending=False).join(
+        whole.groupby(kinds).agg(**counts).add_suffix("_of_all"), on=kinds
+    )
+    rows: Rows = [
+        [
+            ", ".join(filter(None, (one["table"], one["calibration"]))),
+            str(one["reason"]),
+            *(_every(sorted(one[column]), len(one[f"{column}_of_all"])) for column in ("what", "feature")),
+            f"{one['n']:,} of {one['n_of_all']:,}",
+        ]
+        for one in found.reset_index().to_dict("records")
+    ]
+    return _table("nulls", rows)
+
+
+def _every(found: list[str], of: int) -> str:
+    """All names as one word, and many as few."""
+    if len(found) == of:
+        return "every one" if of > 1 else found[0]
+    named = found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
+    return listed(named)
+
+
+def _in_words(rows: pd.DataFrame) -> "pd.Series[str]":
+    """Disparities as people call them."""
+    metrics = rows["metric"].map(lambda metric: WORDS["metrics"].get(metric, metric.replace("_", " ")))
+    return (metrics + " of " + rows["statistic"]).astype(str)
 
 
 def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
@@ -331,59 +274,23 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     headlines = {name: own.disparities.headline for name, own in settings.items()}
     summaries, few_summaries = _bounded(tables["summaries"], headlines)
     compared, few_disparities = _bounded(_compared(tables), headlines)
-    # All names that pictures say, in the order of the declaration where there is one.
-    tool = tables["tool_bias"]
-    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
-    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
-    for own in settings.values():
-        declared = own.disparities
-        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
-        statistics += dict.fromkeys([declared.headline, *declared.statistics])
-        disparities += [f"{metric_in_words(metric)} of {name}" for name in statistics for metric in declared.metrics]
-        several = len(own.templates) > 1
-        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
-    names = {
-        "domain": list(settings),
-        "feature": _in_order(measured, features),
-        "calibration": _in_order(summaries["calibration"], ["raw", "calibrated"]),
-        "statistic": _in_order(summaries["statistic"], statistics),
-        "disparity": _in_order(compared["disparity"], disparities),
-        "model": _in_order(summaries["model"], []),
-        "role": _in_order(summaries["role"], roles),
-        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()], []),
-        "context": CONTEXTS,
-        "shape": _in_order(compared["shape"].dropna(), []),
-        "reason": _in_order((reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()), []),
-    }
-    few = len(names["model"]) * len(names["role"]) <= MOST_PANELS
-    choices = Choices(names, {"model": EVERY if few else 0, "role": EVERY})
-    heat = charts.concepts(summaries[[*WORDS_OF_A_CELL, "group", "value", "n", "reason"]], choices)
+    choices = _choices(settings, summaries, compared, tables["tool_bias"])
+    heat = charts.concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
     bars = charts.disparities(compared.drop(columns="statistic"), choices)
-    # Composition of replies by role, how far they are from the baseline, and the largest topics of each domain.
-    known = summaries.dropna(subset=["value"]).groupby(WORDS_OF_A_CELL, sort=False)["value"]
-    over_groups = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
-    placed = zip(over_groups["domain"], over_groups["feature"], strict=True)
-    kind = pd.Series([kind_of(feature, settings[name]) for name, feature in placed], over_groups.index, dtype=object)
-    raw = (over_groups["calibration"] == "raw") & _is_headline(over_groups, headlines)
-    of_texts, far = over_groups[kind != "clusters"], over_groups[(kind == "distance") & raw]
-    found = [_picture("features", charts.composition(of_texts, choices))] if len(of_texts) else []
-    if len(far):
-        title = f"{_any_of(headlines)} distance from the baseline"
-        found.append(_picture("distance", charts.by_role(far[OF_ROLE], choices, title)))
-    sizes = tables["topics"].groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
-    largest = sizes.groupby("domain").head(MOST_TOPICS)
-    shown = over_groups[raw & pd.MultiIndex.from_frame(over_groups[["domain", "feature"]]).isin(largest.index)]
-    if len(shown):
-        more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
-        found.append(_picture("topics", charts.by_role(shown[OF_ROLE], choices, _any_of(headlines)), more))
-    parts = [
-        _picture("disparities", bars, few_disparities),
-        _picture("concepts", heat, few_summaries),
-        *_calibration(summaries[_is_headline(summaries, headlines)], choices),
-        *found,
-        *_biases(tables, choices),
+    headline = summaries[_is_headline(summaries, headlines)]
+    return [
+        Section(
+            _SAID["title"],
+            _SAID["filters"],
+            [
+                _picture("disparities", bars, few_disparities),
+                _picture("concepts", heat, few_summaries),
+                *_calibration(headline.dropna(subset=["value"]), choices),
+                *_by_role(summaries, settings, headlines, tables["topics"], choices),
+                *_biases(tables, choices),
+            ],
+        )
     ]
-    return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
 def _picture(name: str, chart: alt.TopLevelMixin, more: str = "") -> Picture:
@@ -409,41 +316,101 @@ def _any_of(headlines: Mapping[str, str]) -> str:
 
 def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
-    cell = [*WORDS_OF_A_CELL, "template", "grouping"]
+    cell = [*CELL, "template", "grouping"]
     rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
-    named = _disparities_in_words(rows)
-    rows = rows.assign(disparity=pd.Series(named, rows.index, dtype=str), ratio=rows["metric"].isin(RATIOS).astype(int))
+    rows = rows.assign(disparity=_in_words(rows), ratio=rows["metric"].isin(RATIOS).astype(int))
     numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
-    return rows[[*WORDS_OF_A_CELL, "disparity", "group", "shape", "reason", *numbers]]
+    return rows[[*CELL, "disparity", "group", "shape", "reason", *numbers]]
 
 
-def _in_order(found: Iterable[str], declared: Iterable[str]) -> list[str]:
+def _choices(
+    settings: Mapping[str, Settings], summaries: pd.DataFrame, compared: pd.DataFrame, tool: pd.DataFrame
+) -> Choices:
+    """All names that pictures say, in the order of the declaration where there is one."""
+    measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
+    features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
+    for own in settings.values():
+        declared = own.disparities
+        features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
+        statistics += dict.fromkeys([declared.headline, *declared.statistics])
+        asked = pd.MultiIndex.from_product([statistics, declared.metrics], names=["statistic", "metric"])
+        disparities += _in_words(asked.to_frame(index=False)).tolist()
+        several = len(own.templates) > 1
+        roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
+    reasons = [reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()]
+    names = {
+        "domain": list(settings),
+        "feature": _in_order(measured, features),
+        "calibration": _in_order(summaries["calibration"], charts.CALIBRATIONS),
+        "statistic": _in_order(summaries["statistic"], statistics),
+        "disparity": _in_order(compared["disparity"], disparities),
+        "model": _in_order(summaries["model"]),
+        "role": _in_order(summaries["role"], roles),
+        "group": _in_order([*summaries["group"], *tool["concept"], *compared["group"].dropna()]),
+        "context": ["bad", "neutral", "good"],
+        "shape": _in_order(compared["shape"].dropna()),
+        "reason": _in_order(reasons),
+    }
+    few = len(names["model"]) * len(names["role"]) <= MOST_PANELS
+    return Choices(names, {"model": EVERY if few else 0, "role": EVERY})
+
+
+def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
     """What was found: in the order of the declaration, then what that does not name."""
     here = sorted(set(found))
     return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
 
 
+def _by_role(
+    summaries: pd.DataFrame,
+    settings: Mapping[str, Settings],
+    headlines: Mapping[str, str],
+    topics: pd.DataFrame,
+    choices: Choices,
+) -> list[Picture]:
+    """Composition of replies by role, how far they are from the baseline, and the largest topics of each domain."""
+    known = summaries.dropna(subset=["value"]).groupby(CELL, sort=False)["value"]
+    found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
+    kinds = []
+    for domain, feature in zip(found["domain"], found["feature"], strict=True):
+        features = settings[domain].features
+        declared = declared_as(feature, features)
+        kinds.append(None if declared is None else features[declared].kind)
+    kind = pd.Series(kinds, found.index, dtype=object)
+    raw = (found["calibration"] == "raw") & _is_headline(found, headlines)
+    sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
+    largest = sizes.groupby("domain").head(MOST_TOPICS)
+    drawn = raw & pd.MultiIndex.from_frame(found[["domain", "feature"]]).isin(largest.index)
+    more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
+    headline, columns = _any_of(headlines), [name for name in found if name not in ("calibration", "statistic")]
+    parts = []
+    if len(texts := found[kind != "clusters"]):
+        parts.append(_picture("features", charts.composition(texts, choices)))
+    if len(far := found.loc[(kind == "distance") & raw, columns]):
+        chart = charts.by_role(far, choices, f"{headline} distance from the baseline")
+        parts.append(_picture("distance", chart))
+    if len(of_topics := found.loc[drawn, columns]):
+        parts.append(_picture("topics", charts.by_role(of_topics, choices, headline), more))
+    return parts
+
+
 def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
     """Concepts before and after calibration, of features that have a baseline."""
-    known = headline.dropna(subset=["value"])
     cell = ["domain", "feature", "model", "role"]
-    both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
-    if both.empty:
-        return []
-    middle = both.groupby([*cell, "calibration"])["value"].transform("mean")
+    both = headline[headline.groupby(cell)["calibration"].transform("nunique") == 2]
+    deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
     columns = [*cell, "calibration", "group", "deviation", "value", "n"]
-    deviations = both.assign(deviation=both["value"] - middle)[columns]
-    return [_picture("calibration", charts.calibration(deviations, choices))]
+    deviations = both.assign(deviation=deviation)[columns]
+    return [_picture("calibration", charts.calibration(deviations, choices))] if len(both) else []
 
 
 def _biases(tables: Tables, choices: Choices) -> list[Picture]:
     """What tools say of names, and what replies take from their contexts."""
-    tools, contexts = tables["tool_bias"], tables["context_bias"].dropna(subset=["mean"])
-    found = []
+    tools = tables["tool_bias"].rename(columns={"concept": "group"})
+    contexts, found = tables["context_bias"].dropna(subset=["mean"]), []
     if len(tools):
         columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
-        by_group = tools.rename(columns={"concept": "group"})[columns]
-        found.append(_picture("tool_bias", charts.tool_bias(by_group, choices)))
+        found.append(_picture("tool_bias", charts.tool_bias(tools[columns], choices)))
     if len(contexts):
         columns = ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
         found.append(_picture("context_bias", charts.context_bias(contexts[columns], choices)))

@@ -14,16 +14,20 @@ FOUR_FIFTHS = 0.8
 FARTHEST = 2.5
 """Standard deviations at which a colour is at its strongest; a concept lies out from 2 on."""
 VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.value, '.2f')"
+CALIBRATIONS: Final = ["raw", "calibrated"]
+CONFIGURATION: Final = ["model", "role"]
+"""Columns that a reader may leave open."""
+WIDTH = 760
+"""Pixels that a row of panels may take."""
+PANEL: Final = 220
+"""Pixels of one of several panels that follow one another."""
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """Concepts x configurations: numbers are the statistic, colours how far out a concept lies (figures 23 to 26)."""
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
-    base = alt.Chart().encode(
-        x=alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140),
-        y=_groups("place"),
-        tooltip=_told("group model role value n z reason"),
-    )
+    role = alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140)
+    base = alt.Chart().encode(x=role, y=_groups("place"), tooltip=_told("group model role value n z reason"))
     scale = alt.Scale(scheme=DIVERGING, domain=[-FARTHEST, FARTHEST], clamp=True)
     legend = alt.Legend(title=["SDs from the mean", "of the column"], values=[-2, -1, 0, 1, 2], gradientLength=120)
     lacking = base.mark_rect(stroke=GROUND, color=PALE)
@@ -52,11 +56,9 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         choices: Of the words among these.
     """
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
-    offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
     known = _told("model role calibration value p_adjusted n_groups group excess shape reason", group="points at")
-    base = alt.Chart().encode(
-        y=alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160), yOffset=offset
-    )
+    offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
+    base = alt.Chart().encode(y=_names("role", choices, 160), yOffset=offset)
     bars = base.mark_bar(height={"band": 0.8}).encode(
         x=alt.X("value:Q", title="value of the disparity"), color=calibrated(), tooltip=known
     )
@@ -66,72 +68,62 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     bar = alt.Chart().transform_aggregate(ratio="max(ratio)").transform_filter("datum.ratio == 1")
     line = bar.mark_rule(color="#c02b2b", strokeDash=[5, 3], strokeWidth=1.5)
     line = line.encode(x=alt.value(alt.expr(f"scale('x', {FOUR_FIFTHS})")))
-    said = base.mark_text(align="left", fontSize=10, color=INK).encode(
-        x=alt.value(WIDTH - 290), text="said:N", tooltip=known
-    )
-    reasons = base.transform_filter("!isValid(datum.value)").mark_text(align="left", fontSize=10, color=QUIET)
-    reasons = reasons.encode(x=alt.value(4), text="reason:N")
+    said = _words(base, WIDTH - 290, "said:N").encode(tooltip=known)
+    reasons = _words(base.transform_filter("!isValid(datum.value)"), 4, "reason:N", QUIET)
     panels = alt.layer(bars, kept, line, said, reasons).properties(width=WIDTH - 300, height=alt.Step(13))
     names = ["group", "calibration", "shape", "reason"]
-    chart = facets(panels, choices, disparities, filters, row="model", names=names)
     p = "(datum.p_adjusted < 0.001 ? 'p < 0.001' : 'p = ' + format(datum.p_adjusted, '.3f'))"
-    p = f"isValid(datum.p_adjusted) ? {p} : 'no p'"
-    who = "isValid(datum.group) ? ', ' + datum.group : ''"
-    stands = "isValid(datum.shape) ? ', ' + datum.shape : ''"
-    said_of = f"isValid(datum.value) ? ({p}) + ({who}) + ({stands}) : ''"
+    parts = [f"isValid(datum.p_adjusted) ? {p} : 'no p'"]
+    parts += [f"isValid(datum.{name}) ? ', ' + datum.{name} : ''" for name in ("group", "shape")]
+    said_of = f"isValid(datum.value) ? {' + '.join(f'({part})' for part in parts)} : ''"
+    chart = facets(panels, choices, disparities, filters, row="model", names=names)
     told: alt.FacetChart = chart.transform_calculate(said=said_of)
     return told
 
 
 def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21)."""
-    filters = ["domain", "feature", *CONFIGURATION]
-    base = alt.Chart().encode(
-        y=_groups("place"), x=alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4)
-    )
+    from_mean = alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4)
+    base = alt.Chart().encode(y=_groups("place"), x=from_mean)
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         color=calibrated(), shape=shaped(), tooltip=_told("group model role calibration deviation value n")
     )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
-    chart = facets(panels, choices, deviations, filters, row="model", column="role", names=["group", "calibration"])
+    filters, names = ["domain", "feature", *CONFIGURATION], ["group", "calibration"]
+    chart = facets(panels, choices, deviations, filters, row="model", column="role", names=names)
     placed: alt.FacetChart = chart.transform_joinaggregate(place="mean(deviation)", groupby=["group"])
     return placed
 
 
 def composition(over_groups: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     """Every feature of every role: bars are means over concepts, lines reach from lowest to highest (figure 10a)."""
+    panels = _spread(_names("feature", choices, 180), "mean over concepts", zero=True, height=17)
     filters = ["domain", "calibration", "statistic", *CONFIGURATION]
-    feature = alt.Y("feature:N", sort=list(choices.names["feature"]), title=None).axis(labelLimit=180)
-    panels = spread(feature, "mean over concepts", zero=True).properties(width=PANEL, height=alt.Step(17))
     return facets(panels, choices, over_groups, filters, row="model", column="role", names=["feature"])
 
 
 def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.FacetChart:
     """A statistic of some features, role by role and model by model (figures 10b and 27 to 29)."""
-    role = alt.Y("role:N", sort=list(choices.names["role"]), title=None).axis(labelLimit=160)
-    panels = spread(role, title, zero=False).properties(width=PANEL, height=alt.Step(20))
-    filters = ["domain", *CONFIGURATION]
-    return facets(panels, choices, over_groups, filters, row="feature", column="model", names=[])
+    panels = _spread(_names("role", choices, 160), title, zero=False, height=20)
+    return facets(panels, choices, over_groups, ["domain", *CONFIGURATION], row="feature", column="model", names=[])
 
 
 def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     """What a tool says of baselines that differ only in the concept (figure 22)."""
-    filters = ["domain", "feature"]
-    title = "mean of the baselines"
+    filters, title = ["domain", "feature"], "mean of the baselines"
     base = alt.Chart().encode(y=_groups("mean"))
-    axis = alt.X("mean:Q", title=title, scale=alt.Scale(zero=False))
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
-        x=axis, tooltip=_told("group mean difference n", n="baselines")
+        x=alt.X("mean:Q", title=title, scale=alt.Scale(zero=False)),
+        tooltip=_told("group mean difference n", n="baselines"),
     )
-    said = base.transform_filter("isValid(datum.difference)").mark_text(align="left", fontSize=10, color=INK)
-    reasons = base.transform_filter("!isValid(datum.difference)").mark_text(align="left", fontSize=10, color=QUIET)
+    difference = alt.Text("difference:Q", format="+.3f")
     layers = [
         alt.Chart().mark_rule(color=QUIET, strokeDash=[5, 3]).encode(x=alt.X("min(of_all):Q", title=title)),
         points,
-        said.encode(x=alt.value(WIDTH - 190), text=alt.Text("difference:Q", format="+.3f")),
-        reasons.encode(x=alt.value(4), text="reason:N"),
+        _words(base.transform_filter("isValid(datum.difference)"), WIDTH - 190, difference),
+        _words(base.transform_filter("!isValid(datum.difference)"), 4, "reason:N", QUIET),
     ]
     parameters = choices.parameters(["group", "reason"], filters)
     chart = alt.LayerChart(data=choices.coded(table), layer=layers, params=parameters)
@@ -156,17 +148,8 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     )
     zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
     panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=PANEL, height=130)
-    filters = ["domain", "feature", *CONFIGURATION]
-    return facets(panels, choices, table, filters, row="model", column="role", names=["calibration", "context"])
-
-
-CALIBRATIONS: Final = ["raw", "calibrated"]
-CONFIGURATION: Final = ["model", "role"]
-"""Columns that a reader may leave open."""
-WIDTH = 760
-"""Pixels that a row of panels may take."""
-PANEL: Final = 220
-"""Pixels of one of several panels that follow one another."""
+    filters, names = ["domain", "feature", *CONFIGURATION], ["calibration", "context"]
+    return facets(panels, choices, table, filters, row="model", column="role", names=names)
 
 
 def facets(
@@ -179,62 +162,60 @@ def facets(
     row: str | None = None,
     column: str | None = None,
 ) -> alt.FacetChart:
-    """The rows that are chosen, a panel a row and column; `names`: other columns whose numbers turn to names."""
-    said = list(dict.fromkeys([*CONFIGURATION, *names, *filter(None, (row, column))]))
-    chart = alt.FacetChart(
-        data=choices.coded(table),
-        spec=panels,
-        params=choices.parameters(said, filters, CONFIGURATION),
-        spacing={"row": 14, "column": 16},
-        **_placed(choices, row, column),
-    )
-    named: alt.FacetChart = chart.transform_filter(choices.filtered(filters, CONFIGURATION)).transform_calculate(
-        **choices.named(*said)
-    )
-    if row and column:
-        return named.transform_calculate(panel=f"datum.{row} + ', ' + datum.{column}")
-    return named
+    """The rows that are chosen, a panel a row and column; `names`: other columns whose numbers turn to names.
 
-
-def _placed(choices: Choices, row: str | None, column: str | None) -> dict[str, Any]:
-    """Where panels go. Where both are given each has both names over it and they follow one another.
-
-    In a grid, Vega-Lite moves up what follows a panel without rows, as of a base model in a role, under the wrong name.
+    Where row and column are given, each panel has both names over it and they follow one another: in a grid, Vega-Lite
+    moves up what follows a panel without rows, as of a base model in a role, under the wrong name.
     """
+    said = list(dict.fromkeys([*CONFIGURATION, *names, *filter(None, (row, column))]))
+    sorts = {name: list(choices.names[name]) for name in (row, column) if name}
+    placed: dict[str, Any]
     if row and column:
-        order = [f"{one}, {other}" for one in choices.names[row] for other in choices.names[column]]
+        order = [f"{one}, {other}" for one in sorts[row] for other in sorts[column]]
         header = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=320)
-        facet: Any = alt.Facet("panel:N", sort=order, title=None, header=header)
-        return {"facet": facet, "columns": len(choices.names[column])}
-    kinds: dict[str, tuple[Any, str | None, dict[str, Any]]] = {
-        "row": (alt.Row, row, {"labelAngle": 0, "labelAlign": "left", "labelLimit": 150}),
-        "column": (alt.Column, column, {"labelFontWeight": "bold", "labelLimit": 200}),
-    }
-    by: dict[str, Any] = {
-        place: kind(f"{name}:N", sort=list(choices.names[name]), title=None, header=alt.Header(labelFontSize=12, **own))
-        for place, (kind, name, own) in kinds.items()
-        if name
-    }
-    return {"facet": alt.FacetMapping(**by)}
+        facet = alt.Facet("panel:N", sort=order, title=None, header=header)
+        placed = {"facet": facet, "columns": len(sorts[column])}
+    elif row:
+        header = alt.Header(labelFontSize=12, labelAngle=0, labelAlign="left", labelLimit=150)
+        placed = {"facet": alt.FacetMapping(row=alt.Row(f"{row}:N", sort=sorts[row], title=None, header=header))}
+    elif column:
+        header = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=200)
+        by = alt.Column(f"{column}:N", sort=sorts[column], title=None, header=header)
+        placed = {"facet": alt.FacetMapping(column=by)}
+    parameters, spacing = choices.parameters(said, filters, CONFIGURATION), {"row": 14, "column": 16}
+    chart = alt.FacetChart(data=choices.coded(table), spec=panels, params=parameters, spacing=spacing, **placed)
+    chosen = chart.transform_filter(choices.filtered(filters, CONFIGURATION))
+    named: alt.FacetChart = chosen.transform_calculate(**choices.named(*said))
+    return named.transform_calculate(panel=f"datum.{row} + ', ' + datum.{column}") if row and column else named
 
 
-def spread(y: alt.Y, title: str, zero: bool) -> Panels:
+def _spread(y: alt.Y, title: str, zero: bool, height: int) -> Panels:
     """Means over concepts, bars from zero or points, with a line from the lowest concept to the highest."""
-    known = _told("model role feature value lowest highest n_groups", value="mean over concepts")
-    scale = alt.Scale(zero=zero)
-    base = alt.Chart().encode(y=y)
-    drawn = base.mark_bar(color=ONE_HUE, opacity=0.45)
-    if not zero:
-        drawn = base.mark_point(filled=True, color=ONE_HUE, size=80, opacity=1)
-    lines = base.mark_rule(color=INK, strokeWidth=1.5).encode(
-        x=alt.X("lowest:Q", title=title, scale=scale), x2="highest:Q"
+    base, scale = alt.Chart().encode(y=y), alt.Scale(zero=zero)
+    points = base.mark_point(filled=True, color=ONE_HUE, size=80, opacity=1)
+    drawn = (base.mark_bar(color=ONE_HUE, opacity=0.45) if zero else points).encode(
+        x=alt.X("value:Q", title=title, scale=scale).axis(tickCount=4),
+        tooltip=_told("model role feature value lowest highest n_groups", value="mean over concepts"),
     )
-    return alt.layer(drawn.encode(x=alt.X("value:Q", title=title, scale=scale).axis(tickCount=4), tooltip=known), lines)
+    ends = alt.X("lowest:Q", title=title, scale=scale)
+    lines = base.mark_rule(color=INK, strokeWidth=1.5).encode(x=ends, x2="highest:Q")
+    return alt.layer(drawn, lines).properties(width=PANEL, height=alt.Step(height))
+
+
+def _names(column: str, choices: Choices, limit: int) -> alt.Y:
+    """A line a name, in the order of the choices."""
+    return alt.Y(f"{column}:N", sort=list(choices.names[column]), title=None).axis(labelLimit=limit)
 
 
 def _groups(by: str) -> alt.Y:
     """A line a group, those with the highest numbers at the top."""
     return alt.Y("group:N", sort=alt.EncodingSortField(by, op="min", order="descending"), title=None)
+
+
+def _words(base: alt.Chart, x: int, text: str | alt.Text, color: str = INK) -> alt.Chart:
+    """What is written beside marks."""
+    written: alt.Chart = base.mark_text(align="left", fontSize=10, color=color).encode(x=alt.value(x), text=text)
+    return written
 
 
 def calibrated() -> alt.Color:

@@ -10,9 +10,9 @@ from scipy import stats
 from evenruler.errors import UserError
 from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, schemas, summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import Statistic
+from evenruler.instruments.saged.diagnose.cells import Cells
 from evenruler.instruments.saged.diagnose.disparities import CRITICAL, End, dixon_ratios, grubbs, shapes
-from evenruler.instruments.saged.diagnose.groups import laid_out
-from evenruler.instruments.saged.diagnose.summaries import Cells, cells_of
+from evenruler.instruments.saged.diagnose.groups import RAW, laid_out
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 
@@ -344,11 +344,16 @@ def cells(means: list[float | None]) -> Cells:
         {"root-000": -0.1, "root-001": 0.1}
     )
     layout = laid_out("fruit", measured.features(prompts, values), prompts)
-    return next(cells_of(layout, layout.groups(["concept"]), {"mean": Statistic(kind="mean")}))
+    return Cells(layout, layout.groups(["concept"]), "mean", Statistic(kind="mean"), RAW)
+
+
+def shaped(means: list[float | None], p: float = 0.01) -> pd.DataFrame:
+    own = cells(means)
+    return own.names.assign(**shapes(own.values, own.groups.names, np.array([p])))
 
 
 def shape(means: list[float | None], p: float = 0.01) -> pd.Series:
-    return shapes(cells(means), np.array([p])).iloc[0]
+    return shaped(means, p).iloc[0]
 
 
 EVEN = [0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56]
@@ -362,7 +367,7 @@ def test_one_group_far_out_is_concentrated_on_it(outlier, end, tmp_path) -> None
     assert found["z"] == pytest.approx((outlier - np.mean(means)) / np.std(means, ddof=1))
     assert abs(found["z"]) > 2
     assert (found["n_groups"], found["reason"]) == (8, None)
-    write_table(shapes(cells(means), np.array([0.01])), schemas.SHAPES, tmp_path / "shapes.parquet")
+    write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
     assert read_frame(tmp_path / "shapes.parquet")["statistic"].tolist() == ["mean"]
 
 
@@ -424,7 +429,7 @@ def test_null_with_the_reason(means, reason, tmp_path) -> None:
     found = shape(means)
     assert found["shape"] is None
     assert found["reason"] == reason
-    write_table(shapes(cells(means), np.array([0.01])), schemas.SHAPES, tmp_path / "shapes.parquet")
+    write_table(shaped(means), schemas.SHAPES, tmp_path / "shapes.parquet")
 
 
 def test_beyond_thirty_groups_the_farthest_is_still_named() -> None:

@@ -7,48 +7,37 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose import groups
-from evenruler.instruments.saged.diagnose.groups import SERIES, by_size, gathered, laid_out, numbered, placed, places_of
+from evenruler.instruments.saged.diagnose import cells
+from evenruler.instruments.saged.diagnose.groups import SERIES, gathered, laid_out, numbered, placed
 from tests.instruments.saged.diagnose import measured
 
 nan = math.nan
 
 
 def test_rows_of_a_group_stay_in_their_order_and_smaller_groups_are_filled_up() -> None:
-    found = places_of(np.array([1, 0, 1, 3]), 4)
+    found = placed(np.array([[1, 0, 1, 3]]), 4)
     np.testing.assert_array_equal(found, [[[1, 4], [0, 2], [4, 4], [3, 4]]])
 
 
 def test_rows_of_many_stay_in_their_order() -> None:
     codes = np.arange(200) * 7 % 5
-    found = places_of(codes, 5)[0]
+    found = placed(codes[None], 5)[0]
     np.testing.assert_array_equal(found, [np.flatnonzero(codes == group) for group in range(5)])
 
 
 def test_groups_without_rows() -> None:
-    np.testing.assert_array_equal(places_of(np.array([0]), 2), [[[0], [1]]])
-    assert places_of(np.array([], dtype=np.intp), 0).shape == (1, 0, 0)
+    np.testing.assert_array_equal(placed(np.array([[0]]), 2), [[[0], [1]]])
+    assert placed(np.empty((1, 0), dtype=np.intp), 0).shape == (1, 0, 0)
 
 
-def test_draws_may_differ_in_sizes_and_repeat_rows() -> None:
-    found = placed(np.array([2, 0, 0, 1]), np.array([[1, 1], [0, 2]]), 3)
-    np.testing.assert_array_equal(found, [[[2, 3], [0, 3]], [[3, 3], [0, 1]]])
+def test_draws_may_differ_in_sizes() -> None:
+    found = placed(np.array([[1, 0, 1], [1, 1, 1]]), 2)
+    np.testing.assert_array_equal(found, [[[1, 3, 3], [0, 2, 3]], [[3, 3, 3], [0, 1, 2]]])
 
 
 def test_numbers_that_are_not_there_are_nan() -> None:
     found = gathered(np.array([[5.0, 6.0, nan], [7.0, 8.0, 9.0]]), np.array([[[0, 3], [2, 1]]]))
     np.testing.assert_array_equal(found, [[[[5, nan], [nan, 6]]], [[[7, nan], [9, 8]]]])
-
-
-@pytest.mark.parametrize("rows", [0, 1, 2000])
-def test_groups_of_about_the_same_size_come_together_and_each_once(rows: int) -> None:
-    codes = np.random.default_rng(rows).choice(5, rows, p=[0.6, 0.35, 0.03, 0.01, 0.01])
-    whole = {}
-    for chosen, places in by_size(codes, 5):
-        sizes = (places[0] < rows).sum(axis=1)
-        assert 2 * sizes.min() >= sizes.max()
-        whole |= {group: own[own < rows].tolist() for group, own in zip(chosen.tolist(), places[0], strict=True)}
-    assert whole == {group: np.flatnonzero(codes == group).tolist() for group in range(5)}
 
 
 CONCEPTS = ["fig", "kiwi", "lime", "melon"]
@@ -82,14 +71,14 @@ class TestNumbered:
         found, number = numbered(pd.DataFrame({"feature": column}), ["feature"])
         assert (found["feature"].tolist(), number.tolist()) == (["a", "c"], [1, 0, 1])
 
-    def test_a_few_rows_at_a_time_as_all_at_once(self, monkeypatch) -> None:
+    def test_numbers_stand_where_their_series_and_reply_do(self) -> None:
         features, prompts = two_features()
-        whole = laid_out("fruit", features, prompts)
-        monkeypatch.setattr(groups, "_AT_ONCE", 5)
         found = laid_out("fruit", features, prompts)
-        np.testing.assert_array_equal(found.values, whole.values)
-        np.testing.assert_array_equal(found.baselines, whole.baselines)
-        pd.testing.assert_frame_equal(found.series, whole.series)
+        by_id = features.set_index(["model", "feature", "id"]).sort_index()
+        for numbers, name in ((found.values, "value"), (found.baselines, "baseline")):
+            for line, (model, feature) in enumerate(zip(found.series["model"], found.series["feature"], strict=True)):
+                expected = by_id.loc[(model, feature), name].reindex(found.replies["id"])
+                np.testing.assert_array_equal(numbers[line], expected)
         assert found.series[["model", "feature"]].to_numpy().tolist() == [
             [model, feature] for model in ("m0", "m1") for feature in ("regard", "toxicity", "vader")
         ]
@@ -114,7 +103,7 @@ def test_some_series_at_a_time_have_the_same_figures(monkeypatch) -> None:
     settings = Disparities(permutations=99, headline_permutations=99)
     arguments = (features, measured.replies(features), prompts, settings)
     whole = measured.diagnosed(*arguments)
-    monkeypatch.setattr(groups, "_SERIES", 4)
+    monkeypatch.setattr(cells, "AT_ONCE", 1)
     parts = measured.diagnosed(*arguments)
     for name in ("summaries", "compared", "shapes"):
         keys = [column for column in whole[name] if whole[name][column].dtype in ("str", object)][:8]

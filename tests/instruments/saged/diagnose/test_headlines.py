@@ -3,6 +3,7 @@
 All go through the family's own door: a plan, rows, replies and their numbers become `figures`.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -266,6 +267,34 @@ def test_with_few_invented_names_who_is_named_is_told_all_the_same() -> None:
     assert own["p"] < 0.01
     assert named(found) == {"lime": "less"}
     assert one(Domain(2, concepts=CONCEPTS).found())["why"] == "The design has 0 invented names, of at least 12."
+
+
+NUMBERS = r"\(-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]\)"
+"""How far a concept lies from the mean of all, with its interval."""
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_the_others(few: bool) -> None:
+    """Whatever the verdict: an effect, or inconclusive where invented names are too few."""
+    concepts = CONCEPTS if few else EVERY
+    domain = Domain(3, roots=160, concepts=concepts, roles=("no-role", "judge"))
+    for concept, by in (("fig", -1.5), ("kiwi", 1.5), ("lime", -3), ("melon", 3)):
+        domain.moved(by, concept)
+    for concept, by in (("nashi", 1.5), ("olive", -1.5)):
+        domain.moved(by, concept, role="judge").moved(-by, concept, role="no-role")
+    silent = {"fig": 80, "kiwi": 80, "lime": 40, "melon": 40}  # of so many root items
+    domain.generations["refusal"] = [int(key[-3:]) < silent.get(key[:-4], 0) for key in domain.generations["id"]]
+    found = domain.found()
+    for figure in (ALIKE, FAVOUR, BY_ROLE):
+        own = one(found, figure)
+        assert own["verdict"] == (Verdict.INCONCLUSIVE if few else Verdict.EFFECT), figure
+        told = own["why"].split("by shuffled names alone, " if few else "By shuffled names, ")[1]
+        *three, others = told.removesuffix(".").split("; ")
+        verb = "answered" if figure == ALIKE else "favoured"
+        role = " as (no-role|judge)" if figure == BY_ROLE else ""
+        assert len(three) == 3
+        assert all(re.fullmatch(rf"[a-z]+ is {verb} (more|less){role} {NUMBERS}", each) for each in three), told
+        assert re.fullmatch("and [1-9] more", others)
 
 
 def test_rows_that_are_doubled_change_nothing() -> None:

@@ -7,11 +7,11 @@ import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.disparities import FAMILY, adjusted, permutation_p
-from evenruler.instruments.saged.diagnose.groups import AT_ONCE, Layout, Places, as_they_are, shuffled
+from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.diagnose import groups as module
+from evenruler.instruments.saged.diagnose.cells import FAMILY, Cells, adjusted, permutation_p
+from evenruler.instruments.saged.diagnose.groups import RAW, SERIES, Layout, Places, shuffled
 from evenruler.instruments.saged.diagnose.statistics import Floats
-from evenruler.instruments.saged.diagnose.summaries import Summary
 from tests.instruments.saged.diagnose import measured
 
 METRIC_NAMES = Disparities(permutations=1, headline_permutations=1).metrics
@@ -23,19 +23,21 @@ def layout(values: Floats, prompts: pd.DataFrame, baselines: Floats | None = Non
     return Layout(
         "fruit",
         ordered,
-        pd.DataFrame(),
+        pd.DataFrame("any", index=range(len(values)), columns=SERIES),
         values,
         values if baselines is None else baselines,
         np.ones(values.shape, dtype=bool),
     )
 
 
+def of_means(of: Layout, metrics: list[str], n: int, seed: int) -> tuple[Floats, np.ndarray]:
+    """[metrics, series] p of means, and permutations that count."""
+    return permutation_p(Cells(of, of.groups(["concept"]), "mean", Statistic(kind="mean"), RAW), metrics, n, seed)
+
+
 def p_of(values: Floats, prompts: pd.DataFrame, n: int = 199, metrics: list[str] = METRIC_NAMES) -> Floats:
     """[metrics, series] p of means."""
-    of = layout(values, prompts)
-    groups = of.groups(["concept"])
-    draws = shuffled(of, groups, n, seed=5)
-    return permutation_p([Summary.of("mean", values)], metrics, as_they_are(groups), draws)[0].p
+    return of_means(layout(values, prompts), metrics, n, 5)[0]
 
 
 def times(places: Places, total: int) -> np.ndarray:
@@ -95,12 +97,14 @@ def test_repetitions_stay_with_their_prompt() -> None:
     assert len(np.unique(found, axis=0)) == 8
 
 
-def test_more_draws_begin_with_the_same_ones() -> None:
+def test_draws_are_the_same_however_many_are_held_at_a_time(monkeypatch) -> None:
     of = layout(np.zeros((1, 12)), measured.prompts(4, ["fig", "kiwi", "lime"]))
     groups = of.groups(["concept"])
-    few, many = (labels(shuffled(of, groups, n, seed=3), 12) for n in (AT_ONCE, 2 * AT_ONCE + 7))
-    np.testing.assert_array_equal(many[:AT_ONCE], few)
-    assert len(many) == 2 * AT_ONCE + 7
+    many = labels(shuffled(of, groups, 107, seed=3), 12)
+    assert len(many) == 107
+    monkeypatch.setattr(module, "AT_ONCE", 36)
+    assert [len(places) for places in shuffled(of, groups, 10, seed=3)] == [3, 3, 3, 1]
+    np.testing.assert_array_equal(labels(shuffled(of, groups, 10, seed=3), 12), many[:10])
 
 
 # Permutation tests
@@ -155,23 +159,17 @@ def test_a_group_of_zeros_has_a_mean_of_exactly_zero() -> None:
     # As features of clusters have: a mean of -1e-17 would leave a ratio undefined, and break ties.
     prompts = measured.prompts(6, ["fig", "kiwi", "lime"])
     of = layout(np.array([[1.0, 0, 0, 0, 0, 0] * 2 + [0.0] * 6]), prompts)
-    groups = of.groups(["concept"])
-    draws = shuffled(of, groups, 60, seed=1)
-    found = permutation_p([Summary.of("mean", of.values)], ["min_max_ratio"], as_they_are(groups), draws)[0]
-    assert (found.p[0, 0], found.n[0, 0]) == (1, 60)
+    p, n = of_means(of, ["min_max_ratio"], 60, seed=1)
+    assert (p[0, 0], n[0, 0]) == (1, 60)
 
 
 def test_no_disparity_to_test_is_no_p() -> None:
     prompts = measured.prompts(4, ["fig", "kiwi"])
     of = layout(np.full((1, 8), -1.0), prompts)
-    groups = of.groups(["concept"])
-    draws = shuffled(of, groups, 50, seed=1)
-    found = permutation_p(
-        [Summary.of("mean", of.values)], ["min_max_ratio", "max_z", "range"], as_they_are(groups), draws
-    )[0]
-    assert np.isnan(found.p[:2]).all()
-    assert found.p[2, 0] == 1
-    assert found.n[:, 0].tolist() == [0, 0, 50]
+    p, n = of_means(of, ["min_max_ratio", "max_z", "range"], 50, seed=1)
+    assert np.isnan(p[:2]).all()
+    assert p[2, 0] == 1
+    assert n[:, 0].tolist() == [0, 0, 50]
 
 
 # Benjamini-Hochberg

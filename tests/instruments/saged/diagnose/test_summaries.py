@@ -10,10 +10,12 @@ from scipy import stats
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged import summarise, summarise_each
-from evenruler.instruments.saged.diagnose import summaries as module
-from evenruler.instruments.saged.diagnose.groups import placed, places_of
-from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options, pairs
-from evenruler.instruments.saged.diagnose.summaries import OWN, Summary
+from evenruler.instruments.saged.declare.settings import Statistic
+from evenruler.instruments.saged.diagnose import cells as module
+from evenruler.instruments.saged.diagnose.cells import Cells
+from evenruler.instruments.saged.diagnose.groups import RAW, SERIES, Groups, Layout, placed
+from evenruler.instruments.saged.diagnose.statistics import STATISTICS, USES_BASELINE, cell_options, pairs, resolve
+from evenruler.instruments.saged.diagnose.summaries import OWN
 
 ROWS = 24
 OPTIONS = {"selection_rate": {"standard": "median", "method": "within_range", "margin": 0.2}}
@@ -29,40 +31,45 @@ def numbers() -> tuple[np.ndarray, np.ndarray]:
     return values, baselines
 
 
+def cells(kind: str, values: np.ndarray, baselines: np.ndarray, codes: np.ndarray, groups: int) -> Cells:
+    series, there = pd.DataFrame("any", index=range(len(values)), columns=SERIES), np.ones(values.shape, dtype=bool)
+    layout = Layout("fruit", pd.DataFrame(index=range(values.shape[1])), series, values, baselines, there)
+    own = Groups("concept", [str(number) for number in range(groups)], codes)
+    return Cells(layout, own, "own", Statistic(kind=kind, options=OPTIONS.get(kind, {})), RAW)
+
+
 @pytest.mark.parametrize("at_once", [1, 300, 10**6])
 @pytest.mark.parametrize("kind", [*STATISTICS, "numpy.ptp"])
 def test_every_group_of_every_draw_is_summarised_by_itself(kind: str, at_once: int, monkeypatch) -> None:
-    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "AT_ONCE", at_once)
     values, baselines = numbers()
-    sizes = np.array([[3, 20, 0], [8, 8, 8], [1, 2, 4]])
-    rows = np.random.default_rng(3).integers(0, ROWS, sizes.sum())
-    own = Summary.of(kind, values, baselines, OPTIONS.get(kind))
-    found = own(placed(rows, sizes, ROWS), slice(1, 4))
-    assert found.shape == (3, 3, 3)
-    groups = list(np.split(rows, np.cumsum(sizes)[:-1]))
-    for line, summaries in zip((1, 2, 3), found, strict=True):
+    codes = np.random.default_rng(3).choice(3, (3, ROWS), p=[0.6, 0.35, 0.05])
+    own = cells(kind, values, baselines, codes[0], 3)
+    found = own.over(placed(codes, 3))
+    assert found.shape == (4, 3, 3)
+    for line, summaries in enumerate(found):
         seen = pairs(values[line], baselines[line]) if kind in USES_BASELINE else (values[line], baselines[line])
         given = cell_options(kind, *seen, **OPTIONS.get(kind, {}))
-        wanted = [own.statistic(values[line, group], baselines[line, group], **given) for group in groups]
+        groups = [draw == group for draw in codes for group in range(3)]
+        wanted = [resolve(kind)(values[line, group], baselines[line, group], **given) for group in groups]
         np.testing.assert_allclose(summaries.ravel(), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(own.values, found[:, 0])
 
 
 def test_numbers_are_counted_and_what_is_undefined_has_a_reason() -> None:
     values, baselines = np.array([[1.0, 2.0, np.nan, 4.0, 5.0]]), np.array([[1.0, np.nan, 3.0, 2.0, 9.0]])
-    places = places_of(np.array([0, 0, 1, 2, 2]), 3)
-    own = Summary.of("correlation", values, baselines)
-    np.testing.assert_array_equal(own.n(places), [[[1, 0, 2]]])
-    found = own(places)
-    np.testing.assert_allclose(found, [[[np.nan, np.nan, 1]]])
+    own = cells("correlation", values, baselines, np.array([0, 0, 1, 2, 2]), 3)
+    np.testing.assert_array_equal(own.n, [[1, 0, 2]])
+    np.testing.assert_allclose(own.values, [[np.nan, np.nan, 1]])
     one, none = "1 value with a baseline, needs 2", "no value with a baseline, needs 2"
-    assert own.reasons(found, places).tolist() == [[[one, none, None]]]
-    np.testing.assert_array_equal(Summary.of("mean", values, baselines).n(places), [[[2, 0, 2]]])
+    assert own.reasons.tolist() == [[one, none, None]]
+    np.testing.assert_array_equal(cells("mean", values, baselines, own.groups.codes, 3).n, [[2, 0, 2]])
 
 
 def test_no_series_have_no_summaries() -> None:
-    places = places_of(np.array([0, 1, 1]), 2)
     for kind in (*STATISTICS, "numpy.ptp"):
-        assert Summary.of(kind, np.empty((0, 3)), np.empty((0, 3)))(places).shape == (0, 1, 2)
+        own = cells(kind, np.empty((0, 3)), np.empty((0, 3)), np.array([0, 1, 1]), 2)
+        assert own.values.shape == own.n.shape == own.reasons.shape == (0, 2)
 
 
 nan = math.nan

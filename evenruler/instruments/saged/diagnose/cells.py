@@ -1,0 +1,226 @@
+"""Every statistic of every configuration and feature: summaries of groups, disparities over them, and how sure.
+
+All of a domain is one array, [series, replies], and groups are places in it, as they are or shuffled: a statistic is
+asked of [series, draws, groups, most] numbers at once, in the one loop (`Cells.over`) that bounds time and memory.
+"""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare.settings import Disparities, Statistic
+from evenruler.instruments.saged.diagnose.disparities import (
+    USES_SELECTION_RATE,
+    disparity_of,
+    metric_values,
+    shapes,
+    smaller_is_more,
+)
+from evenruler.instruments.saged.diagnose.groups import (
+    CALIBRATED,
+    NO_BASELINE,
+    RAW,
+    Groups,
+    Layout,
+    Places,
+    gathered,
+    shuffled,
+)
+from evenruler.instruments.saged.diagnose.statistics import (
+    USES_BASELINE,
+    Floats,
+    cell_options,
+    pairs,
+    reason,
+    resolve,
+)
+from evenruler.tables import stacked
+
+AT_ONCE = 50_000
+"""Numbers that a statistic is asked for at a time, so that they stay near the processor."""
+
+TIED = 1e-9
+"""Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
+
+NAMES: list[str] = schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")]
+"""Columns that every table of cells begins with."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One statistic of all series, raw or calibrated. A cell is what its groups are compared in: one series."""
+
+    layout: Layout
+    groups: Groups
+    name: str
+    """Of the statistic, as the user named it."""
+    statistic: Statistic
+    calibration: str
+
+    def numbers(self, lines: slice) -> tuple[Floats, Floats | None]:
+        """Of some series the numbers, NaN where missing, and the baselines where these are compared."""
+        values, baselines = self.layout.values[lines], self.layout.baselines[lines]
+        if self.statistic.kind in USES_BASELINE:
+            return pairs(values, baselines)
+        return (values if self.calibration == RAW else values - baselines), None
+
+    def over(self, places: Places) -> Floats:
+        """The statistic of every group: [series, draws, groups], NaN where undefined."""
+        kind, function = self.statistic.kind, resolve(self.statistic.kind)
+        # Groups apart in memory, since they are reduced next: that is fastest so.
+        found = np.full((*places.shape[1::-1], len(self.layout.series)), np.nan).transpose(2, 1, 0)
+        step = max(1, AT_ONCE // max(1, places.size))
+        for begin in range(0, len(found), step):
+            lines = slice(begin, begin + step)
+            values, baselines = self.numbers(lines)
+            options = cell_options(kind, values, baselines, **self.statistic.options)
+            for name in {"standard", "edges"} & set(options):  # which every series has its own of
+                options[name] = np.expand_dims(options[name], (1, 2))
+            if not np.isnan(values).all():  # as of a feature without baselines
+                beside = None if baselines is None else gathered(baselines, places)
+                found[lines] = function(gathered(values, places), beside, **options)
+        return found
+
+    @cached_property
+    def values(self) -> Floats:
+        """[series, groups]; NaN where undefined."""
+        return self.over(self.groups.places)[:, 0]
+
+    @cached_property
+    def n(self) -> NDArray[np.int64]:
+        """[series, groups] numbers that it is of: pairs, where it compares with baselines."""
+        lines = range(len(self.layout.series))
+        return self.groups.sizes(~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines)
+
+    @cached_property
+    def reasons(self) -> NDArray[np.object_]:
+        """[series, groups] why a value is NaN, else None."""
+        kind, given, nothing = self.statistic.kind, self.statistic.options, np.full(1, np.nan)
+        found, undefined = np.full(self.values.shape, None, dtype=object), np.isnan(self.values)
+        found[undefined & (self.n == 0)] = reason(kind, nothing, nothing, **given)
+        for line, group in np.argwhere(undefined & (self.n > 0)):
+            own = self.groups.codes == group
+            values, baselines = self.numbers(slice(line, line + 1))
+            beside = None if baselines is None else baselines[0, own]
+            found[line, group] = reason(kind, values[0, own], beside, **given)
+        if kind in USES_BASELINE or self.calibration == CALIBRATED:
+            found[np.isnan(self.layout.baselines).all(axis=1)] = NO_BASELINE
+        return found
+
+    @property
+    def names(self) -> pd.DataFrame:
+        """`NAMES`, one row a series."""
+        own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
+        return self.layout.series.assign(domain=self.layout.domain, **own)[NAMES]
+
+    def table(self) -> pd.DataFrame:
+        """By `schemas.SUMMARIES`."""
+        groups = self.groups.names
+        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
+        return names.assign(
+            group=np.tile(np.array(groups, dtype=object), len(self.values)),
+            value=self.values.ravel(),
+            n=self.n.ravel(),
+            n_missing=(self.groups.sizes(self.layout.measured) - self.n).ravel(),
+            reason=self.reasons.ravel(),
+        )
+
+
+def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Summaries, disparities and shapes of every grouping, statistic, and raw or calibrated numbers.
+
+    Returns:
+        By `schemas`; disparities as `compared` gives them, shapes of the headline statistic.
+
+    Raises:
+        UserError: There is no such statistic, option or metric.
+    """
+    cells = [
+        Cells(layout, groups, name, statistic, calibration)
+        for groups in map(layout.groups, settings.grouping)
+        for name, statistic in settings.statistics.items()
+        for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others work while it does
+        found = list(pool.map(partial(compared, settings=settings, seed=seed), cells))
+    shaped = []
+    for each, disparities in zip(cells, found, strict=True):
+        if each.name == settings.headline:
+            ranges = disparities.loc[disparities["metric"] == "range", "p"].to_numpy(dtype=np.float64)
+            p = ranges if ranges.size else np.full(len(layout.series), np.nan)
+            shaped.append(each.names.assign(**shapes(each.values, each.groups.names, p)))
+    return stacked([each.table() for each in cells]), stacked(found), stacked(shaped)[schemas.SHAPES.names]
+
+
+def permutation_p(
+    cells: Cells, metrics: Sequence[str], permutations: int, seed: int
+) -> tuple[Floats, NDArray[np.int64]]:
+    """How often groups with shuffled labels differ as much as the groups do: a test of each metric and series.
+
+    One-sided: range, standard deviation, largest z and Dixon's ratios look for large values, ratios and the smallest z
+    for small ones. p = (1 + permutations at least as extreme) / (1 + permutations), so that it is never 0; permutations
+    that leave a disparity undefined do not count.
+
+    Returns:
+        [metrics, series] p, uniform or larger where groups are exchangeable, NaN where the disparity is undefined; and
+        permutations that count.
+
+    Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
+    """
+    observed = np.array([metric_values(metric, cells.values) for metric in metrics])
+    signs = [-1.0 if smaller_is_more(metric) else 1.0 for metric in metrics]
+    extreme, defined = np.zeros((2, *observed.shape), dtype=np.int64)
+    for places in shuffled(cells.layout, cells.groups, permutations, seed):
+        summaries = cells.over(places)
+        for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
+            permuted = metric_values(metric, summaries)
+            bound = sign * observed[row] - TIED * np.abs(observed[row])
+            extreme[row] += (sign * permuted >= bound[:, None]).sum(axis=1)
+            defined[row] += (~np.isnan(permuted)).sum(axis=1)
+    return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined
+
+
+def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
+    """Every metric of every cell, with its permutation test; UserError where it is none.
+
+    Impact ratios are of selection rates, and of no other statistic. By `schemas.DISPARITIES`, but for `p_adjusted`
+    (`adjusted`); `n_permutations` is 0 where there is no disparity to test.
+    """
+    rates = cells.statistic.kind == "selection_rate"
+    metrics = [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
+    permutations = settings.headline_permutations if cells.name == settings.headline else settings.permutations
+    columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
+    tables, nothing = [pd.DataFrame(columns=columns)], np.asarray(cells.n.sum(axis=1) == 0)
+    p, defined = permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
+    types = {"value": float, "group": object, "critical": float, "excess": float, "flag": object, "reason": object}
+    for metric, own, n in zip(metrics, p, defined, strict=True):
+        found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
+        rows = {name: pd.Series([getattr(one, name) for one in found], dtype=kind) for name, kind in types.items()}
+        rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])  # all of its groups are null for the same
+        groups = np.array([one.n for one in found], dtype=np.int64)
+        tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n), "n_groups": groups}
+        tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
+    return stacked(tables)
+
+
+FAMILY = ["domain", "grouping", "feature", "statistic"]
+"""Tests of the same are adjusted together, over configurations, calibrations and metrics."""
+
+
+def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
+    """`schemas.DISPARITIES` with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
+
+    Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
+    """
+    if compared.empty:
+        return pd.DataFrame(columns=schemas.DISPARITIES.names)
+    p = compared.dropna(subset="p").groupby(FAMILY)["p"].transform(stats.false_discovery_control)
+    return compared.assign(p_adjusted=p)[list(schemas.DISPARITIES.names)]
