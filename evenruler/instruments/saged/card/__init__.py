@@ -26,6 +26,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     concepts = ", ".join(source.members.values())
     how, words, branched = source.assemble, _WORDS["made"], is_branched(prompts)
     made = [words["table" if source.material.kind == "table" else how.method].format(model=how.model)]
+    shown = [column for column in ("prompt", "baseline", "note") if prompts[column].notna().all()]
     compared = bool(prompts["baseline"].notna().any())
     if branched:
         made.append(words["named" if source.material.kind == "table" else "branched"])
@@ -43,9 +44,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         ),
         limits=_limits(source, settings, tables["prompts"]),
         configs=[
-            Published(
-                "prompts", "a prompt with its baseline: root item x concept", _WORDS["columns"], ["prompt", "baseline"]
-            ),
+            Published("prompts", "a prompt with its baseline: root item x concept", _WORDS["columns"], shown),
             Published("sources", "a page or file, read for a concept", first=["title"]),
             Published("rejected", "a sentence that became no prompt, and why", first=["sentence", "reason"]),
         ],

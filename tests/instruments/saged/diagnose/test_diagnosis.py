@@ -129,7 +129,7 @@ def test_shifts_are_null_where_nothing_was_asked_after_prefixes(records: list[Re
 def test_shifts_are_of_the_rows_after_prefixes_that_the_plan_asks(tmp_path: Path) -> None:
     from evenruler.instruments.saged.ask import asked_again
 
-    tables, plan = domain(tmp_path, prefixed=2)
+    tables, plan = domain(tmp_path, prefixed=2, reseeded=3)
     after = asked_again(tables, plan)
     assert after["framing"].value_counts().to_dict() == {
         "salience": 6,
@@ -173,7 +173,7 @@ def test_the_card_shows_features_by_the_names_that_users_gave_them(tables: Mappi
 
 def test_a_control_is_no_member_of_what_is_compared(tmp_path: Path) -> None:
     """What is said of it changes nothing but what verdicts compare with."""
-    tables, plan = domain(tmp_path, prefixed=2)
+    tables, plan = domain(tmp_path, prefixed=2, reseeded=3)
     plan |= {"controls": ["pear"]}
     scores = scores_of(tables["prompts"], "m")
     found = figures("fruit", tables, plan, scores, subject("m"), RESAMPLING)
