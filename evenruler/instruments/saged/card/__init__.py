@@ -86,7 +86,8 @@ def _example(prompts: pd.DataFrame) -> Example | None:
         return None
     rows = prompts[~prompts["is_root"]]
     row = (prompts if rows.empty else rows).iloc[0]
-    return Example(row["id"], _WORDS["example"]["root" if row["is_root"] else "branched"])
+    beside = "alone" if pd.isna(row["baseline"]) else "root" if row["is_root"] else "branched"
+    return Example(row["id"], _WORDS["example"][beside])
 
 
 def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
