@@ -376,7 +376,7 @@ class Rehearsal:
             },
             "framing": {"stimuli": 2, "placebo_stimuli": 1, "most_wordings": 1, "most_placebos": 1, "orders": 2}
             | {"generations": 1, "new_tokens": 6},
-            "saged": {"items": 2, "concepts": 4, "invented": 1, "reseeded": 1, "prefixed": 1, "new_tokens": 8},
+            "saged": {"items": 2, "reseeded": 1, "prefixed": 1, "new_tokens": 8},
             "fixed": {"most": 1, "prefixed": 2, "most_placebos": 3},
         }
         for family, own in few.items():
