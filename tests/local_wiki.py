@@ -203,11 +203,11 @@ def slow(released: threading.Event) -> Fault:
     return fault
 
 
-def dripping(released: threading.Event, *, head: bool) -> Fault:
-    """The answer comes a byte at a time, often enough for any timeout, until an event: its headers, or its body."""
+def dripping(released: threading.Event) -> Fault:
+    """The answer's body comes a byte at a time, often enough for any timeout, until an event."""
 
     def fault(request: _Passing) -> bool:
-        request.wfile.write(b"HTTP/1.1 200 OK\r\nX: " if head else b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
+        request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
         while not released.wait(0.05):
             try:
                 request.wfile.write(b" ")

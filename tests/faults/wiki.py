@@ -43,7 +43,7 @@ def _asked(faults: Sequence[Fault], folder: Path, timeout: float = 60) -> Seen:
 
 def _dripped(folder: Path) -> Seen:
     released = threading.Event()
-    seen = _asked([dripping(released, head=False)], folder, 0.3)
+    seen = _asked([dripping(released)], folder, 0.3)
     released.set()
     return seen
 

@@ -1,19 +1,21 @@
-"""A MediaWiki's API, asked politely: unhurried, with who asks, and again where what failed may pass."""
+"""Requests for a MediaWiki's API: unhurried, with who asks, and again where what failed may pass."""
 
-import asyncio
 import email.utils
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Annotated, Any, Self
+from typing import Any
 
 import httpx
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from evenruler.errors import UserError
+
+STRANGE = (AttributeError, LookupError, TypeError, ValueError)
+"""What comes of reading an answer that is not MediaWiki's."""
 
 _MEND = "mend the address of api.php"
 _MOST_BYTES = 64_000_000
@@ -24,73 +26,17 @@ _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """What errors of MediaWiki's API begin with that pass by themselves."""
 
 
-_Text = Annotated[str, StringConstraints(min_length=1)]
-_Id = Annotated[int, Field(gt=0, lt=2**63)]
-
-
-class _Part(BaseModel):
-    """Part of an answer. Keys that are known have the right type; others are left alone, as extensions add some."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class Titled(_Part):
-    """What a page refers to, or is referred to by."""
-
-    title: _Text
-
-
-class PageAnswer(_Part):
-    """A page with its plain `extract`, its `text` in HTML, or its links; without a `pageid` where it is not there."""
-
-    title: _Text
-    pageid: _Id | None = None
-    revision: _Id | None = Field(None, validation_alias=AliasChoices("lastrevid", "revid"))
-    fullurl: Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+/")] | None = None
-    pagelanguage: _Text | None = None
-    extract: str | None = None
-    text: str | None = None
-    properties: dict[str, Any] = Field({}, validation_alias=AliasChoices("pageprops", "properties"))
-    templates: list[Titled] = Field([])
-    links: list[Titled] = Field([])
-
-
-class _Query(_Part):
-    pages: list[PageAnswer] = Field([], max_length=1)
-    backlinks: list[Titled] = Field([])
-
-
-class _Error(_Part):
-    code: str
-    info: str = ""
-
-
-class Answer(_Part):
-    """About one title. `query.pages` is empty where it is of another wiki, or a redirect that ends nowhere."""
-
-    error: _Error | None = None
-    query: _Query = Field(_Query())
-    parse: PageAnswer | None = None
-    goes_on: dict[str, str | int] = Field({}, alias="continue")
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not self.model_fields_set & {"error", "query", "parse"}:
-            raise ValueError("neither `query` nor `parse`")
-        return self
-
-
 @dataclass(frozen=True)
 class Patience:
     """How often, and how long, in seconds.
 
     Attributes:
         requests_per_second: At most so many, repeated ones included.
-        timeout: Until an answer that is not there as a whole counts as none.
+        timeout: Without a sign of the wiki, or until an answer's body is there as a whole; else it counts as none.
         attempts: Of one request, the first included.
         first_wait: Before the second attempt; doubled from one to the next.
         longest_wait: A wiki that asks for a longer wait counts as one that does not answer.
-        now: What tells the time.
+        now: What tells the time between requests.
         sleep: What waits.
     """
 
@@ -115,26 +61,37 @@ class RefusedError(UserError):
     """MediaWiki says that it will not give what was asked for."""
 
 
-class Api:
-    """One wiki's API; to be closed. Proxies are those of the environment."""
+class PoliteTransport(httpx.BaseTransport):
+    """Asks one wiki's API, whichever a request names; to be closed. Proxies are those of the environment.
+
+    Attributes:
+        batches: Answers until one has no `continue`, so that who asks for a list in batches comes to its end.
+    """
 
     def __init__(self, address: str, contact: str, patience: Patience) -> None:
         self._address, self._patience = httpx.URL(address), patience
-        self._client = httpx.AsyncClient(
+        self._client = httpx.Client(
             headers={"User-Agent": f"evenruler/{version('evenruler')} ({contact})", "Accept-Encoding": "gzip"},
-            timeout=None,
+            timeout=patience.timeout,
             follow_redirects=True,
             event_hooks={"request": [self._require_same_host]},
         )
-        self._loop = asyncio.Runner()  # only what is asynchronous can be ended while it waits
         self._next_at = patience.now()
+        self.batches = 1
 
     def close(self) -> None:
         """Close the connections."""
-        self._loop.run(self._client.aclose())
-        self._loop.close()
+        self._client.close()
 
-    def ask(self, **params: str | int) -> Answer:
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer to a request's parameters; errors as those of `ask`."""
+        answer = self.ask(request.url.params)
+        self.batches -= 1
+        if self.batches <= 0:
+            answer.pop("continue", None)
+        return httpx.Response(200, json=answer)
+
+    def ask(self, params: Mapping[str, str | int]) -> dict[str, Any]:
         """An answer; asked for again with waits that double, or as long as the wiki says, where there was none.
 
         Raises:
@@ -158,14 +115,14 @@ class Api:
             sleep=patience.sleep,
             reraise=True,
         )
-        return retrying(self._attempt, params)
+        return retrying(self._attempt, {"format": "json", "maxlag": _MAX_LAG, **params})
 
-    def _attempt(self, params: dict[str, str | int]) -> Answer:
+    def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
         if (wait := self._next_at - self._patience.now()) > 0:
             self._patience.sleep(wait)
         self._next_at = self._patience.now() + 1 / self._patience.requests_per_second
         try:
-            response, body = self._loop.run(self._fetch(params))
+            response, body = self._fetch(params)
         except (httpx.RequestError, TimeoutError) as error:
             raise NoAnswerError(f"the connection failed ({type(error).__name__})") from error
         status, where = response.status_code, str(self._address)
@@ -173,38 +130,36 @@ class Api:
         if status == 429 or status >= 500:
             raise NoAnswerError(f"HTTP {status}", asked_to_wait)
         if status == 403:
-            remedy = "give a contact address that its owners can write to"
-            raise UserError("the wiki refuses (HTTP 403)", where=where, remedy=remedy)
+            what, remedy = "the wiki refuses (HTTP 403)", "give a contact address that its owners can write to"
+            raise UserError(what, where=where, remedy=remedy)
         if status != 200:
             raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy=_MEND)
         try:
-            answer = Answer.model_validate_json(body)
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = "".join(f"{part}: " for part in first["loc"])
-            raise NoAnswerError(f"its answer is not MediaWiki's: {place}{first['msg']}") from error
-        if answer.error and answer.error.code.startswith(_PASSING):
-            raise NoAnswerError(f"it says {answer.error.code}", asked_to_wait)
-        if answer.error:
-            what, remedy = answer.error.info or answer.error.code, "ask those who run it, or name another"
+            answer: dict[str, Any] = from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
+            refusal: Any = answer.get("error")
+            passing = refusal and refusal["code"].startswith(_PASSING)
+        except STRANGE as error:
+            raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
+        if passing:
+            raise NoAnswerError(f"it says {refusal['code']}", asked_to_wait)
+        if refusal:
+            what, remedy = refusal.get("info") or refusal["code"], "ask those who run it, or name another"
             raise RefusedError(f"the wiki refuses: {what}", where=where, remedy=remedy)
         return answer
 
-    async def _fetch(self, params: dict[str, str | int]) -> tuple[httpx.Response, bytes]:
-        params = {"format": "json", "formatversion": 2, "maxlag": _MAX_LAG, **params}
-        body = bytearray()
-        async with (
-            asyncio.timeout(self._patience.timeout),
-            self._client.stream("GET", self._address, params=params) as response,
-        ):
-            async for piece in response.aiter_bytes():
+    def _fetch(self, params: Mapping[str, str | int]) -> tuple[httpx.Response, bytearray]:
+        body, until = bytearray(), time.monotonic() + self._patience.timeout
+        with self._client.stream("GET", self._address, params=params) as response:
+            for piece in response.iter_bytes():
                 body += piece
                 if len(body) > _MOST_BYTES:
                     what = f"an answer of more than {_MOST_BYTES:,} bytes"
                     raise UserError(what, where=str(self._address), remedy=_MEND)
-        return response, bytes(body.removeprefix(b"\xef\xbb\xbf"))
+                if time.monotonic() > until:  # each piece was in time
+                    raise TimeoutError
+        return response, body
 
-    async def _require_same_host(self, request: httpx.Request) -> None:
+    def _require_same_host(self, request: httpx.Request) -> None:
         """Another host is another wiki, whose text has another licence; https in place of http is the same one."""
         asked, there = self._address, request.url
         same = (there.scheme, there.port) in {(asked.scheme, asked.port), ("https", None)}

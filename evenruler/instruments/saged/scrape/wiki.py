@@ -3,13 +3,17 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Literal, Self
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import wikipediaapi
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.scrape.api import Api, NoAnswerError, PageAnswer, Patience, RefusedError
-from evenruler.instruments.saged.scrape.pages import Missing, Page, html_sections, sections_of
+from evenruler.instruments.saged.scrape.api import STRANGE, NoAnswerError, Patience, PoliteTransport, RefusedError
+from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
 
 Direction = Literal["forward", "back"]
 
@@ -20,12 +24,11 @@ _AWAY = 3
 """After so many pages in a row without an answer, a wiki is taken to be away."""
 
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
+_AMBIGUOUS = "a disambiguation page"
 _DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
 """Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
 
-_EXTRACT: dict[str, str | int] = {
-    "action": "query",
-    "redirects": 1,
+_EXTRACT = {
     "prop": "info|extracts|pageprops|templates",
     "inprop": "url",
     "explaintext": 1,
@@ -33,8 +36,10 @@ _EXTRACT: dict[str, str | int] = {
     "ppprop": "disambiguation",
     "tltemplates": "Template:Disambiguation|Template:Disambig",
 }
+"""Text and revision belong together; asked for apart, an edit may come between."""
 _PARSE: dict[str, str | int] = {
     "action": "parse",
+    "formatversion": 2,
     "prop": "text|revid|properties|templates",
     "disableeditsection": 1,
 }
@@ -50,7 +55,7 @@ _NO_PROSE = " | ".join(
 """What MediaWiki's extension TextExtracts leaves out of a page, too; and formulas, which it gives as TeX."""
 
 
-class Wiki:
+class Wiki(AbstractContextManager["Wiki"]):
     """Reads a domain's pages and links, one request after the other; to be used in a `with`.
 
     Args:
@@ -75,55 +80,67 @@ class Wiki:
         self._source = source
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
-        self._api = Api(self.where, str(contact), patience or Patience())
-
-    def __enter__(self) -> Self:
-        return self
+        self._transport = PoliteTransport(self.where, str(contact), patience or Patience())
+        # The transport says where, who asks, and how often, as the library asks Wikipedia alone, and some faults again.
+        client = partial(wikipediaapi.Wikipedia, "evenruler", source.language, max_retries=0, transport=self._transport)
+        self._reading, self._listing = client(extra_api_params=_EXTRACT), client()
 
     def __exit__(self, *_: object) -> None:
-        self._api.close()
+        self._transport.close()
 
     def read_page(self, title: str) -> Page | Missing:
         """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
-        source, material = self._source, self._source.material
-        revision = (material.revisions or {}).get(title)
+        revision = (self._source.material.revisions or {}).get(title)
+        read = partial(self._latest, title) if revision is None else partial(self._old, title, revision)
         try:
-            page = self._latest(title) if revision is None else self._api.ask(**_PARSE, oldid=revision).parse
+            page: Page | Missing | None = _understood(read)
         except NoAnswerError as error:
             return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
         except RefusedError as error:
             if revision is None:
                 raise
             return Missing(title, f"revision {revision}: {error.what}")  # there is none, or it was deleted
-        if page is None:
-            return Missing(title, "no page of this wiki")
-        if page.pageid is None or page.revision is None:
+        return page or Missing(title, "no page of this wiki")
+
+    def _latest(self, title: str) -> Page | Missing:
+        found = self._reading.page(title)
+        if not found.exists():
             return Missing(title, "no such page")
-        if page.properties.keys() & {"disambiguation"} or any(_DISAMBIGUATION.search(t.title) for t in page.templates):
-            return Missing(title, "a disambiguation page")
-        if page.extract is None and page.text is None:
+        if hasattr(found, "pageprops") or hasattr(found, "templates"):
+            return Missing(title, _AMBIGUOUS)
+        if not hasattr(found, "extract"):
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
-        sections = html_sections(page.text, _NO_PROSE) if page.text is not None else sections_of(page.extract or "")
+        page = self._page(title, found.title, found.pageid, found.lastrevid, sections_of(found.extract))
+        if isinstance(page, Missing):
+            return page
+        return replace(page, url=found.fullurl or page.url, language=found.pagelanguage or page.language)
+
+    def _old(self, title: str, revision: int) -> Page | Missing:
+        found = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
+        templates = [template["title"] for template in found["templates"]]
+        if "disambiguation" in found["properties"] or any(map(_DISAMBIGUATION.search, templates)):
+            return Missing(title, _AMBIGUOUS)
+        sections = html_sections(found["text"], _NO_PROSE)
+        return self._page(title, found["title"], found["pageid"], found["revid"], sections)
+
+    def _page(self, asked: str, title: str, page: Any, revision: Any, sections: Sections) -> Page | Missing:
         if not sections:
-            return Missing(title, "a page without text")
+            return Missing(asked, "a page without text")
+        source, material = self._source, self._source.material
         return Page(
-            asked=title,
-            title=page.title,
-            page_id=page.pageid,
-            revision_id=page.revision,
-            url=page.fullurl or f"{self.where.removesuffix('api.php')}index.php?oldid={page.revision}",
-            language=page.pagelanguage or source.language,
+            asked=asked,
+            title=title,
+            page_id=int(page),
+            revision_id=int(revision),
+            url=f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
+            language=source.language,
             source=source.source if material.api else "Wikipedia",
             licence=material.licence or "cc-by-sa-4.0",
             sections=tuple(sections),
         )
-
-    def _latest(self, title: str) -> PageAnswer | None:
-        # Text and revision of one request belong together; asked for apart, an edit may come between.
-        return next(iter(self._api.ask(**_EXTRACT, titles=title).query.pages), None)
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
         """Titles of the articles that a page links to, or that link to it, in order of title.
@@ -138,40 +155,41 @@ class Wiki:
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
-        limit = min(most, _BATCH)
-        params: dict[str, str | int] = {"prop": "links", "titles": title, "plnamespace": 0, "pllimit": limit}
+        page, limit = self._listing.page(title), min(most, _BATCH)
+        # The library asks for batches until there are no more, which are thousands for a well-known page.
+        self._transport.batches = math.ceil(most / limit)
+        ask = partial(self._listing.links, page, plnamespace=0, pllimit=limit)
         if direction == "back":
-            params = {"list": "backlinks", "bltitle": title, "blnamespace": 0, "bllimit": limit}
-            params["blfilterredir"] = "nonredirects"
-        found: list[str] = []
+            ask = partial(self._listing.backlinks, page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
         try:
-            for _ in range(math.ceil(most / limit)):
-                answer = self._api.ask(action="query", redirects=1, **params)
-                lists = [answer.query.backlinks, *(page.links for page in answer.query.pages)]
-                found += [link.title for link in chain.from_iterable(lists)]
-                params |= answer.goes_on
-                if not answer.goes_on:
-                    break
+            found = _understood(ask) or ()
         except NoAnswerError as error:
             where = f"{self.where}: links of {title!r}"
             raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
-        return sorted(list(dict.fromkeys(found))[:most])
+        return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
         """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
-        found, edge = {title: None}, [title]
-        for _ in range(depth):
-            beyond: list[str] = []
-            for near in edge:
-                if len(found) >= most:
-                    return list(found)
-                # So many that enough remain even if all that are found already are among them.
-                linked = self.links(near, direction, most)
-                fresh = [each for each in linked if each not in found][: most - len(found)]
-                found.update(dict.fromkeys(fresh))
-                beyond += fresh
-            edge = beyond
-        return list(found)
+        steps, titles = {title: 0}, [title]
+        for near in titles:  # which grows meanwhile
+            if steps[near] == depth or len(titles) >= most:
+                break
+            # So many that enough remain even if all that are found already are among them.
+            linked = self.links(near, direction, most)
+            fresh = [each for each in linked if each not in steps][: most - len(titles)]
+            steps |= dict.fromkeys(fresh, steps[near] + 1)
+            titles += fresh
+        return titles
+
+
+def _understood(answer: Callable[[], Any]) -> Any:
+    """What an answer is read as; none where it lists no page at all: the title is of another wiki, or a circle."""
+    try:
+        return answer()
+    except STRANGE as error:
+        if isinstance(error, KeyError) and error.args == ("pages",):
+            return None
+        raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
 
 
 def refresh(
