@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 49_500, 258
+LINES, MODULES = 48_700, 258
 ROOT = Path(__file__).parents[1]
 
 

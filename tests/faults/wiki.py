@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from evenruler.instruments.saged.scrape import api
-from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing
-from evenruler.instruments.saged.scrape.wiki import Wiki
+from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
 from tests.faults.cases import Case, Outcome, Seen, doing
 from tests.instruments.saged.domains import places
 from tests.local_wiki import Fault, FaultyProxy, answering, dripping

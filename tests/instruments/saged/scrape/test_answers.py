@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.wiki import Wiki
+from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
 from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, answering, dripping
 

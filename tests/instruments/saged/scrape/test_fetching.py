@@ -15,10 +15,9 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.source import leaks, read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
-from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
 from evenruler.instruments.saged.scrape.scraping import read, scrape
-from evenruler.instruments.saged.scrape.wiki import Wiki
+from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame
 from tests.instruments.saged.conftest import VELORIA

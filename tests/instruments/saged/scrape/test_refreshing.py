@@ -11,7 +11,6 @@ from ruamel.yaml import YAML
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Found, Source, read_source
 from evenruler.instruments.saged.schemas import PAGES
-from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.fetching import (
     Means,
     found_keywords,
@@ -22,7 +21,7 @@ from evenruler.instruments.saged.scrape.fetching import (
 from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced
-from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
+from evenruler.instruments.saged.scrape.wiki import Patience, Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
 CONTACT = "tests@example.org"

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.saged.schemas import PAGES
-from evenruler.instruments.saged.scrape.api import Patience
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.wiki import Wiki, refresh
+from evenruler.instruments.saged.scrape.wiki import Patience, Wiki, refresh
 from tests.instruments.saged import conftest
 from tests.instruments.saged.domains import places
 from tests.local_wiki import FaultyProxy, LocalWiki, answering, cut, first, slow
