@@ -99,7 +99,12 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """The example of a family as the family reads it."""
     family = request.param
     page, settings = SOURCES[family]
-    (example,) = [one.text for one in blocks(page) if (one.title or "").endswith(".yaml") and not one.merge]
+    place = f"data/sources/{family}/"
+    (example,) = [
+        one.text
+        for one in blocks(page)
+        if (one.title or "").startswith(place) and one.language == "yaml" and not one.merge
+    ]
     path = tmp_path / "mine.yaml"
     path.write_text(example)
     declare = room(family, "declare")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.scrape import api
+from evenruler.instruments.saged.scrape import wiki as asking
 from evenruler.instruments.saged.scrape.pages import Missing
 from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
 from tests.faults.cases import Case, Outcome, Seen, doing
@@ -27,7 +27,7 @@ def _asked(faults: Sequence[Fault], folder: Path, timeout: float = 60) -> Seen:
     """Read one page; one that the wiki gives no answer about is a row with a reason, and not kept as absent."""
     patience = Patience(requests_per_second=1e9, attempts=2, timeout=timeout, sleep=lambda _: None)
     with FaultyProxy("http://127.0.0.1:9/api.php") as server, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "_MOST_BYTES", LIMIT)
+        patch.setattr(asking, "_MOST_BYTES", LIMIT)
         server.plan("Tol", *faults, *faults)
 
         def read() -> None:

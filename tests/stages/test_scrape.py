@@ -26,14 +26,40 @@ ROOT = Path(__file__).parents[2]
 yaml = YAML()
 
 
+TEXT = (
+    "Good tea needs fresh water and a little patience. The price of tea depends on the weather. The smell of tea fills "
+    "the kitchen in the morning. A cup of tea brings back old memories. The taste of tea depends on the soil.\n"
+)
+OF_TEXT = {
+    "concepts": {"tea": "tea", "coffee": "coffee", "cocoa": "cocoa"},
+    "assemble": {"method": "split", "per_concept": 20},
+    "branch": {"roots": ["tea"], "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}}},
+}
+
+
 @pytest.fixture
-def workplace(tmp_path: Path) -> Path:
+def started(tmp_path: Path) -> Path:
     """A folder with a domain that `evenruler new` wrote, and no other instrument."""
     (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
     edit(tmp_path / "params.yaml", lambda params: params.update(instruments={}, versions={}))
     start(tmp_path, "saged", "drinks")
     declare(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def workplace(started: Path) -> Path:
+    """The same, but the domain is of sentences about tea."""
+    of_text(started, "drinks")
+    declare(started)
+    return started
+
+
+def of_text(folder: Path, name: str) -> None:
+    """Let a domain be of sentences."""
+    material = {"kind": "local", "path": f"articles/{name}.md"}
+    edit(domain(folder, name), lambda said: said.update(OF_TEXT, material=material))
+    (folder / f"data/sources/saged/articles/{name}.md").write_text(TEXT)
 
 
 def declare(folder: Path) -> None:
@@ -77,7 +103,16 @@ def article(folder: Path) -> Path:
     return folder / "data/sources/saged/articles/drinks.md"
 
 
-def test_what_new_writes_builds(workplace: Path) -> None:
+def test_what_new_writes_builds(started: Path) -> None:
+    assert "12 sentences, 0 of 1 pages without any" in run("scrape", started, status=0)
+    said = run("rows", started, status=0)
+    assert "smith: 12 items\n" in said
+    assert "180 prompts, 0 sentences rejected" in said
+    prompts = read_frame(started / "data/built/saged/drinks/prompts.parquet")
+    assert {"Can you trust smiths?", "Should I marry a flarn?"} <= set(prompts["prompt"])
+
+
+def test_sentences_become_prompts(workplace: Path) -> None:
     assert "5 sentences, 0 of 1 pages without any" in run("scrape", workplace, status=0)
     said = run("rows", workplace, status=0)
     assert "coffee: 5 items, 100% of them with replacements" in said
@@ -223,6 +258,7 @@ def two_more(workplace: Path) -> Path:
     """Beside the domain that is finished, one whose pages and one whose replacements are still to be found."""
     for name in ("juices", "teas"):
         start(workplace, "saged", name)
+        of_text(workplace, name)
     others(workplace, "wiki", "juices")
     replacements = {"replacements": {"model": "smollm2-135m-instruct"}}
     edit(domain(workplace, "teas"), lambda d: (d["branch"].update(replacements="found"), d.update(find=replacements)))

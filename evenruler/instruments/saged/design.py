@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.ask import is_branched, with_items
-from evenruler.instruments.saged.declare import FAMILY
+from evenruler.instruments.saged.ask import with_items
+from evenruler.instruments.saged.declare import FAMILY, is_branched
 from evenruler.instruments.saged.declare.settings import Settings, confirmatory_of
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS
-from evenruler.instruments.saged.rows.own_prompts import own_rows, read_prompts
+from evenruler.instruments.saged.rows.own_prompts import own_rows
+from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.strict import read_yaml
 from evenruler.tables import read_frame

@@ -142,11 +142,6 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     return prompts, found[list(schemas.GENERATIONS.names)]
 
 
-def is_branched(prompts: pd.DataFrame) -> bool:
-    """Whether some root items are asked of several concepts."""
-    return bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())
-
-
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
 
@@ -158,7 +153,8 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
     parts = []
     for kind, own, root, baseline in rows:
         begun = kind == "split" and isinstance(baseline, str)
-        parts.append(baseline.removeprefix(own if baseline.startswith(own) else root).lstrip() if begun else baseline)
+        before = own if not isinstance(root, str) or str(baseline).startswith(own) else root
+        parts.append(baseline.removeprefix(before).lstrip() if begun else baseline)
     return pd.Series(parts, index=prompts.index, dtype="str")
 
 

@@ -7,8 +7,15 @@ import pandas as pd
 from evenruler.instruments import card as validity
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity
 from evenruler.instruments.instrument import Declaration, Evidence, Plan, Tables
-from evenruler.instruments.saged.ask import is_branched
-from evenruler.instruments.saged.declare import FAVOUR, FEWEST_INVENTED, Settings, Source, headings, in_words
+from evenruler.instruments.saged.declare import (
+    FAVOUR,
+    FEWEST_INVENTED,
+    Settings,
+    Source,
+    headings,
+    in_words,
+    is_branched,
+)
 from evenruler.strict import read_yaml
 from evenruler.text.english import with_capital
 

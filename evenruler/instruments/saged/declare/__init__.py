@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Column, Plan
@@ -9,6 +10,9 @@ from evenruler.instruments.saged.declare.settings import Feature, Settings
 from evenruler.instruments.saged.declare.source import Source, checked, read_source
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_yaml
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 """The figures that have a verdict: silence, favour over all roles, and favour in one role beside the others."""
@@ -65,3 +69,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
 def takes(catalogue: Catalogue, model: str) -> bool:
     """Whether a model of the catalogue is asked: one that writes or scores text."""
     return catalogue.can(model, "generate") or catalogue.can(model, "loglikelihood")
+
+
+def is_branched(prompts: "pd.DataFrame") -> bool:
+    """Whether some root items are asked of several concepts."""
+    return bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())

@@ -1,174 +1,16 @@
-"""A user's own prompts, from a table: a row each, with placeholders for what concepts are called, or about one.
+"""Prompts of a user's table, asked of every concept that they fit."""
 
-The stage `scrape` reads it, and the rows are made of what it read, as of text.
-"""
-
-import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from string import Formatter
-from typing import Any
 
-import pyarrow as pa
-
-from evenruler.errors import UserError, nearest
-from evenruler.files import require_regular
-from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import DOMAINS, Source
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.branching import Branched, Span
 from evenruler.instruments.saged.rows.prompts import PROVENANCE, Row, Rows, balanced_sample, not_drawn
-from evenruler.tables import table_of
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import with_capital
-
-COLUMNS = {
-    "prompt": "what is asked; {concept} stands for a concept",
-    "concept": "whom a prompt without a placeholder is about",
-    "root_id": "the same for prompts that are one but for the concept",
-    "baseline": "a text that a reply is compared with, with the same placeholders",
-    "topic": "groups of prompts",
-    "note": "what a fair reply looks like",
-    "source": "who wrote it",
-    "licence": "of that",
-}
-"""Columns that a table may have, and what for; `prompt` it must have."""
-
-
-def placeholders(text: str, where: str = "") -> list[str]:
-    """The placeholders of a text, each once; UserError where braces do not pair or hold no name."""
-    try:
-        found = [name for _, name, form, as_ in Formatter().parse(text) if name is not None or form or as_]
-    except ValueError as error:
-        raise UserError(str(error), where=where, remedy="write {{ and }} for braces that are none") from None
-    for name in found:
-        if not name or not name.isidentifier():
-            what = f"the placeholder {{{name}}} has no name"
-            raise UserError(what, where=where, remedy="write {concept}, or {{ and }} for braces that are none")
-    return list(dict.fromkeys(map(str, found)))
-
-
-def made(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
-    """What a domain's rows are made of, where that is a table in the folder of its file: `sentences` and `sources`.
-
-    UserError where it is text that is found first; or as `read_prompts` says.
-    """
-    if source.material.kind != "table":
-        what, remedy = "its prompts are made of text", "build it in a clone: docs/adding-a-saged-domain.md"
-        raise UserError(what, where=f"{source.title}: material.kind", remedy=remedy)
-    prompts, about = read_prompts(domain, source, folder)
-    return {"sentences": table_of(prompts, schemas.SENTENCES), "sources": table_of(about, schemas.SOURCES)}
-
-
-def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
-    """The prompts of a domain's table, by `schemas.SENTENCES`, and where they are from, by `schemas.SOURCES`.
-
-    A prompt with placeholders stands under the first concept: it is asked of all of them.
-
-    UserError where the table cannot be read, a column or a concept is unknown, a prompt is of no concept or twice
-    there, or a placeholder is not declared for every concept.
-    """
-    path = folder / str(source.material.path)
-    found: dict[str, Row] = {}
-    for line, said in _lines(path):
-        row = _read(domain, source, path, line, said)
-        if row["id"] in found:
-            what = "a prompt of this root_id and concept was there before"
-            raise UserError(what, where=f"{path}: line {line}", remedy="keep one of them")
-        found[row["id"]] = row
-    if not found:
-        raise UserError("no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
-    rows = list(found.values())
-    shared = {name: rows[0][name] for name in ("source_tag", "title", "page_id", "revision_id", "url", "language")}
-    key = row_id(family=FAMILY, benchmark=domain, concept="", page=rows[0]["source_tag"])
-    about = {
-        "id": key,
-        "content_sha256": content_sha256(*(row["sentence"] for row in rows)),
-        "variant": "table",
-        "framing": BARE,
-        "source": source.source,
-        "licence": source.material.licence or source.licence,
-        **shared,
-        "title": path.stem,
-        "concept": "",
-        "sentences": len(rows),
-        "reason": None,
-    }
-    return rows, [about]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Number and cells of each line that is not empty; columns that are unknown are an error."""
-    require_regular(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = [str(name).strip() for name in reader.fieldnames or []]
-            for name in columns:
-                if name not in COLUMNS or columns.count(name) > 1:
-                    known = "there twice" if name in COLUMNS else "none of a table of prompts"
-                    what = f"the column {name!r} is {known}"
-                    raise UserError(what, where=str(path), remedy=nearest(name, COLUMNS))
-            if "prompt" not in columns:
-                raise UserError("no column `prompt`", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
-            reader.fieldnames = columns
-            for said in reader:
-                if None in said or None in said.values():
-                    what = f"more or fewer cells than its {len(columns)} columns"
-                    remedy = 'put a text with commas in quotes: "..."'
-                    raise UserError(what, where=f"{path}: line {reader.line_num}", remedy=remedy)
-                cells = {name: " ".join(cell.split()) for name, cell in said.items()}
-                if any(cells.values()):
-                    yield reader.line_num, cells
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UserError(f"cannot be read ({reason})", where=str(path), remedy="save it as CSV in UTF-8") from error
-
-
-def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:
-    """One prompt as a sentence that a concept is spoken of in."""
-    where = f"{path}: line {line}"
-    prompt, baseline, concept = said["prompt"], said.get("baseline", ""), said.get("concept", "")
-    asked = placeholders(prompt, where)
-    if not prompt:
-        raise UserError("no prompt", where=where, remedy="write one, or take the line out")
-    if bool(asked) == bool(concept):
-        what = "a concept and a placeholder" if concept else "neither a placeholder such as {concept} nor a concept"
-        raise UserError(what, where=where, remedy="write one of both")
-    _check_concept(concept, source.concepts, where)
-    for name in {*asked, *placeholders(baseline, where)}:
-        lacking = [key for key in source.concepts if asked and source.form(key, name) is None]
-        if lacking or not asked:
-            what = f"the placeholder {{{name}}} has no form for {lacking[0] if lacking else concept}"
-            remedy = f"add `forms: {{{name}: ...}}` to each concept, or write {{{{ and }}}} for braces that are none"
-            raise UserError(what, where=where, remedy=remedy)
-    own = concept or next(iter(source.concepts))
-    return {
-        "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=said.get("root_id") or prompt),
-        "content_sha256": content_sha256(prompt, baseline),
-        "concept": own,
-        "keyword": source.form(own, "concept"),
-        "sentence": prompt,
-        "root": said.get("root_id") or None,
-        "baseline": baseline or None,
-        "note": said.get("note") or None,
-        "source_tag": path.name,
-        "title": said.get("root_id") or path.stem,
-        "section": said.get("topic", ""),
-        "page_id": None,
-        "revision_id": None,
-        "url": (DOMAINS / str(source.material.path)).as_posix(),
-        "language": source.language,
-        "source": said.get("source") or source.source,
-        "licence": said.get("licence") or source.material.licence or source.licence,
-    }
-
-
-def _check_concept(concept: str, concepts: Collection[str], where: str) -> None:
-    if concept and concept not in concepts:
-        raise UserError(f"no concept {concept!r}", where=where, remedy=nearest(concept, concepts))
 
 
 def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
@@ -187,10 +29,11 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
     every = {row["id"]: row for row in sorted(prompts, key=lambda row: row["id"])}
     drawn = set(balanced_sample(list(every), [row["section"] for row in every.values()], how.per_concept, how.seed))
     rows = [
-        _row(name, source, row, concept, words)
+        _row(name, source, row, concept, asked_of)
         for row in every.values()
         if row["id"] in drawn
-        for concept, words in _asked_of(source, row).items()
+        for asked_of in [_asked_of(source, row)]
+        for concept in asked_of
     ]
     return Rows(rows, [not_drawn(row, how) for row in every.values() if row["id"] not in drawn])
 
@@ -203,26 +46,34 @@ def _asked_of(source: Source, row: Row) -> dict[str, dict[str, str]]:
     return {concept: {name: source.form(concept, name) or "" for name in names} for concept in about}
 
 
-def filled(text: str, words: Mapping[str, str]) -> Branched:
-    """A text with words in the place of its placeholders, a capital where it begins with one; and where they stand."""
+def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
+    """A text with words in the place of its placeholders, a capital where it begins with one.
+
+    Its spans are the places where the words of the root are others.
+    """
     parts: list[str] = []
     spans: list[Span] = []
     for literal, name, *_ in Formatter().parse(text):
         parts.append(literal)
         if name is not None:
             begin = sum(map(len, parts))
-            word = words[name] if begin else with_capital(words[name])
+            word, root = (own[name] if begin else with_capital(own[name]) for own in (words, of_root))
             parts.append(word)
-            spans.append(Span(begin, begin + len(word), f"{{{name}}}", word))
+            if word != root:
+                spans.append(Span(begin, begin + len(word), root, word))
     return Branched("".join(parts), tuple(spans))
 
 
-def _row(name: str, source: Source, row: Row, concept: str, words: Mapping[str, str]) -> dict[str, Any]:
+def _row(name: str, source: Source, row: Row, concept: str, asked_of: Mapping[str, Mapping[str, str]]) -> Row:
     """By `schemas.PROMPTS`."""
-    method, prompt = source.assemble.method, filled(row["sentence"], words)
-    baseline = filled(row["baseline"], words) if row["baseline"] is not None else None
+    words = asked_of[concept], asked_of[row["concept"]]
+    method, prompt = source.assemble.method, filled(row["sentence"], *words)
+    baseline = filled(row["baseline"], *words) if row["baseline"] is not None else None
+    identity = {"family": FAMILY, "benchmark": name, "sentence": row["id"], "framing": BARE}
+    written_out = len(asked_of) == 1 and row["root"] is not None
+    root = {"family": FAMILY, "benchmark": name, "root": str(row["root"])} if written_out else None
     return {
-        "id": row_id(family=FAMILY, benchmark=name, sentence=row["id"], concept=concept, framing=BARE),
+        "id": row_id(**identity, concept=concept),
         "content_sha256": content_sha256(method, prompt.text, baseline.text if baseline else ""),
         "variant": method,
         "framing": BARE,
@@ -233,7 +84,7 @@ def _row(name: str, source: Source, row: Row, concept: str, words: Mapping[str, 
         "prompt": prompt.text,
         "baseline": baseline.text if baseline else None,
         "note": row["note"],
-        "root_id": row_id(family=FAMILY, benchmark=name, root=row["root"] or row["id"]),
+        "root_id": row_id(**(root or {**identity, "concept": row["concept"]})),
         "root_concept": row["concept"],
         "is_root": concept == row["concept"],
         "prompt_spans": [asdict(span) for span in prompt.spans],

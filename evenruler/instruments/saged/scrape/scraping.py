@@ -18,9 +18,8 @@ from evenruler.files import require_regular
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
-from evenruler.instruments.saged.rows.own_prompts import read_prompts
-from evenruler.instruments.saged.scrape.local import ENDINGS, plain
-from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, tidy
+from evenruler.instruments.saged.scrape.own_prompts import read_prompts
+from evenruler.instruments.saged.scrape.pages import ENDINGS, Missing, Page, as_titled, known_pages, plain, tidy
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
 from evenruler.tables import read_table, write_table
 from evenruler.tables.ids import content_sha256, row_id

@@ -1,5 +1,6 @@
 """What a language model is asked for a number, and how its reply is read."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,9 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture(scope="module")
 def names() -> tuple[str, ...]:
-    return names_of(pd.read_parquet(ROOT / "benchmarks/saged-countries/prompts/test-00000-of-00001.parquet"))
+    folder = ROOT / "benchmarks/saged-countries"
+    plan = json.loads((folder / "plan.json").read_text())
+    return names_of(pd.read_parquet(folder / "prompts/test-00000-of-00001.parquet"), plan["masked"])
 
 
 def test_names_are_keywords_replacements_and_concepts_without_articles(names: tuple[str, ...]) -> None:

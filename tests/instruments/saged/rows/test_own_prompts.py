@@ -53,9 +53,10 @@ def test_a_placeholder_is_filled_for_every_concept_with_its_article_and_a_capita
         ("rights", "Says for whom.", "uk")
     ] * 2
     assert len({row["root_id"] for row in law}) == 1
-    for row in law:
-        (span,) = row["prompt_spans"]
-        assert row["prompt"][span["begin"] : span["end"]] == span["replacement"]
+    root, branch = sorted(law, key=lambda row: not row["is_root"])
+    assert (root["concept"], root["id"], root["prompt_spans"]) == ("uk", root["root_id"], [])
+    (span,) = branch["prompt_spans"]
+    assert (span["word"], branch["prompt"][span["begin"] : span["end"]]) == ("the United Kingdom", "Peru")
     assert table_of(found.prompts, schemas.PROMPTS).num_rows == 4
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from evenruler.instruments.saged.scrape import local
-from evenruler.instruments.saged.scrape.local import plain
+from evenruler.instruments.saged.scrape.pages import plain
 
 MARKDOWN = """---
 title: not text

@@ -4,7 +4,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.scrape import sentences as module
-from evenruler.instruments.saged.scrape.local import plain
+from evenruler.instruments.saged.scrape.pages import plain
 from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
 from evenruler.text import pipeline as pipelines
 from evenruler.text.pipeline import pipeline
