@@ -1,7 +1,6 @@
 """Models that treat countries in a known way are asked about them, and get the verdict that is due."""
 
 import random
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,7 +89,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
 def test_a_model_gets_the_verdict_that_is_due(asked: Workplace, tmp_path: Path, name: str) -> None:
     case, workplace = CASES[name], asked.copied(tmp_path / "own")
     prompts = workplace.prompts().set_index("prompt")
-    names = prompts["prompt_spans"].map(lambda spans: re.sub("^[Tt]he ", "", spans[0]["replacement"]))
+    names = prompts["keyword"].str.removeprefix("the ")
     texts = BLUNT if name == "fair but blunt" else TEXTS
     times = Counter[str]()
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evenruler.instruments.saged.scrape import local
+from evenruler.instruments.saged.scrape import pages
 from evenruler.instruments.saged.scrape.pages import plain
 
 MARKDOWN = """---
@@ -155,5 +155,5 @@ def test_what_is_no_text_is_refused(content: bytes, name: str, said: str, error_
 def test_the_limit_of_size(error_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"word " * 300_000
     assert len(plain(content, "a.txt")[0][1]) == 1_499_999
-    monkeypatch.setattr(local, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(pages, "MOST_BYTES", 1_000_000)
     assert error_of(plain, content, "a.txt") == "a.txt: 1.5 MB, more than 1 MB; split it"
