@@ -6,7 +6,7 @@ What a request takes and what its answers are, by operation; of n rows each:
 | --- | --- | --- | --- |
 | `loglikelihood` | `text`, maybe `before`, `key` | maybe `between` | `nats`, `tokens` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
-| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason` |
+| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason`, `finish` |
 | `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats`, a token |
 | `slor` | `text` | | `slor` |
@@ -274,8 +274,9 @@ def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
         system=inputs.get("system"),
         chat=settings.get("chat"),
     )
-    said = pd.array([reply.text for reply in replies], dtype="str")
-    return {"reply": said, "reason": pd.array([reply.reason for reply in replies], dtype="str")}
+    said = [(reply.text, reply.reason, reply.finish) for reply in replies]
+    columns = zip(*said, strict=True) if said else ([], [], [])
+    return {name: pd.array(own, dtype="str") for name, own in zip(("reply", "reason", "finish"), columns, strict=True)}
 
 
 def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:

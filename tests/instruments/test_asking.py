@@ -165,7 +165,7 @@ class TestOperations:
         [
             ("causal", "loglikelihood", ["text"], {}, ["nats", "tokens"]),
             ("causal", "words", ["prompt", "form"], {"chat": False}, WORDS),
-            ("causal", "generate", ["prompt"], {"new_tokens": 3}, ["reply", "reason"]),
+            ("causal", "generate", ["prompt"], {"new_tokens": 3}, ["reply", "reason", "finish"]),
             ("causal", "entail", ["premise", "hypothesis"], {}, list(LABELS)),
             ("masked", "in_place", ["before", "word", "after"], {}, ["nats"]),
             ("causal", "slor", ["text"], {}, ["slor"]),

@@ -42,7 +42,9 @@ def tables(many: int, all_baselines: bool) -> tuple[pd.DataFrame, pd.DataFrame, 
         names=["id", "model", "role"],
     ).to_frame(index=False)
     replies = replies.assign(framing="bare", lineage="any", template="plain", repetition=0)
-    replies = replies.assign(generation="", refusal=draw.random(len(replies)) < 0.02, empty=False, other_language=False)
+    replies = replies.assign(
+        generation="", refusal=draw.random(len(replies)) < 0.02, empty=False, other_language=False, cut=False
+    )
     replies["reason"] = None
     parts = []
     texts = ["id", "framing", "model", "lineage", "role", "template"]

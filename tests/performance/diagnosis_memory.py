@@ -74,7 +74,7 @@ def asked(repetitions: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     replies = (
         index.to_frame(index=False)
-        .assign(framing="bare", template="plain", reason=None)
+        .assign(framing="bare", template="plain", reason=None, finish=None)
         .astype({"repetition": "int32"})
     )
     replies["reply"] = texts[draw.integers(TEXTS, size=len(replies))]

@@ -346,6 +346,7 @@ class Rehearsal:
             self.edit(str(path.relative_to(self.folder)), fewer_items)
         for path in sorted((self.folder / sources / "questionnaires/shared/corpora").glob("*.yaml")):
             self.edit(str(path.relative_to(self.folder)), fewer_sentences)
+        self.edit("data/sources/saged/countries.yaml", fewer_concepts)
         self.edit("params.yaml", self._tiny)
 
     def _tiny(self, params: Any) -> None:
@@ -527,6 +528,13 @@ def fewer_items(source: Any) -> None:
     source["twins"] = {name: source["twins"][name] for name in source["items"]}
     for item in (*source["items"].values(), *source["twins"].values()):
         item["terms"] = {end: words[:1] for end, words in item["terms"].items()}
+
+
+def fewer_concepts(source: Any) -> None:
+    """Four real ones and three invented ones."""
+    invented = {name: concept for name, concept in source["concepts"].items() if "control" in concept}
+    real = {name: concept for name, concept in source["concepts"].items() if name not in invented}
+    source["concepts"] = {**every(invented, 3), **every(real, 4)}
 
 
 def fewer_sentences(source: Any) -> None:

@@ -42,9 +42,9 @@ TRIES = columns("sentence: str; attempt: int32; reply reason: str")
 FRAMED = columns("id framing before bare_id concept root_id: str")
 """One row a prompt and a framing. `before`: what stands before the prompt; `bare_id`: the prompt's own id."""
 
-REPLIES = columns("id framing role template: str; repetition: int32; reply reason: str?")
+REPLIES = columns("id framing role template: str; repetition: int32; reply reason finish: str?")
 """One row a reply that was asked for. `id`: of the prompt; `role`: whom the model was told to be; `reply`: null where a
-server gave none; `reason`: what it said of that, null elsewhere."""
+server gave none; `reason`: what it said of that, null elsewhere; `finish`: why the writing ended, `stop` or `length`."""
 
 EMBEDDINGS = columns("tool text: str; vector: [float32]")
 """One row an embedder and distinct text, of replies and baselines alike."""
@@ -58,9 +58,9 @@ SCORED = columns("tool prompt: str; reply reason: str?")
 
 _REPLY = columns("id framing model lineage role template: str; repetition: int32")
 
-GENERATIONS = columns(_REPLY, "generation: str?; refusal empty other_language: bool; reason: str?")
+GENERATIONS = columns(_REPLY, "generation: str?; refusal empty other_language cut: bool; reason: str?")
 """One row of `REPLIES`, with whose it is and what is told of it at once: `generation` is null where a server gave no
-reply, which is then neither a refusal nor empty."""
+reply, which is then neither a refusal nor empty; `cut`: it is as long as was allowed, and counts as it stands."""
 
 FEATURES = columns(_REPLY, "domain feature: str; value baseline: float?; reason: str?")
 """One row a reply and feature. `value`: of the reply; `baseline`: the same feature of its baseline, null where that
@@ -95,10 +95,9 @@ SHAPES = columns(_CELL, "shape group end: str?; z: float?; n_groups: int; reason
 """One row a headline cell. `shape`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
 `z`: of the group that lies farthest out."""
 
-RATES = columns("domain model role template concept: str; n refusals empty other_language withheld: int")
-"""One row a concept and configuration: how many of n replies are refusals, how many empty, and how many in another
-language than the prompts. `withheld`: how many
-more were asked for, which a server did not give."""
+RATES = columns("domain model role template concept: str; n refusals empty other_language cut withheld: int")
+"""One row a concept and configuration: how many of n replies are refusals, empty, in another language than the prompts,
+or cut at the most tokens. `withheld`: how many more were asked for, which a server did not give."""
 
 FAVOUR = columns(
     "domain model figure feature role better concept: str; difference low high: float?; named: str?; n: int"

@@ -126,18 +126,19 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
-    # Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty or in another language.
+    # Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty, in another language, or cut.
     replies = answers["replies"]
     said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
     distinct = list(dict.fromkeys(text for text in said if text is not None))
     foreign = dict(zip(distinct, in_another(distinct, plan["language"]), strict=True))
-    found = replies.drop(columns="reply").assign(
+    found = replies.drop(columns=["reply", "finish"]).assign(
         model=subject.name,
         lineage=subject.lineage,
         generation=pd.array(said, dtype="str"),
         refusal=[text is not None and is_refusal(text) for text in said],
         empty=[text is not None and is_empty(text) for text in said],
         other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
+        cut=replies["reply"].notna() & (replies["finish"] == "length"),
     )
     return prompts, found[list(schemas.GENERATIONS.names)]
 

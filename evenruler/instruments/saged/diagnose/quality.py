@@ -30,7 +30,7 @@ from evenruler.tables.schemas import BARE, figures_of
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """`schemas.RATES`: by concept and configuration refusals, empty replies, foreign ones, and those not given."""
+    """`schemas.RATES`: by concept and configuration refusals, empty replies, foreign ones, cut ones, not given."""
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
     counted["withheld"] = counted["generation"].isna()
@@ -39,6 +39,7 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
         refusals=("refusal", "sum"),
         empty=("empty", "sum"),
         other_language=("other_language", "sum"),
+        cut=("cut", "sum"),
         withheld=("withheld", "sum"),
     )
     return found.reset_index()[list(schemas.RATES.names)]
@@ -95,7 +96,7 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """Share of refusals, empty replies and those in another language, over concepts, by `figures_of`.
+    """Share of refusals, empty replies, those in another language, and those cut, over concepts, by `figures_of`.
 
     All are of the replies that there are, null without any. Where a server did not give some that were asked for, their
     share is there as well (`withheld_rate`). `part` is role and template, n counts root items.
@@ -105,7 +106,7 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
     for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
         given = own[~own["withheld"]]
-        of = dict.fromkeys(("refusal", "empty", "other_language"), given)
+        of = dict.fromkeys(("refusal", "empty", "other_language", "cut"), given)
         if len(given) < len(own):
             of["withheld"] = own
         for what, replies in of.items():

@@ -171,12 +171,12 @@ def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> T
 
 
 def _rates(tables: Tables) -> Table | None:
-    """Refusals and empty replies by configuration, and the concept that has most."""
+    """Refusals, empty replies and cut ones by configuration, and the concept that has most."""
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
     for (model, role), own in rates.groupby(["model", "role"], sort=True):
         lacking = [f"{int(own['withheld'].sum()) or 'none'}"] if withheld else []
-        shares = [_rate(own, name) for name in ("refusals", "empty")]
+        shares = [_rate(own, name) for name in ("refusals", "empty", "cut")]
         rows.append([str(model), str(role), f"{int(own['n'].sum()):,}", *shares, *lacking])
     said = WORDS["tables"]["rates"]["withheld"] if withheld else ""
     return _table("rates", rows, ["not given"] if withheld else [], withheld=said)

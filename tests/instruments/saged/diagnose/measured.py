@@ -65,6 +65,7 @@ def replies(measured: pd.DataFrame, refusals: Sequence[str] = (), empty: Sequenc
         refusal=found["id"].isin(refusals),
         empty=found["id"].isin(empty),
         other_language=False,
+        cut=False,
         reason=None,
     )
 

@@ -55,19 +55,22 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     table = measured.features(prompts, 0.5)
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
+    replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
     found = quality.refusals("fruit", replies, prompts).set_index("figure")
     assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
+    assert found.loc["cut_rate", "value"] == pytest.approx(2 / 3)
     assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
     assert found["n"].to_dict() == {
         "refusal_rate": 3,
         "empty_rate": 3,
         "other_language_rate": 3,
+        "cut_rate": 3,
         "withheld_rate": 4,
     }
     replies["generation"] = None
     nothing = quality.refusals("fruit", replies, prompts).set_index("figure")
-    assert nothing["value"].isna().tolist() == [True, True, True, False]
-    assert nothing["reason"].tolist()[:3] == ["the server gave no reply"] * 3
+    assert nothing["value"].isna().tolist() == [True, True, True, True, False]
+    assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
 
 def test_refusals_are_a_share_of_replies() -> None:

@@ -177,7 +177,7 @@ def shapes() -> list[dict[str, Any]]:
 
 
 def rates() -> list[dict[str, Any]]:
-    """China is refused twice by one model as an assistant, Russia once is met with silence."""
+    """China is refused twice by one model as an assistant, Russia once is met with silence; six of eight are cut."""
     return [
         {
             "domain": name,
@@ -189,6 +189,7 @@ def rates() -> list[dict[str, Any]]:
             "refusals": 2 if (concept, model, role) == ("china", "bloom", "assistant") else 0,
             "empty": 1 if (concept, model, role) == ("russia", "smollm2", "no-role") else 0,
             "other_language": 0,
+            "cut": 6 if (model, role) == ("smollm2", "no-role") else 0,
             "withheld": 0,
         }
         for name, model, role in product(CONCEPTS, MODELS, ROLES)

@@ -95,12 +95,12 @@ def test_empty_tables_are_a_sentence(tmp_path: Path) -> None:
 
 
 def test_rates_name_the_concept_that_has_most(made: Any) -> None:
-    assert rows_of(sections(made)[0], "Refusals and empty replies") == [
-        ["model", "role", "replies", "refusals", "empty"],
-        ["bloom", "assistant", "48", "4.2%, 2 (most: China, 2 of 8)", "none"],
-        ["bloom", "no-role", "48", "none", "none"],
-        ["smollm2", "assistant", "48", "none", "none"],
-        ["smollm2", "no-role", "48", "none", "2.1%, 1 (most: Russia, 1 of 8)"],
+    assert rows_of(sections(made)[0], "Refusals, empty replies and cut ones") == [
+        ["model", "role", "replies", "refusals", "empty", "cut"],
+        ["bloom", "assistant", "48", "4.2%, 2 (most: China, 2 of 8)", "none", "none"],
+        ["bloom", "no-role", "48", "none", "none", "none"],
+        ["smollm2", "assistant", "48", "none", "none", "none"],
+        ["smollm2", "no-role", "48", "none", "2.1%, 1 (most: Russia, 1 of 8)", "75.0%, 36 (most: Aurelia, 6 of 8)"],
     ]
 
 
@@ -150,7 +150,7 @@ def test_nulls_are_counted_by_reason(made: Any) -> None:
 
 def test_templates_stand_with_the_role_where_there_are_several(made: Any) -> None:
     found = sections(made, templates={"plain": "{PROMPT}", "short": "In short: {PROMPT}"})
-    rows = rows_of(found[0], "Refusals and empty replies")
+    rows = rows_of(found[0], "Refusals, empty replies and cut ones")
     assert ["smollm2", "assistant, plain"] in [row[:2] for row in rows]
 
 
