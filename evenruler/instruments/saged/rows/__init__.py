@@ -1,9 +1,11 @@
 """From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from evenruler.errors import UserError
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
@@ -34,8 +36,8 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
 
     Raises:
-        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, or the
-            model cannot be loaded.
+        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, the
+            model cannot be loaded, or no sentence became a prompt.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
     # Before anything is asked, as far as the catalogue says what labels there are.
@@ -50,6 +52,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         rows = own_rows(name, source, sentences)
     else:
         rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
+    if not rows.prompts:
+        reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
+        what = f"none of {len(rows.rejected):,} sentences became a prompt"
+        what += f" ({reasons[0][1]:,}: {reasons[0][0]})" if reasons else ""
+        who = f", or name another assemble.model than {source.assemble.model}" if source.assemble.model else ""
+        raise UserError(what, where=f"{name}: assemble", remedy=f"give it other text{who}")
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": declaration.made["sources"],

@@ -84,13 +84,19 @@ class Writer(ScriptedServer):
 def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Of a server of completions, which only repeats in capitals here, every reply is refused."""
+    """Of a server of completions, which only repeats in capitals here, every reply is refused: one line says so."""
     entry = {"kind": kind, "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
     catalogue = Catalogue.model_validate({"models": {"big": entry}})
     monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
     with running(Writer(filters="autumn")) as server:
         monkeypatch.setenv(URL, server.url)
         monkeypatch.setenv(KEY, "secret-word")
+        if kind == "completions":
+            refused = r"none of 3 sentences became a prompt \(2: several questions\); give it other text, or name"
+            with pytest.raises(UserError, match=refused):
+                build(declared(tmp_path, source=ASKING), catalogue)
+            assert len(server.asked) == 7
+            return
         found = build(declared(tmp_path, source=ASKING), catalogue).tables
         asked = len(server.asked)
         again = build(declared(tmp_path, source=ASKING), catalogue).tables
@@ -100,9 +106,6 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
         name: table.to_pylist() for name, table in found.items()
     }
     roots = [row for row in found["prompts"].to_pylist() if row["is_root"]]
-    if kind == "completions":
-        assert (roots, found["tries"].num_rows, asked) == ([], 7, 7)
-        return
     assert {row["prompt"] for row in roots} == {"Where does every apple grow?", "Where does the apple fall to?"}
     assert asked == 3 + 2 + 2
     assert [(row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()] == [
