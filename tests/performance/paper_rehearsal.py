@@ -346,7 +346,8 @@ class Rehearsal:
             self.edit(str(path.relative_to(self.folder)), fewer_items)
         for path in sorted((self.folder / sources / "questionnaires/shared/corpora").glob("*.yaml")):
             self.edit(str(path.relative_to(self.folder)), fewer_sentences)
-        self.edit("data/sources/saged/countries.yaml", fewer_concepts)
+        for name in ("countries", "countries-article"):
+            self.edit(f"data/sources/saged/{name}.yaml", fewer_concepts)
         self.edit("params.yaml", self._tiny)
 
     def _tiny(self, params: Any) -> None:
@@ -535,6 +536,9 @@ def fewer_concepts(source: Any) -> None:
     invented = {name: concept for name, concept in source["concepts"].items() if "control" in concept}
     real = {name: concept for name, concept in source["concepts"].items() if name not in invented}
     source["concepts"] = {**every(invented, 3), **every(real, 4)}
+    if "branch" in source:
+        source["branch"]["words"] = {name: source["branch"]["words"][name] for name in source["concepts"]}
+        source["assemble"] = {"method": "split", "per_concept": 75}  # a tiny random model writes no question
 
 
 def fewer_sentences(source: Any) -> None:
