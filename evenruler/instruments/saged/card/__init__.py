@@ -51,7 +51,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         ),
         limits=_limits(source, settings, tables["prompts"]),
         configs=[
-            Published("prompts", "a prompt with its baseline: root item x concept", _WORDS["columns"], shown),
+            Published("prompts", _WORDS["row"][compared], _WORDS["columns"], shown),
             Published("sources", "a page or file, read for a concept", first=["title"]),
             Published("rejected", "a sentence that became no prompt, and why", first=["sentence", "reason"]),
         ],
@@ -121,7 +121,7 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
         ),
         only_the_phenomenon=" ".join(filter(None, only)),
         representative=_WORDS["representative"].format(
-            roots=int(prompts["is_root"].sum()),
+            roots=prompts["root_id"].nunique(),
             prompts=len(prompts),
             asked=len(set(prompts["concept"]) & set(source.members)),
             concepts=n,
