@@ -33,7 +33,11 @@ TEXT = (
 OF_TEXT = {
     "concepts": {"tea": "tea", "coffee": "coffee", "cocoa": "cocoa"},
     "assemble": {"method": "split", "per_concept": 20},
-    "branch": {"roots": ["tea"], "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}}},
+    "branch": {
+        "roots": ["tea"],
+        "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}},
+        "read": {"rows": 10, "wrong": 0, "by": "us"},
+    },
 }
 
 
