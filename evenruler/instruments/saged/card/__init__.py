@@ -97,14 +97,6 @@ def _example(prompts: pd.DataFrame) -> Example | None:
     return Example(row["id"], _WORDS["example"][beside])
 
 
-def _read(source: Source) -> str:
-    """Who read the rows that were branched, and how many were wrong."""
-    branch = source.branch
-    if branch is None or branch.judge is not None or branch.read is None:
-        return _WORDS["judged"].format(judge=branch.judge) if branch and branch.judge else ""
-    return _WORDS["read"].format(read=branch.read)
-
-
 def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evidence: Evidence) -> Validity:
     """The eight recommendations, each with what was done."""
     prompts, rejected, n = tables["prompts"], tables["rejected"], len(source.members)
@@ -120,7 +112,9 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
         told(_WORDS["tool_bias"], "tool_bias"),
         validity.judged(evidence),
     ]
-    errors = [_read(source)] if source.branch else []
+    branch = source.branch
+    by = [key for key in ("judge", "read") if getattr(branch, key, None) is not None][:1]
+    errors = [_WORDS["branched_rows"][key].format(branch=branch) for key in by]
     errors += [told(words, figure) for figure, words in _WORDS["errors"].items()]
     for reason, times in rejected["reason"].value_counts().head(1).items():
         errors.append(_WORDS["rejected"].format(reason=reason, n=times))

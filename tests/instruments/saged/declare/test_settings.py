@@ -130,7 +130,7 @@ def able(**branch: Any) -> str:
 
 
 def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
-    assert able().startswith("Fruit: branch: nobody judges its branched rows")
+    assert able().startswith("Fruit: branch: nobody judges or reads its branched rows")
     assert able(judge="big") == ""
     assert able(read={"rows": 0, "wrong": 0, "by": "us"}) == ""
     assert able(read={"rows": 100, "wrong": 3, "by": "us"}) == ""
