@@ -217,6 +217,14 @@ def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str
     assert f"error: {refused(workplace)}\n" == said
 
 
+def test_branched_text_that_nobody_judges_or_reads_is_one_line(workplace: Path) -> None:
+    edit(domain(workplace), lambda d: d["branch"].pop("read"))
+    assert refused(workplace) == (
+        "drinks: branch: nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong "
+        "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
+    )
+
+
 def others(folder: Path, kind: str, name: str = "drinks") -> None:
     """A domain, about pages that others wrote."""
     edit(domain(folder, name), lambda d: (d.pop("branch"), d.update(material={"kind": kind})))

@@ -31,9 +31,6 @@ FORM = "the replacement does not go with the words around it"
 _UNNAMED = frozenset(["DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"])
 """What spaCy calls an entity and is none that is named."""
 
-_KINDS = frozenset(["JJ", "NN", "NNP", "NNPS", "VBG", "VBN"])
-"""Tags of what makes a longer name of the name behind it, where it begins a sentence."""
-
 _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
 """What a name with "the" cannot have before it."""
 
@@ -113,8 +110,8 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
     bare = not (qualifies or joined) or (the and not any(token.tag_.startswith(("VB", "MD")) for token in doc))
     described = kind.startswith("JJ") or any(token.dep_ in _DESCRIBING for token in head.lefts if token not in span)
     plural = word.endswith("s") and word[:-1] in replacements.words
-    # "civil engineer", "smith-farmer"; "Reform Judaism"
-    term = (kind.startswith("NN") or joined) if word.islower() else before.start == 0 and kind in _KINDS
+    # "audio engineer", "smith-farmer"; "Early Judaism"
+    term = (kind.startswith("NN") or joined) if word.islower() else before.start == 0 and kind[:2] in ("JJ", "NN", "VB")
     has, brings, adjective = _has_the(word), _has_the(given), _is_adjective(word)
     faults = {
         ROLE: head.tag_.startswith("VB") or term,

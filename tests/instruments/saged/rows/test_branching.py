@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -12,6 +13,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
+from evenruler.instruments.saged.scrape.sentences import sentences
 from tests.instruments.saged.rows.branched import branch
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
@@ -328,3 +330,11 @@ def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> No
 def test_what_one_branch_cannot_say_another_may() -> None:
     maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
     assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == ["nl"]
+
+
+def test_text_that_was_written_to_be_branched_is_branched_whole() -> None:
+    text = (Path(__file__).parents[4] / "data/sources/saged/articles/fruit.md").read_text(encoding="utf-8")
+    lines = [line for line in sentences(text) if "apple" in line.lower()]
+    assert len(lines) == 26
+    words = {"apple": "pear", "apples": "pears"}
+    assert [why(line, words, "banana") for line in lines] == [""] * 26
