@@ -33,7 +33,11 @@ TEXT = (
 OF_TEXT = {
     "concepts": {"tea": "tea", "coffee": "coffee", "cocoa": "cocoa"},
     "assemble": {"method": "split", "per_concept": 20},
-    "branch": {"roots": ["tea"], "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}}},
+    "branch": {
+        "roots": ["tea"],
+        "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}},
+        "read": {"rows": 10, "wrong": 0, "by": "us"},
+    },
 }
 
 
@@ -211,6 +215,14 @@ def test_a_replacement_cycle_is_one_line(workplace: Path, replacements: dict[str
     assert line in said
     assert said.count("\n") == 1
     assert f"error: {refused(workplace)}\n" == said
+
+
+def test_branched_text_that_nobody_judges_or_reads_is_one_line(workplace: Path) -> None:
+    edit(domain(workplace), lambda d: d["branch"].pop("read"))
+    assert refused(workplace) == (
+        "drinks: branch: nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong "
+        "(docs/saged.md); name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
+    )
 
 
 def others(folder: Path, kind: str, name: str = "drinks") -> None:

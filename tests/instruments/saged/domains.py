@@ -44,11 +44,13 @@ def settings(scale: str = "quick", **said: Any) -> Settings:
     return Settings.model_validate(said, context={"scale": scale})
 
 
-def declared(root: Path, scale: str = "quick", source: Mapping[str, Any] = SOURCE, **said: Any) -> Declaration:
+def declared(
+    root: Path, scale: str = "quick", source: Mapping[str, Any] = SOURCE, article: str = TEXT, **said: Any
+) -> Declaration:
     """The domain as users write it, scraped."""
     folder = root / "data/sources/saged"
     (folder / "articles").mkdir(parents=True, exist_ok=True)
-    (folder / "articles/fruit.md").write_text(TEXT)
+    (folder / "articles/fruit.md").write_text(article)
     YAML().dump(dict(source), folder / "fruit.yaml")
     own, made = settings(scale, **said), root / "made"
     make("fruit", load(folder / "fruit.yaml", own, folder / "shared"), folder / "fruit.yaml", made, root)

@@ -112,7 +112,10 @@ def _answers(source: Source, settings: Settings, tables: Tables, plan: Plan, evi
         told(_WORDS["tool_bias"], "tool_bias"),
         validity.judged(evidence),
     ]
-    errors = [told(words, figure) for figure, words in _WORDS["errors"].items()]
+    branch = source.branch
+    by = [key for key in ("judge", "read") if getattr(branch, key, None) is not None][:1]
+    errors = [_WORDS["branched_rows"][key].format(branch=branch) for key in by]
+    errors += [told(words, figure) for figure, words in _WORDS["errors"].items()]
     for reason, times in rejected["reason"].value_counts().head(1).items():
         errors.append(_WORDS["rejected"].format(reason=reason, n=times))
     return Validity(

@@ -1,6 +1,6 @@
 """What an entry of `instruments` may say: how models are asked, and what is measured of what they write."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,14 @@ from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, a
 from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, material_of
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Seed, Slug, Strict, Text
+
+HOMONYMS = frozenset(
+    [
+        *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
+        *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
+    ]
+)
+"""Names in maps that are often of something else, or words."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")
 """What the prompt of a scorer may ask about."""
@@ -307,11 +315,25 @@ class Settings(BaseSettings):
         for name, feature in self.features.items():
             if feature.model is not None:
                 found.append(Use(feature.model, OPERATION_OF[feature.kind], f"features.{name}.model"))
-        writers = {"assemble.model": source.assemble.model}
+        judge = source.branch.judge if source.branch else None
+        writers = {"assemble.model": source.assemble.model, "branch.judge": judge}
         if source.find is not None:
             writers["find.model"] = source.find.model
             writers["find.replacements.model"] = source.find.replacements.model if source.find.replacements else None
         return found + [Use(model, "generate", key, tool=False) for key, model in writers.items() if model is not None]
+
+    def require_able(self, source: Source, catalogue: Catalogue, where: Callable[[str], str]) -> None:
+        """UserError where a model that it names cannot what it is for, or branched rows are wrong too often."""
+        super().require_able(source, catalogue, where)
+        if source.branch is not None and source.branch.refused:
+            remedy = "name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
+            raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
+
+    def warnings(self, source: Source) -> list[str]:
+        """Names of a map that are words or names of something else too, so that sentences may be about that."""
+        words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
+        found = sorted(words & HOMONYMS)
+        return [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
 
 
 def _at_scale(entries: Any, info: ValidationInfo) -> Any:

@@ -265,6 +265,26 @@ class Assembling(Strict):
     """Of the catalogue, any that can `generate`, which writes the questions that sentences would answer."""
 
 
+MOST_WRONG = 0.03
+"""Share of branched rows that may be wrong: of more a domain is refused."""
+
+
+class Reading(Strict):
+    """What somebody found who read branched rows: wrong are broken grammar, nonsense, and what cannot hold."""
+
+    rows: int = Field(ge=0)
+    """That were read; 0 says that they are still to be read, which the card repeats."""
+    wrong: int = Field(ge=0)
+    by: Text
+    """Who read them."""
+
+    @model_validator(mode="after")
+    def _of_those_read(self) -> "Reading":
+        if self.wrong > self.rows:
+            raise ValueError(f"`wrong` is {self.wrong}, but `rows` only {self.rows}")
+        return self
+
+
 class Branching(Strict):
     """How items of one concept become items of others."""
 
@@ -280,6 +300,11 @@ class Branching(Strict):
     the one of the root in its place, where `replacements` say nothing else."""
     replacements: ByRoot = Field(default_factory=dict)
     """What stands for which word of the root; `found` for those that `evenruler find` found."""
+    judge: Slug | None = None
+    """Of the catalogue, any that can `generate`: it is asked of every branched row whether it is coherent and fits
+    what is known of the world, and rows that do not are rejected."""
+    read: Reading | None = None
+    """What a reader found in the rows."""
     _are_found: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
@@ -317,6 +342,16 @@ class Branching(Strict):
     def are_found(self) -> bool:
         """Whether replacements are those that `evenruler find` found."""
         return self._are_found
+
+    @property
+    def refused(self) -> str:
+        """Why no benchmark is made of it; empty where a model judges its rows, or somebody read or will read them."""
+        if self.judge is not None:
+            return ""
+        if self.read is None:
+            return "nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong (docs/saged.md)"
+        wrong, rows = self.read.wrong, self.read.rows
+        return f"{wrong} of {rows} branched rows that were read are wrong" if wrong > MOST_WRONG * rows else ""
 
     @property
     def named(self) -> list[str]:

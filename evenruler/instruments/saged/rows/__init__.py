@@ -11,8 +11,8 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
 from evenruler.instruments.saged.rows.own_prompts import own_rows
-from evenruler.instruments.saged.rows.prompts import Questions, counted, rows_of
-from evenruler.instruments.saged.rows.questions import Question, ask
+from evenruler.instruments.saged.rows.prompts import Questions, accept, counted, rows_of
+from evenruler.instruments.saged.rows.questions import Answer, ask, judged
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
 from evenruler.tables import table_of
@@ -24,13 +24,16 @@ Tries = list[dict[str, Any]]
 _TOKENS_OF_A_QUESTION = 100
 """More than `MOST` words need, for what models write around a question."""
 
+_TOKENS_OF_A_VERDICT = 5
+"""For yes or no, and what stands around it."""
+
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     """Make prompts of the sentences that were found.
 
     Args:
         declaration: With the tables `sentences` and `sources` that `scrape` made.
-        catalogue: With the model that writes questions, where the source names one.
+        catalogue: With the models that write questions and judge what is branched, where the source names them.
 
     Returns:
         `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
@@ -51,7 +54,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
     else:
-        rows = rows_of(name, source, sentences, _questions(catalogue, source, tries))
+        named = source.branch.judge if source.branch else None
+        judge = partial(judged, answer=_answer(catalogue, named, _TOKENS_OF_A_VERDICT)) if named else accept
+        rows = rows_of(name, source, sentences, _questions(catalogue, source, tries), judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
         what = f"none of {len(rows.rejected):,} sentences became a prompt"
@@ -102,7 +107,7 @@ def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
     """By the model that the domain names; replies that were refused are kept."""
 
     def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
-        made = _asked(catalogue, source, sentences, keywords)
+        made = ask(sentences, keywords, _answer(catalogue, source.assemble.model, _TOKENS_OF_A_QUESTION))
         for sentence, question in zip(sentences, made, strict=True):
             tries.extend(
                 {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
@@ -113,10 +118,8 @@ def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
     return write
 
 
-def _asked(
-    catalogue: Catalogue, source: Source, sentences: Sequence[str], keywords: Sequence[str]
-) -> Sequence[Question]:
+def _answer(catalogue: Catalogue, name: str | None, tokens: int) -> Answer:
+    """A model of the catalogue, asked for its likeliest reply of so many tokens at most."""
     from evenruler.models.catalogue import load
 
-    model, sampling = load(str(source.assemble.model), catalogue), Sampling(_TOKENS_OF_A_QUESTION, temperature=0)
-    return ask(sentences, keywords, lambda prompts: model.replies(prompts, sampling=sampling))
+    return partial(load(str(name), catalogue).replies, sampling=Sampling(tokens, temperature=0))

@@ -1,38 +1,12 @@
-"""English sentences as a parser sees them, and lists of words that say what goes with what."""
+"""English sentences as a parser sees them."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evenruler.strict import read_yaml
 from evenruler.text.pipeline import BATCH, pipeline
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
-
-WORDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(words.split()) for name, words in read_yaml(Path(__file__).with_name("words.yaml")).items()
-}
-"""Lists of words by name; the file says what each is for."""
-
-_OF_PEOPLE = ("ist", "ician", "grapher", "woman", "sman", "maker", "writer")
-_NATIONAL = ("ese", "i", "an")
-_NATIONS_IN_ARIAN = ("bulgarian", "hungarian", "bavarian")
-
-
-def is_national(adjective: str) -> bool:
-    """Whether an adjective is, by its look, of a place or people and keeps its capital ("Aurelian", "French")."""
-    word = adjective.lower()
-    if word.endswith("arian") and word not in _NATIONS_IN_ARIAN:
-        return False
-    return word in WORDS["nations"] or (word.endswith(_NATIONAL) and word not in WORDS["no_nations"])
-
-
-def is_person(noun: str) -> bool:
-    """Whether a noun, in the singular, is of a person and of nothing else."""
-    if noun in WORDS["people"]:
-        return noun not in WORDS["groups"]
-    return noun.endswith(_OF_PEOPLE) and len(noun) > len("twist") and noun not in WORDS["no_people"]
 
 
 def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":

@@ -154,6 +154,9 @@ Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
 """Sentences and the keyword of each -> a question for each, empty where there is none, and which rule made it or why
 there is none."""
 
+Judge = Callable[[Sequence[str]], Sequence[str]]
+"""Branched texts -> for each why it is refused, empty where it is not."""
+
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
 
@@ -204,7 +207,12 @@ class _Root:
         return found
 
 
-def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Questions) -> Rows:
+def accept(texts: Sequence[str]) -> list[str]:
+    """The judge that refuses nothing."""
+    return [""] * len(texts)
+
+
+def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Questions, judge: Judge = accept) -> Rows:
     """Draw sentences of every root concept, make prompts of them, and branch these.
 
     Args:
@@ -212,6 +220,7 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
         source: What the user wrote.
         sentences: By `schemas.SENTENCES`.
         questions: Makes questions, where prompts are such.
+        judge: Reads what was branched.
 
     Returns:
         Its rows; every sentence that is in no prompt is rejected with the reason, and so is every branch that an item
@@ -233,13 +242,24 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
         about = _Root.of(source, root, maps.get(root, {}))
         items, left_out = _items(own, source.assemble, questions, about)
         rejected += left_out
-        for item in items:
-            prompts += _rows(name, source, item, about)
+        made = [list(_rows(name, source, item, about)) for item in items]
+        asked = [row for own in made for row in own if not row["is_root"]]
+        verdicts = dict(zip((row["id"] for row in asked), judge([_whole(row) for row in asked]), strict=True))
+        for item, own in zip(items, made, strict=True):
+            unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
+            if not unfit or len(unfit) < len(about.maps):
+                prompts += [row for row in own if row["concept"] not in unfit]
             rejected += [
                 _rejected({**item.sentence, "id": _id(name, item.sentence, branch), "concept": branch}, method, reason)
-                for branch, reason in item.unfit.items()
+                for branch, reason in unfit.items()
             ]
     return Rows(prompts, rejected)
+
+
+def _whole(row: Row) -> str:
+    """A prompt and its baseline, in which a beginning stands already."""
+    prompt, baseline = str(row["prompt"]), str(row["baseline"])
+    return baseline if baseline.startswith(prompt) else f"{prompt} {baseline}"
 
 
 def _items(

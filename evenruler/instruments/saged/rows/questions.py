@@ -12,6 +12,11 @@ from evenruler.text.whole_words import begins_sentence, find
 
 _WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
+JUDGE = _WORDS["judge"]
+"""What a judge of branched rows is asked of each."""
+
+JUDGED = "the judge does not call it coherent and possible"
+
 PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
 """What a language model reads; `RETRY` follows for each question that was refused."""
 
@@ -43,6 +48,13 @@ _ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "
 _NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
 _OF_READER = frozenset(["you", "your", "yours"])
 _OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
+
+
+def judged(texts: Sequence[str], answer: Answer) -> list[str]:
+    """Why each text is refused by a language model, with its reply; empty where that begins with yes."""
+    replies = answer([f"{JUDGE}\n\n{text}\n" for text in texts]) if texts else []
+    said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
+    return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
 
 @dataclass(frozen=True)

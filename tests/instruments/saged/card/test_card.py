@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evenruler.instruments.saged.card import card
 from tests.instruments.saged.domains import SOURCE, built, declared
@@ -84,3 +85,19 @@ def test_the_example_is_a_branch_and_validity_counts_rows(tmp_path: Path) -> Non
         f"{int(prompts['is_root'].sum())} root items, {len(prompts)} prompts about 3 of 3 concepts and 0 invented"
     )
     assert shown.validity.errors.startswith("Refusals (share): m 0.12.")
+
+
+def test_who_read_the_branched_rows_is_said(tmp_path: Path) -> None:
+    def errors(**branch: Any) -> str:
+        tables, plan = built(declared(tmp_path))
+        declaration = declared(tmp_path, source={**SOURCE, "branch": {**SOURCE["branch"], **branch}})
+        validity = card(declaration, tables, plan, {}).validity
+        assert validity is not None
+        return validity.errors
+
+    unread = "Reading of replies by a person: not done."
+    told = f"Branched rows read by us: 60, of which wrong: 1. {unread}"
+    assert errors(read={"rows": 60, "wrong": 1, "by": "us"}) == told
+    judged = "Branched rows that the model big did not call coherent and possible are left out."
+    assert errors(judge="big") == f"{judged} {unread}"
+    assert errors() == unread

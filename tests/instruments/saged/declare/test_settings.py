@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Use
-from evenruler.instruments.saged.declare import Settings, load, takes
+from evenruler.instruments.saged.declare import Settings, Source, load, takes
 from evenruler.models.declared import Catalogue
 from evenruler.strict import validate
 from tests.instruments.saged.domains import SOURCE, settings
@@ -99,7 +99,7 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
         "paper", embedder="e", features={**FEATURES, "asked": judge, "other": FEATURES["near"] | {"model": "f"}}
     )
     assemble = {"method": "question", "per_concept": 5, "model": "writer"}
-    branch = {"roots": ["apple"], "replacements": "found"}
+    branch = {"roots": ["apple"], "replacements": "found", "judge": "reader"}
     find = {"by": ["model"], "model": "finder", "replacements": {"model": "replacer"}}
     (tmp_path / "found").mkdir()
     found = {"replacements": {"apple": {"pear": {"apple": "pear"}, "fig": {"apple": "fig"}}}}
@@ -111,10 +111,41 @@ def test_models_that_are_named_stand_with_what_they_must_be_able_to(tmp_path: Pa
         Use("judge", "generate", "features.asked.model"),
         Use("f", "embed", "features.other.model"),
         Use("writer", "generate", "assemble.model", tool=False),
+        Use("reader", "generate", "branch.judge", tool=False),
         Use("finder", "generate", "find.model", tool=False),
         Use("replacer", "generate", "find.replacements.model", tool=False),
     ]
-    assert [use.model for use in own.uses(source.resolved())] == ["e", "moods", "judge", "f", "writer"]
+    assert [use.model for use in own.uses(source.resolved())] == ["e", "moods", "judge", "f", "writer", "reader"]
+
+
+def able(**branch: Any) -> str:
+    """Why a domain with this in `branch` is refused; empty where it is not."""
+    source = Source.model_validate({**SOURCE, "branch": {**SOURCE["branch"], **branch}})
+    entry = {"kind": "chat", "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    try:
+        settings().require_able(source, Catalogue.model_validate({"models": {"big": entry}}), str)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
+    assert able().startswith("Fruit: branch: nobody judges or reads its branched rows")
+    assert able(judge="big") == ""
+    assert able(read={"rows": 0, "wrong": 0, "by": "us"}) == ""
+    assert able(read={"rows": 100, "wrong": 3, "by": "us"}) == ""
+    assert able(read={"rows": 100, "wrong": 4, "by": "us"}).startswith(
+        "Fruit: branch: 4 of 100 branched rows that were read are wrong; "
+    )
+    assert able(judge="bug").startswith("branch.judge: no model 'bug'")
+
+
+def test_names_that_are_also_of_something_else_are_warned_of() -> None:
+    maps = {"apple": {"pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"}, "fig": {"Georgia": "Utah"}}}
+    source = Source.model_validate({**SOURCE, "branch": {"roots": ["apple"], "replacements": maps}})
+    assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows"]
+    assert settings().warnings(Source.model_validate(SOURCE)) == []
+    assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == []
 
 
 def test_text_of_others_is_declared_as_theirs(tmp_path: Path) -> None:

@@ -110,6 +110,10 @@ def test_a_concept_is_read_and_looked_for_by_its_name_unless_more_is_said(tmp_pa
         ({"find": {"by": ["links"]}}, "find.by names links, which local text has none of"),
         ({"material": {"kind": "extracts", "path": "a.md"}}, "`path` belongs to kind local or table, found extracts"),
         ({"material": {"kind": "local", "path": "a.md", "api": "http://x"}}, "`api` belongs to kind wiki, found local"),
+        (
+            {"branch": {"roots": ["apple"], "replacements": {}, "read": {"rows": 2, "wrong": 3, "by": "us"}}},
+            "branch.read: `wrong` is 3, but `rows` only 2",
+        ),
         ({"branch": {"roots": ["aple"], "replacements": {}}}, "branch names the concept 'aple'; did you mean 'apple'?"),
         ({"branch": {"roots": ["apple"], "replacements": {}}}, "branch.replacements holds nothing from apple to pear"),
         (

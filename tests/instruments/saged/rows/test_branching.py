@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -12,6 +13,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
+from evenruler.instruments.saged.scrape.sentences import sentences
 from tests.instruments.saged.rows.branched import branch
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
@@ -262,7 +264,6 @@ def test_no_word_of_the_root_is_left_in_any_case_or_number() -> None:
 GERMANY = {"Germany": "the Netherlands", "German": "Dutch", "Germans": "Dutch people"}
 NATIONS = {"the United States": "Germany", "American": "German", "Americans": "Germans"}
 FRENCH = {"France": "America", "French": "American"}
-IDEOLOGY = {"conservatism": "liberalism", "conservative": "liberal"}
 SMITH = {"smith": "weaver", "engineer": "nurse"}
 
 
@@ -281,44 +282,30 @@ def why(text: str, words: dict[str, str], *others: str) -> str:
         ("Mr. Weaver is a smith.", SMITH, ["weaver"], f"{branching.OTHER}: 'Weaver'"),
         ("Islam and Islamism differ.", {"Islam": "Judaism"}, [], f"{branching.DERIVED}: 'Islamism'"),
         ("A nurse learns nursing.", {"nurse": "smith"}, [], f"{branching.DERIVED}: 'nursing'"),
-        ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.TERM}: 'Judaism' by 'Islam'"),
-        ("Its art was conservative in taste.", {"conservative": "liberal"}, [],
-         f"{branching.LIKENESS}: 'conservative' by 'liberal'"),
-        ("Shia Islam has branches.", {"Islam": "Judaism"}, [], f"{branching.TERM}: 'Islam' by 'Judaism'"),
-        ("Religious socialism has branches.", {"socialism": "feminism"}, [],
-         f"{branching.TERM}: 'socialism' by 'feminism'"),
-        ("He was an acting smith there.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
-        ("He is a smith of fine silver here.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
-        ("It is a loanword from the French façade.", FRENCH, [], f"{branching.LANGUAGE}: 'French' by 'American'"),
-        ("They are smiths of silver here.", SMITH, [], f"{branching.TERM}: 'smiths' by 'weaver'"),
-        ("The smith-farmer bond is old.", SMITH, [], f"{branching.TERM}: 'smith' by 'weaver'"),
-        ("He is a former American football player.", NATIONS, [], f"{branching.TERM}: 'American' by 'German'"),
-        ("It went into a conservative mix of bonds.", IDEOLOGY, [],
-         f"{branching.EVERYDAY}: 'conservative' by 'liberal'"),
-        ("He ate a conservative lunch.", IDEOLOGY, [], f"{branching.EVERYDAY}: 'conservative' by 'liberal'"),
-        ("They won in the United States's Best Dance Crew.", NATIONS, [], f"{branching.TITLE}: 'the United States'"),
-        ("Anarchism and Other Essays is a book.", {"anarchism": "feminism"}, [], f"{branching.TITLE}: 'Anarchism'"),
-        ("He wrote Wool in Germany: A History.", GERMANY, [], f"{branching.TITLE}: 'Germany'"),
-        ('He wrote "Wool and Germany" there.', GERMANY, [], f"{branching.TITLE}: 'Germany'"),
-        ("They played the French and Scottish Symphonies.", FRENCH, [], f"{branching.TITLE}: 'French' by 'American'"),
-        ("He was a smith (faber) of Rome.", SMITH, [], f"{branching.GLOSS}: 'smith'"),
-        ("Wool left the United States (US) then.", NATIONS, [], f"{branching.GLOSS}: 'the United States'"),
-        ("Wool left the United States for a U.S. port.", NATIONS, [], f"{branching.DERIVED}: 'U.S.'"),
-        ("Buddhism is what Buddha taught.", {"Buddhism": "Islam"}, [], f"{branching.DERIVED}: 'Buddha'"),
+        ("The smith met Mary there.", SMITH, [], f"{branching.NAMED}: 'Mary'"),
+        ("The smith came to Paris.", SMITH, [], f"{branching.NAMED}: 'Paris'"),
+        ("The smith came in 1845.", SMITH, [], f"{branching.NAMED}: '1845'"),
+        ("Barack Obama met the smith there.", SMITH, [], f"{branching.NAMED}: 'Barack'"),
+        ("The smith reads the Bible.", SMITH, [], f"{branching.NAMED}: 'Bible'"),
+        ("Wool left the United States for a U.S. port.", NATIONS, [], f"{branching.NAMED}: 'U'"),
+        ("Buddhism is what Buddha taught.", {"Buddhism": "Islam"}, [], f"{branching.NAMED}: 'Buddha'"),
+        ("Karaite Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.NAMED}: 'Karaite'"),
+        ("Progressive Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.NAMED}: 'Progressive'"),
+        ("Early Judaism is old.", {"Judaism": "Islam"}, [], f"{branching.ROLE}: 'Judaism' by 'Islam'"),
+        ("The smith-farmer bond is old.", SMITH, [], f"{branching.ROLE}: 'smith' by 'weaver'"),
         ("Nobody met.", SMITH, [], branching.NOTHING),
+        ("", SMITH, [], branching.NOTHING),
         ("Mr. Smith is a smith.", SMITH, [], f"{branching.DOUBTFUL}: 'Smith'"),
         ("We roasted a turkey in Turkey.", {"Turkey": "France"}, [], f"{branching.DOUBTFUL}: 'turkey'"),
         ("In Nazi Germany wool was dear.", GERMANY, [], f"{branching.DOUBTFUL}: 'Germany'"),
-        ("They engineer bridges.", SMITH, [], f"{branching.VERB}: 'engineer' by 'nurse'"),
-        ("A computer engineer came.", SMITH, [], f"{branching.TERM}: 'engineer' by 'nurse'"),
-        ("A French civil engineer came.", SMITH, [], f"{branching.TERM}: 'engineer' by 'nurse'"),
-        ("In modern Germany wool is dear.", GERMANY, [], f"{branching.ARTICLE}: 'Germany' by 'the Netherlands'"),
-        ("We seek a Germany that sells wool.", GERMANY, [], f"{branching.ARTICLE}: 'Germany' by 'the Netherlands'"),
-        ("The United States military came.", NATIONS, [], f"{branching.NOUN}: 'The United States' by 'Germany'"),
-        ("The French love wool.", FRENCH, [], f"{branching.ADJECTIVE}: 'French' by 'American'"),
-        ("She learned the French word for wool.", FRENCH, [], f"{branching.LANGUAGE}: 'French' by 'American'"),
+        ("They engineer bridges.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
+        ("A computer engineer came.", SMITH, [], f"{branching.ROLE}: 'engineer' by 'nurse'"),
+        ("In modern Germany wool is dear.", GERMANY, [], f"{branching.FORM}: 'Germany' by 'the Netherlands'"),
+        ("We seek a Germany that sells wool.", GERMANY, [], f"{branching.FORM}: 'Germany' by 'the Netherlands'"),
+        ("The United States military came.", NATIONS, [], f"{branching.FORM}: 'The United States' by 'Germany'"),
+        ("The French love wool.", FRENCH, [], f"{branching.FORM}: 'French' by 'American'"),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], others: list[str], expected: str) -> None:
     assert why(text, words, *others) == expected
 
@@ -327,17 +314,13 @@ def test_a_sentence_that_would_be_nonsense(text: str, words: dict[str, str], oth
     ("text", "words"),
     [
         ("Germany sells wool to the Germans.", {"Germany": "Italy", "Germans": "Italians", "German": "Italian"}),
-        ("Wool is sold in the Germany plan and in Germany.", GERMANY),
+        ("They are in the Germany plan and in Germany.", GERMANY),
         ("The wool is German.", GERMANY),
-        ("A German and French law was signed.", GERMANY),
+        ("A German and French law was signed.", GERMANY | {"French": "Italian"}),
         ("He lives in the United States, where wool is dear.", NATIONS),
-        ("An old smith and a young engineer came.", SMITH),
-        ("A Paris-based smith came.", SMITH),
-        ("Young Germans came.", {"Germans": "Italians"}),
-        ("Modern socialism is old.", {"socialism": "feminism"}),
-        ("A conservative government met conservative voters.", IDEOLOGY),
-        ("In Germany (1990) wool was dear.", {"Germany": "Italy"}),
-        ('He said "we left Germany for good" and went.', {"Germany": "Italy"}),
+        ("An old smith and a young engineer came, as I said.", SMITH),
+        ("Every day two smiths come.", SMITH),
+        ("The governments of Germany and other places met.", {"Germany": "Italy"}),
     ],
 )
 def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> None:
@@ -347,3 +330,11 @@ def test_a_sentence_that_can_be_branched(text: str, words: dict[str, str]) -> No
 def test_what_one_branch_cannot_say_another_may() -> None:
     maps = {"nl": checked(GERMANY, "nl"), "it": checked({"Germany": "Italy"}, "it")}
     assert list(unfit("In modern Germany wool is dear.", "Germany", maps, ["Germany"], [])) == ["nl"]
+
+
+def test_text_that_was_written_to_be_branched_is_branched_whole() -> None:
+    text = (Path(__file__).parents[4] / "data/sources/saged/articles/fruit.md").read_text(encoding="utf-8")
+    lines = [line for line in sentences(text) if "apple" in line.lower()]
+    assert len(lines) == 26
+    words = {"apple": "pear", "apples": "pears"}
+    assert [why(line, words, "banana") for line in lines] == [""] * 26

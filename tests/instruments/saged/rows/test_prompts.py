@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.rows.branching import ARTICLE, DOUBTFUL, NOTHING, OTHER, Branched, Span
+from evenruler.instruments.saged.rows.branching import DOUBTFUL, FORM, NOTHING, OTHER, Branched, Span
 from evenruler.instruments.saged.rows.prompts import (
     AFTER_KEYWORD,
     CLOSED,
@@ -170,7 +170,7 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
     concepts = {"apple": {"name": "Apple"}, "orange": {"name": "Orange"}, "pear": {"name": "Pear"}}
     named = Source.model_validate(domain(replacements=maps).model_dump(by_alias=True) | {"concepts": concepts})
     (row,) = rows_of("fruit", named, [sentence("In modern Apple wool is dear.")], asks).rejected
-    assert (row["concept"], row["reason"]) == ("orange", f"{ARTICLE}: 'Apple' by 'the Orange'")
+    assert (row["concept"], row["reason"]) == ("orange", f"{FORM}: 'Apple' by 'the Orange'")
     assert row["id"] != sentence("In modern Apple wool is dear.")["id"]
 
 

@@ -12,6 +12,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.rows import build
 from evenruler.instruments.saged.rows.prompts import balanced_sample
+from evenruler.instruments.saged.rows.questions import JUDGED
 from evenruler.models.backends.server import KEY, URL
 from evenruler.models.declared import Catalogue
 from tests.instruments.saged.domains import MODELS, SOURCE, declared
@@ -118,6 +119,38 @@ def test_a_hosted_model_writes_questions_in_rounds_and_what_it_wrote_is_kept(
         (1, "it asks for nothing in particular"),
         (1, "no question mark at the end"),
     ]
+
+
+class Judge(ScriptedServer):
+    """Knows pears to fall, and nothing else of pears and figs."""
+
+    def reply(self, question: dict[str, Any]) -> str:
+        return "Yes." if "A pear falls" in said_in(question) else "No, never."
+
+
+@pytest.mark.enable_socket
+def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"kind": "chat", "source": "endpoint:big-one", "licence": "by its terms", "origin": "o"}
+    catalogue = Catalogue.model_validate({"models": {"big": entry}})
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    source = {**SOURCE, "branch": {**SOURCE["branch"], "judge": "big"}}
+    text = "An apple falls to the ground. Every apple grows on a tree in the garden."
+    with running(Judge()) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "secret-word")
+        found = build(declared(tmp_path, source=source, article=text), catalogue).tables
+    assert len(server.asked) == 4
+    assert {row["concept"]: row["baseline"] for row in found["prompts"].to_pylist()} == {
+        "apple": "An apple falls to the ground.",
+        "pear": "A pear falls to the ground.",
+    }
+    assert {(row["concept"], row["sentence"], row["reason"]) for row in found["rejected"].to_pylist()} == {
+        ("fig", "An apple falls to the ground.", f"{JUDGED}: 'No, never.'"),
+        ("fig", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),
+        ("pear", "Every apple grows on a tree in the garden.", f"{JUDGED}: 'No, never.'"),
+    }
 
 
 KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
