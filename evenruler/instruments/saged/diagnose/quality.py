@@ -11,7 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.groups import (
+from evenruler.instruments.saged.diagnose.cells import (
     CALIBRATED,
     CONFIGURATION,
     NO_BASELINE,
@@ -262,7 +262,8 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
-    once = np.unique(layout.items, return_index=True)[1]  # a baseline is measured once
+    items = layout.coded("id")
+    once = np.unique(items, return_index=True)[1]  # a baseline is measured once
     contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # its third, 0 to 2; -1 where there is none
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
@@ -270,7 +271,7 @@ def context_bias(layout: Layout) -> pd.DataFrame:
         there = np.flatnonzero(~np.isnan(scores))
         contexts[np.ix_(lines, there)] = np.floor(3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1))
     rows: list[tuple[object, ...]] = []
-    items, series = layout.items, layout.series[SERIES].itertuples(index=False, name=None)
+    series = layout.series[SERIES].itertuples(index=False, name=None)
     for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
         thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
