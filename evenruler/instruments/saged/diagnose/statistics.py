@@ -488,7 +488,7 @@ def summarise_each(
         found: dict[int, tuple[float, int, int, str | None]] = {}
         for members in cells.values():
             own = [rows[member] for member in members]
-            found |= zip(members.tolist(), _summarised(kind, options, values, baselines, own), strict=True)
+            found |= zip(map(int, members), _summarised(kind, options, values, baselines, own), strict=True)
         summaries, n, n_missing, reasons = (
             zip(*(found[at] for at in range(len(table))), strict=True) if found else [()] * 4
         )
