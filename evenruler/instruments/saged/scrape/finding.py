@@ -89,7 +89,7 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     lists = [listed(reply) for _, reply in zip(prompts, replies, strict=True)]
     written = _forms(chain.from_iterable(found.words for found in lists))  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(_best_first(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
+    return Ranked(_ranked(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
@@ -108,7 +108,7 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
     counts = Counter(match.concept for text in texts for match in matched(sentences(text), kept))
     refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
-    return Ranked(_best_first([Hit(kept[key][0], "links", n) for key, n in counts.items()]), refused)
+    return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 
 
 def names_among(words: Sequence[str]) -> list[bool]:
@@ -122,6 +122,10 @@ def only_names(ranked: Ranked) -> Ranked:
     named = dict(zip(ranked.hits, names_among([hit.word for hit in ranked.hits]), strict=True))
     kept = _split(ranked.hits, lambda hit: "" if named[hit] else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])
+
+
+def _ranked(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
 def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
@@ -179,10 +183,6 @@ def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
     for hit in filter(None, chain.from_iterable(zip_longest(*ranks))):
         found.setdefault(hit.word.casefold(), []).append(hit)
     return found
-
-
-def _best_first(hits: Iterable[Hit]) -> list[Hit]:
-    return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
