@@ -62,8 +62,8 @@ class _Headline:
     @property
     def n(self) -> Codes:
         """[concepts] root items with a score in every role."""
-        there = ~np.isnan(self.scores).reshape(-1, *self.scores.shape[-2:])
-        found: Codes = there.all(axis=0).sum(axis=0)
+        there = ~np.isnan(self.scores)
+        found: Codes = (there.all(axis=0) if there.ndim == 3 else there).sum(axis=0)
         return found
 
 
