@@ -21,7 +21,7 @@ from evenruler.instruments.instrument import Plan
 from evenruler.instruments.saged.ask import features_of
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import headlines
-from evenruler.instruments.saged.diagnose.groups import laid_out
+from evenruler.instruments.saged.diagnose.cells import laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
 from evenruler.instruments.saged.diagnose.quality import unmeasured
 from evenruler.tables.schemas import BARE

@@ -11,8 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import READS, RESEEDED, asked_again, features_of
 from evenruler.instruments.saged.declare.settings import Disparities, declared_as
 from evenruler.instruments.saged.diagnose import quality
-from evenruler.instruments.saged.diagnose.cells import adjusted, described
-from evenruler.instruments.saged.diagnose.groups import laid_out
+from evenruler.instruments.saged.diagnose.cells import adjusted, described, laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, contrast, silence_of
 from evenruler.instruments.saged.diagnose.quality import context_bias, rates, tool_bias, unmeasured
 from evenruler.measurement import Resampling, as_metrics

@@ -97,8 +97,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     off /= unit
     means, errors, n = _means(off)
     rest = off - means[:, None]
-    largest: list[Floats] = []
-    of_rest: list[Floats] = []
+    largest, of_rest = list[Floats](), list[Floats]()
     usable = np.asarray(~np.isnan(x).all(axis=0))
     for order in _shuffles(usable, seed, shuffles):
         for scores_of, found in ((off, largest), (rest, of_rest)):
@@ -111,7 +110,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
 
 
 def named(
-    scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: "Find | None" = None
+    scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: Find = apart
 ) -> dict[tuple[int, int], Interval]:
     """Concepts that lie apart and where, the furthest first, each with the interval by which it was named.
 
@@ -123,14 +122,14 @@ def named(
         seed: Of the shuffles.
         level: Of p, below which there is somebody to name: .05 over what it is corrected for.
         shuffles: Of the labels of concepts within root items.
-        find: What they are compared by: `apart` by default, `by_role` or `silence`.
+        find: What they are compared by: `apart`, `by_role` or `silence`.
 
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
     x = np.array(scores, dtype=np.float64)
     found: dict[tuple[int, int], Interval] = {}
     while asked(x) > 2:
-        own = (find or apart)(x, seed, shuffles)
+        own = find(x, seed, shuffles)
         clear = own.clear()
         if own.p_null >= level or not clear:
             break

@@ -13,6 +13,7 @@ from scipy import stats
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.diagnose.statistics import (
+    OWN,
     ROUNDING,
     Floats,
     at_places,
@@ -22,25 +23,20 @@ from evenruler.instruments.saged.diagnose.statistics import (
     ratio,
     std,
 )
-from evenruler.instruments.saged.diagnose.summaries import OWN
 from evenruler.measurement.verdicts import ALPHA
 
 End = Literal["high", "low"]
 
 FEWEST, MOST = 3, 30
 
-CRITICAL: Mapping[int, float] = dict(
-    enumerate(
-        [
-            *(0.970, 0.829, 0.710, 0.625, 0.568),  # r10, n = 3 to 7
-            *(0.615, 0.570, 0.534),  # r11, n = 8 to 10
-            *(0.625, 0.592, 0.565),  # r21, n = 11 to 13
-            *(0.590, 0.568, 0.548, 0.531, 0.516, 0.503, 0.491, 0.480, 0.470),  # r22, n = 14 to 22
-            *(0.461, 0.452, 0.445, 0.438, 0.432, 0.426, 0.419, 0.414),  # n = 23 to 30
-        ],
-        start=FEWEST,
-    )
-)
+_CRITICAL = [
+    *(0.970, 0.829, 0.710, 0.625, 0.568),  # r10, n = 3 to 7
+    *(0.615, 0.570, 0.534),  # r11, n = 8 to 10
+    *(0.625, 0.592, 0.565),  # r21, n = 11 to 13
+    *(0.590, 0.568, 0.548, 0.531, 0.516, 0.503, 0.491, 0.480, 0.470),  # r22, n = 14 to 22
+    *(0.461, 0.452, 0.445, 0.438, 0.432, 0.426, 0.419, 0.414),  # n = 23 to 30
+]
+CRITICAL: Mapping[int, float] = dict(enumerate(_CRITICAL, start=FEWEST))
 """By n, at 95%, two-sided: a normal sample exceeds it at a given end in 2.5% of cases, since either end is looked at
 (Rorabacher 1991, as github.com/pycafee/pycafee, pycafee/sample/outliers.py, has his tables of r10, r11, r21, r22)."""
 
@@ -156,18 +152,6 @@ and high where a disparity is concentrated on one group; Dixon's ratios are from
 """
 
 
-def end_of(metric: str) -> End | None:
-    """The end that a metric looks at, as its name says."""
-    if metric.startswith("min_") or metric == "dixon_low":
-        return "low"
-    return "high" if metric.startswith("max_") or metric == "dixon_high" else None
-
-
-def smaller_is_more(metric: str) -> bool:
-    """Whether a smaller value is a larger disparity: of ratios, and of the z-score of the lowest."""
-    return metric.startswith("min_")
-
-
 def _fewest(metric: str) -> int:
     """Groups below which it is undefined."""
     return FEWEST if "_z" in metric or metric.startswith("dixon") else 2
@@ -176,8 +160,7 @@ def _fewest(metric: str) -> int:
 def metric_values(metric: str, summaries: Floats) -> Floats:
     """One of `METRICS` over many sets of summaries at once, float64[..., groups], NaN where a group has none.
 
-    NaN where undefined: below two groups (three for z-scores and Dixon's ratios), and as each says. UserError where
-    there is no such metric.
+    NaN below two groups (three for z-scores and Dixon's ratios), and as each says; UserError of a metric that is none.
     """
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
@@ -191,8 +174,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
     Args:
         summary: What `summarise` gives, of one cell (the groups that are compared): one row a group, its figure in
             `summary`.
-        metric: A name of `METRICS`: range, min_max_ratio, min_impact_ratio (of selection rates), std, max_z, min_z,
-            max_z_population, min_z_population, dixon_high, dixon_low, relative_to_mean.
+        metric: A name of `METRICS`; `min_impact_ratio` is of selection rates alone.
         names: The columns that name a group; those in which rows differ by default. More than one are joined by "+".
 
     Returns:
@@ -238,20 +220,19 @@ def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
     if metric == "relative_to_mean":
         place = int(np.nanargmax(np.abs(numbers - mean(numbers))))
         return place, "high" if numbers[place] >= mean(numbers) else "low"
-    if (end := end_of(metric)) is None:
-        return None, None
-    return int(np.nanargmax(numbers) if end == "high" else np.nanargmin(numbers)), end
+    if metric.startswith("min_") or metric == "dixon_low":
+        return int(np.nanargmin(numbers)), "low"
+    high = metric.startswith("max_") or metric == "dixon_high"
+    return (int(np.nanargmax(numbers)), "high") if high else (None, None)
 
 
-def _counted(groups: int) -> str:
-    """In words."""
-    return f"{groups or 'no'} group{'' if groups == 1 else 's'}"
+def _too_few(groups: int, fewest: int, of: str) -> str:
+    return f"{groups or 'no'} group{'' if groups == 1 else 's'} with a {of}, needs {fewest}"
 
 
 def _reason(metric: str, numbers: Floats, n: int) -> str:
-    fewest = _fewest(metric)
-    if n < fewest:
-        return f"{_counted(n)} with a summary, needs {fewest}"
+    if n < (fewest := _fewest(metric)):
+        return _too_few(n, fewest, "summary")
     if metric.startswith("dixon"):
         return f"{n} groups: critical values go to {MOST}"
     if "_z" in metric:
@@ -279,8 +260,7 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
     """The shape of every cell of one statistic.
 
     `concentrated` where the group that lies farthest out is an outlier by Grubbs' test; `dispersed` where neither
-    Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does. Where groups do not differ beyond
-    chance, what they show has no shape.
+    Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does.
 
     Args:
         values: [series, groups], NaN where there is none.
@@ -312,7 +292,7 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
 
 def _no_shape(groups: int, farthest: float, p: float) -> str | None:
     if groups < FEWEST:
-        return f"{_counted(groups)} with a value, needs {FEWEST}"
+        return _too_few(groups, FEWEST, "value")
     if groups > MOST:
         return f"{groups} groups: critical values of Dixon's ratio go to {MOST}"
     if math.isnan(farthest):

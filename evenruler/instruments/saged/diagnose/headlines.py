@@ -12,7 +12,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOUR, FEWEST_INVENTED, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
-from evenruler.instruments.saged.diagnose.groups import FEWEST_ROOTS, ROOTS, Codes, Layout
+from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.resampling import Interval
@@ -94,8 +94,7 @@ def confirmed(
 
     Three kinds of figures, each the signed deviation of the concept that lies furthest from the mean of all, with the
     simultaneous interval of all concepts: the share of silence, favour by each confirmatory feature, and favour by the
-    first of these in one role beside the others. p is by shuffling concepts within root items; an effect has to be
-    beyond what invented names give, too.
+    first of these in one role beside the others. An effect has to be beyond what invented names give, too.
 
     Args:
         layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
@@ -311,8 +310,7 @@ def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
         for place, concept in enumerate(one.concepts):
             row: dict[str, object] = {"role": role, "concept": concept, "n": int(n[place])}
             if (real := found.real) is not None:
-                at = (series, place)
-                row["difference"] = real.values[at]
+                row["difference"] = real.values[at := (series, place)]
                 if n.min() >= FEWEST_ROOTS:
                     row |= {"low": real.low[at], "high": real.high[at]}
                 if own := found.named.get(at):

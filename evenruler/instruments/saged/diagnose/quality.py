@@ -11,7 +11,7 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask import RESEEDED
 from evenruler.instruments.saged.declare import ALL_ROLES
 from evenruler.instruments.saged.declare.settings import Disparities
-from evenruler.instruments.saged.diagnose.groups import (
+from evenruler.instruments.saged.diagnose.cells import (
     CALIBRATED,
     CONFIGURATION,
     NO_BASELINE,
@@ -48,9 +48,7 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
 def unmeasured(generations: pd.DataFrame) -> str | None:
     """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they do.
 
-    Args:
-        generations: All replies of one framing, by `schemas.GENERATIONS`; one that refuses in another language is
-            counted as a refusal.
+    `generations`: all of one framing; one that refuses in another language is counted as a refusal.
     """
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
@@ -73,12 +71,8 @@ UNDECLARED = "no framings are declared"
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
 
-    Of the first grouping. `part` is role, template and feature; n counts root items. They describe: any groups have
-    them, and p is in the tables alone.
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`. Lower is better of a range, higher of a ratio: 0 and 1 where groups do
-        not differ.
+    Of the first grouping, by `figures_of`; `part` is role, template and feature; n counts root items. They describe:
+    any groups have them, and p is in the tables alone. 0 and 1 where groups do not differ.
     """
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
     shown = ranges | (disparities["metric"] == "min_impact_ratio")  # which only selection rates have
@@ -129,16 +123,9 @@ def shifts(
     The score of a concept is the mean of its raw values. A prompt counts where it has a value without and with every
     framing, so that the means are of the same prompts. What another seed alone does, `noise` says.
 
-    Args:
-        domain: Its slug.
-        features: Of bare and framed replies, by `schemas.FEATURES`.
-        prompts: With `id` and `concept`.
-        framed: By `schemas.FRAMED`, those that were asked after prefixes; None where none are declared.
-        placebos: Which of the framings are.
-        level: Of intervals.
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`; `part` is role, template and feature, n counts concepts.
+    `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked after prefixes, None
+    where none are declared; `placebos`: which of the framings are; `level`: of intervals. By `figures_of`; `part` is
+    role, template and feature, n counts concepts.
     """
     rows = []
     for here, scores, lacking in _means_of_concepts(domain, features, prompts, framed):
@@ -162,16 +149,12 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
 
     `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
     of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
-    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance.
-
-    Returns:
-        By `evenruler.tables.schemas.figures_of`, in the role and template that were asked again; n counts concepts.
+    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance. By
+    `figures_of`, in the role and template that were asked again; n counts concepts.
     """
     rows = []
-    if again.empty:
-        return pd.DataFrame(columns=COLUMNS)
     for here, scores, _ in _means_of_concepts(domain, features, prompts, again):
-        if RESEEDED not in scores:  # another role, which is not asked again
+        if RESEEDED not in scores:  # another role, which is not asked again, or nothing is
             continue
         found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
         few = f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
@@ -226,16 +209,9 @@ CONTEXTS = ["bad", "neutral", "good"]
 def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
     """What each tool says of baselines that differ only in the concept; without bias, the same of all (C.3).
 
-    Names stand in them, also where the feature masks them.
-
-    Args:
-        layout: Measurements of a domain. Where it is not branched, baselines differ in more than the concept, and there
-            is no row.
-        said: By `schemas.BASELINES`.
-
-    Returns:
-        By `schemas.TOOL_BIAS`, in the unit of the feature. Baselines that were not asked about do not
-        count, each of the others does once.
+    Names stand in them, also where the feature masks them. By `schemas.TOOL_BIAS`, in the unit of the feature; no row
+    where the domain is not branched. `said`: by `schemas.BASELINES`, of which those that were not asked about do not
+    count, each of the others does once.
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
@@ -262,7 +238,8 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Returns:
         By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
-    once = np.unique(layout.items, return_index=True)[1]  # a baseline is measured once
+    items = layout.coded("id")
+    once = np.unique(items, return_index=True)[1]  # a baseline is measured once
     contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # its third, 0 to 2; -1 where there is none
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
@@ -270,7 +247,7 @@ def context_bias(layout: Layout) -> pd.DataFrame:
         there = np.flatnonzero(~np.isnan(scores))
         contexts[np.ix_(lines, there)] = np.floor(3 * (rankdata(scores[there]) - 0.5) / max(len(there), 1))
     rows: list[tuple[object, ...]] = []
-    items, series = layout.items, layout.series[SERIES].itertuples(index=False, name=None)
+    series = layout.series[SERIES].itertuples(index=False, name=None)
     for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
         thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):

@@ -10,7 +10,6 @@ import pandas as pd
 from evenruler.instruments.instrument import Shown
 from evenruler.instruments.saged.declare import ALIKE, BY_ROLE, FAVOUR, LEFT_OUT
 from evenruler.instruments.saged.declare.settings import Settings, declared_as
-from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.report import charts
 from evenruler.measurement.verdicts import ORDER, Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
@@ -50,14 +49,12 @@ def sections(shown: Shown) -> list[Section]:
     for name, settings in shown.settings.items():
         declared = [list(columns) for columns in settings.disparities.grouping]
         groupings[name] = "+".join(["concept"] if ["concept"] in declared else declared[0])  # what the page shows
-    every = tables["summaries"]
+    every = tables["summaries"].groupby("domain")["grouping"].agg(set)
     for name, table in tables.items():
         if "grouping" in table:
             tables[name] = table[table["grouping"] == table["domain"].map(groupings)]
-    found = []
-    for name, settings in shown.settings.items():
-        others = set(every.loc[every["domain"] == name, "grouping"]) - {groupings[name]}
-        found.append(_domain(name, settings, tables, sorted(others)))
+    others = {name: sorted(every.get(name, set()) - {groupings[name]}) for name in shown.settings}
+    found = [_domain(name, settings, tables, others[name]) for name, settings in shown.settings.items()]
     return [*found, *pictures(shown.settings, tables)]
 
 
@@ -68,23 +65,18 @@ def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
     if {"role", "template"} <= set(table):
         several = table[domain].map({name: len(own.templates) > 1 for name, own in shown.settings.items()}).astype(bool)
         table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
-    for column in {"group", "concept"} & set(table):
-        keys = zip(table[domain], table[column], strict=True)
-        names = [_name(shown.sources[name], group) for name, group in keys]
+    called = {name: {key: one.name for key, one in source.concepts.items()} for name, source in shown.sources.items()}
+    for column in {"group", "concept"} & set(table):  # what is no concept stays as it is
+        names = [called[name].get(key, key) for name, key in zip(table[domain], table[column], strict=True)]
         table = table.assign(**{column: pd.Series(names, table.index, dtype=object)})
     return table
-
-
-def _name(source: Source, group: object) -> object:
-    """Of a concept; what is none stays as it is."""
-    return source.concepts[group].name if isinstance(group, str) and group in source.concepts else group
 
 
 def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
     here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
     parts = [_confirmed(here), _rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
-    lacking = [feature for feature in settings.features if feature not in measured] if len(measured) else []
+    lacking = [feature for feature in settings.features if measured and feature not in measured]
     sentences = [
         _lead(here),
         f"Declared, and not measured at this scale or on this machine: {listed(lacking)}." if lacking else "",
@@ -99,10 +91,8 @@ def _lead(tables: Tables) -> str:
     if rates.empty:
         return "No model was asked."
     counts = {name: rates[name].nunique() for name in ("concept", "model", "role")}
-    concepts, models, roles, features = (
-        f"{n:,} {what}{'' if n == 1 else 's'}"
-        for what, n in {**counts, "feature": tables["summaries"]["feature"].nunique()}.items()
-    )
+    counts["feature"] = tables["summaries"]["feature"].nunique()
+    concepts, models, roles, features = (f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
     sentences = [f"{concepts} asked about, {models} in {roles}, {features}."]
     if found.empty:
         sentences.append("No figure has a verdict: what follows describes.")
@@ -371,11 +361,9 @@ def _by_role(
     """Composition of replies by role, how far they are from the baseline, and the largest topics of each domain."""
     known = summaries.dropna(subset=["value"]).groupby(CELL, sort=False)["value"]
     found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
-    kinds = []
-    for domain, feature in zip(found["domain"], found["feature"], strict=True):
-        features = settings[domain].features
-        declared = declared_as(feature, features)
-        kinds.append(None if declared is None else features[declared].kind)
+    features = {name: own.features for name, own in settings.items()}
+    of = [(features[domain], name) for domain, name in zip(found["domain"], found["feature"], strict=True)]
+    kinds = [own[as_].kind if (as_ := declared_as(name, own)) else None for own, name in of]
     kind = pd.Series(kinds, found.index, dtype=object)
     raw = (found["calibration"] == "raw") & _is_headline(found, headlines)
     sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
@@ -387,8 +375,7 @@ def _by_role(
     if len(texts := found[kind != "clusters"]):
         parts.append(_picture("features", charts.composition(texts, choices)))
     if len(far := found.loc[(kind == "distance") & raw, columns]):
-        chart = charts.by_role(far, choices, f"{headline} distance from the baseline")
-        parts.append(_picture("distance", chart))
+        parts.append(_picture("distance", charts.by_role(far, choices, f"{headline} distance from the baseline")))
     if len(of_topics := found.loc[drawn, columns]):
         parts.append(_picture("topics", charts.by_role(of_topics, choices, headline), more))
     return parts
@@ -399,9 +386,8 @@ def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
     cell = ["domain", "feature", "model", "role"]
     both = headline[headline.groupby(cell)["calibration"].transform("nunique") == 2]
     deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
-    columns = [*cell, "calibration", "group", "deviation", "value", "n"]
-    deviations = both.assign(deviation=deviation)[columns]
-    return [_picture("calibration", charts.calibration(deviations, choices))] if len(both) else []
+    drawn = both.assign(deviation=deviation)[[*cell, "calibration", "group", "deviation", "value", "n"]]
+    return [_picture("calibration", charts.calibration(drawn, choices))] if len(both) else []
 
 
 def _biases(tables: Tables, choices: Choices) -> list[Picture]:

@@ -8,7 +8,7 @@ from functools import cache
 from io import StringIO
 from itertools import chain, product, zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from ruamel.yaml import YAML
@@ -37,7 +37,7 @@ from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_
 from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
-from evenruler.models.records import Reply, Sampling
+from evenruler.models.records import Sampling
 from evenruler.tables import write_table
 from evenruler.terminal import note
 
@@ -68,15 +68,11 @@ def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for concept in source.roots:
-        own, around = source.pages_of(concept), source.around(concept)
-        if around is None:
-            found[concept] = own
-            continue
-        ranks = [
-            reader.around(title, depth=around.depth, most=around.most, direction=around.direction) for title in own
-        ]
-        near_first = dict.fromkeys([*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))])
-        found[concept] = list(near_first)[: max(around.most, len(own))]
+        found[concept] = own = source.pages_of(concept)
+        if (how := source.around(concept)) is not None:
+            ranks = [reader.around(title, depth=how.depth, most=how.most, direction=how.direction) for title in own]
+            near_first = dict.fromkeys([*own, *filter(None, chain.from_iterable(zip_longest(*ranks)))])
+            found[concept] = list(near_first)[: max(how.most, len(own))]
     return found
 
 
@@ -96,29 +92,22 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
     if how is None or not names:
         what = "no `find` in it" if how is None else "the keywords of every concept are given by hand"
         raise UserError(what, where=f"the domain {source.title}", remedy="add `find`, or take keywords out of its file")
-    texts: dict[str, list[str]] = {}
-    for row in pages:
-        texts.setdefault(row["concept"], []).append(row["text"])
+    texts = _by_concept((row["concept"], row["text"]) for row in pages)
     ways: dict[str, dict[Way, finding.Ranked]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
+        own = texts.get(concept, [])
         if way == "model":
             found = finding.asked(name, source.title, means.ask, times=how.times, seed=how.seed)
+        elif not own:
+            found = finding.Ranked([], [("", "no page of it was read")])
+        elif way == "embedding":
+            found = finding.near(name, own, means.similarity)
         else:
-            found = _of_pages(way, name, source.pages_of(concept), texts.get(concept, []), means)
-            found = finding.only_names(found) if how.entities else found
-        ways[concept][way] = found
+            linked = chain.from_iterable(map(means.links, source.pages_of(concept)))
+            found = finding.linked(dict.fromkeys(linked), own)
+        ways[concept][way] = finding.only_names(found) if how.entities and way != "model" else found
     by_hand = {word: concept for concept, entry in source.concepts.items() for word in entry.keywords}
     return finding.merged(names, ways, by_hand, how.most)
-
-
-def _of_pages(
-    way: Literal["embedding", "links"], name: str, asked_for: Sequence[str], texts: Sequence[str], means: Means
-) -> finding.Ranked:
-    if not texts:
-        return finding.Ranked([], [("", "no page of it was read")])
-    if way == "embedding":
-        return finding.near(name, texts, means.similarity)
-    return finding.linked(dict.fromkeys(chain.from_iterable(map(means.links, asked_for))), texts)
 
 
 def found_yaml(
@@ -140,28 +129,22 @@ def found_yaml(
         document["concepts"] = concepts
     notes = ""
     for found in replaced.branches if replaced else []:
-        branches, note = _branches(document, found.root, found.branch)
+        replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
+        branches: CommentedMap = replacements.setdefault(found.root, CommentedMap())
+        for outer in (document, replacements, branches):
+            outer.fa.set_block_style()  # comments in braces would swallow what follows
+        comment = branches.ca.items.pop(found.branch, [None] * 3)[2]
+        notes += comment.value.partition("\n")[2] if comment else ""  # below the reason why it was lacking
         own = branches[found.branch] = CommentedMap(found.words)
         for word in own:
             own.yaml_add_eol_comment(found.why[word], word)
         if found.lacking:
             wanted = f" ({', '.join(found.why)})" if found.why else ""
             branches.yaml_add_eol_comment(f"lacking{wanted}: {' '.join(found.lacking.split())}", found.branch)
-        notes += note
     text = StringIO("" if before else _HEAD)
     text.seek(0, 2)
     yaml.dump(document, text)
     return text.getvalue() + notes
-
-
-def _branches(document: CommentedMap, root: str, branch: str) -> tuple[CommentedMap, str]:
-    """Where the branches of a root are written, and what a person noted below the reason why one was lacking."""
-    replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
-    branches: CommentedMap = replacements.setdefault(root, CommentedMap())
-    for outer in (document, replacements, branches):
-        outer.fa.set_block_style()  # comments in braces would swallow what follows
-    comment = branches.ca.items.pop(branch, [None] * 3)[2]
-    return branches, comment.value.partition("\n")[2] if comment else ""
 
 
 def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -> CommentedMap:
@@ -257,12 +240,12 @@ def find(
             there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
             rows = [row for concepts, page in there for concept in concepts for row in page.rows(concept)]
             findings = found_keywords(source, rows, means)
-            words: dict[str, list[str]] = {}
-            for keyword in findings.keywords:
-                words.setdefault(keyword.concept, []).append(keyword.word)
+            words = _by_concept((keyword.concept, keyword.word) for keyword in findings.keywords)
             source = source.with_found({concept: Found(keywords=own) for concept, own in words.items()})
         if how:
-            replaced = _replaced(domain, source, pages_read, means)
+            rows = scrape(domain, source, pages_read).sentences
+            about = _by_concept((row["concept"], row["sentence"]) for row in rows)
+            replaced = found_replacements(source, about, means.similarity, means.write)
     if anew and source.material.around:
         with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
@@ -274,11 +257,11 @@ def find(
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
-def _replaced(domain: str, source: Source, pages: Sequence[tuple[list[str], Page | Missing]], means: Means) -> Replaced:
-    about: dict[str, list[str]] = {}
-    for row in scrape(domain, source, pages).sentences:
-        about.setdefault(row["concept"], []).append(row["sentence"])
-    return found_replacements(source, about, means.similarity, means.write)
+def _by_concept(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for concept, text in said:
+        found.setdefault(concept, []).append(text)
+    return found
 
 
 def _said(findings: finding.Findings, replaced: Replaced | None) -> Iterator[str]:
@@ -304,22 +287,19 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
     """What things are found with; models and wiki are opened when they are first asked."""
     from evenruler.models.catalogue import load
 
-    loaded = cache(lambda name: load(name, catalogue))
+    loaded, how = cache(lambda name: load(name, catalogue)), source.find
 
-    def said(replies: Sequence[Reply]) -> list[str]:
+    def replies(model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]) -> list[str]:
         # A refused prompt is a reply that is of no use, and takes none of the others with it.
-        return [reply.text or "" for reply in replies]
+        return [reply.text or "" for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)]
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
-        model = loaded(str(source.find.model if source.find else ""))
-        return said(model.replies(prompts, sampling=Sampling(max_new_tokens=128), seeds=seeds))
+        return replies(str(how.model if how else ""), prompts, Sampling(max_new_tokens=128), seeds)
 
     def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
-        how = source.find.replacements if source.find else None
-        model = loaded(how.model if how else "")
+        model = how.replacements.model if how and how.replacements else ""
         # Close to the likeliest reply, yet another one for another seed.
-        sampling = Sampling(max_new_tokens=tokens, temperature=0.3)
-        return said(model.replies(prompts, sampling=sampling, seeds=[seed] * len(prompts)))
+        return replies(model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts))
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:
         if settings.embedder is None:

@@ -6,10 +6,9 @@ Lists in the replies of language models are read strictly; nothing of a reply is
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.sentences import matched, sentences
@@ -36,8 +35,7 @@ _NO_NAMES = {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIM
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A word, found in one way."""
 
     word: str
@@ -47,8 +45,7 @@ class Hit:
     of the concept's pages that hold it."""
 
 
-@dataclass(frozen=True)
-class Keyword:
+class Keyword(NamedTuple):
     """A keyword of a concept and how it was found; not at all, where it is the concept's name."""
 
     concept: str
@@ -56,8 +53,7 @@ class Keyword:
     hits: tuple[Hit, ...]
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(NamedTuple):
     """What was found and became no keyword. `word`: empty where a way had nothing to look in."""
 
     concept: str
@@ -66,16 +62,14 @@ class Refused:
     reason: str
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(NamedTuple):
     """Keywords of concepts, and what became none."""
 
     keywords: list[Keyword]
     refused: list[Refused]
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     """What one way found for a concept, the best first, and words that it refuses, with the reason of each."""
 
     hits: list[Hit]
@@ -93,19 +87,14 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     prompts = [question for question in questions for _ in range(times)]
     replies = ask(prompts, [seed + time for _ in questions for time in range(times)])
     lists = [listed(reply) for _, reply in zip(prompts, replies, strict=True)]
-    written: dict[str, Counter[str]] = {}
-    for found in lists:
-        for key, word in {word.casefold(): word for word in found.words}.items():
-            written.setdefault(key, Counter())[word] += 1
+    written = _forms(chain.from_iterable(found.words for found in lists))  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(_best_first(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
+    return Ranked(_ranked(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
     """The words of a concept's pages by their similarity to its name."""
-    hits = candidate_words(texts, concept, similarity)
-    refused = [(hit.word, reason) for hit in hits if (reason := fault(hit.word))]
-    return Ranked([hit for hit in hits if not fault(hit.word)], refused)
+    return _split(candidate_words(texts, concept, similarity), lambda hit: fault(hit.word))
 
 
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
@@ -119,7 +108,7 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
     counts = Counter(match.concept for text in texts for match in matched(sentences(text), kept))
     refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
-    return Ranked(_best_first([Hit(kept[key][0], "links", n) for key, n in counts.items()]), refused)
+    return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 
 
 def names_among(words: Sequence[str]) -> list[bool]:
@@ -130,10 +119,19 @@ def names_among(words: Sequence[str]) -> list[bool]:
 
 def only_names(ranked: Ranked) -> Ranked:
     """What is left of a way's words if only names are wanted."""
-    named = names_among([hit.word for hit in ranked.hits])
-    kept = [hit for hit, is_name in zip(ranked.hits, named, strict=True) if is_name]
-    others = [(hit.word, "no name") for hit, is_name in zip(ranked.hits, named, strict=True) if not is_name]
-    return Ranked(kept, [*ranked.refused, *others])
+    named = dict(zip(ranked.hits, names_among([hit.word for hit in ranked.hits]), strict=True))
+    kept = _split(ranked.hits, lambda hit: "" if named[hit] else "no name")
+    return Ranked(kept.hits, [*ranked.refused, *kept.refused])
+
+
+def _ranked(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
+
+
+def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
+    """Those without a reason to refuse them, and the others."""
+    told = [(hit, reason(hit)) for hit in hits]
+    return Ranked([hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why])
 
 
 def merged(
@@ -152,10 +150,7 @@ def merged(
         and is refused.
     """
     ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
-    finders: dict[str, list[str]] = {}
-    for concept, found in ranks.items():
-        for key in found:
-            finders.setdefault(key, []).append(concept)
+    finders = {concept: set(found) for concept, found in ranks.items()}
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
@@ -167,11 +162,17 @@ def merged(
     ]
     for concept, found in ranks.items():
         keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
-        others = {key: _other(concept, key, owners, finders) for key in found}
-        own = [hits for key, hits in found.items() if not others[key]]
+        own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()
+        for key, hits in found.items():
+            others = ", ".join(other for other, keys in finders.items() if other != concept and key in keys)
+            if key in owners:
+                left_out.append((hits, f"a keyword of {owners[key]}"))
+            elif others:
+                left_out.append((hits, f"found for {others} as well"))
+            else:
+                own.append(hits)
         keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
-        left_out = [(hits, f"{most} are enough") for hits in own[most:]]
-        left_out += [(hits, others[key]) for key, hits in found.items() if others[key]]
+        left_out = [*((hits, f"{most} are enough") for hits in own[most:]), *left_out]
         refused += [Refused(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
     return Findings(keywords, refused)
 
@@ -179,22 +180,9 @@ def merged(
 def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
     """By word, how it was found: the best of each way first, then the second of each."""
     found: dict[str, list[Hit]] = {}
-    for hit in chain.from_iterable(zip_longest(*ranks)):
-        if hit is not None:
-            found.setdefault(hit.word.casefold(), []).append(hit)
+    for hit in filter(None, chain.from_iterable(zip_longest(*ranks))):
+        found.setdefault(hit.word.casefold(), []).append(hit)
     return found
-
-
-def _other(concept: str, key: str, owners: Mapping[str, str], finders: Mapping[str, Sequence[str]]) -> str:
-    """Why a word cannot be a keyword of a concept; empty where it can."""
-    if key in owners:
-        return f"a keyword of {owners[key]}"
-    others = [finder for finder in finders[key] if finder != concept]
-    return f"found for {', '.join(others)} as well" if others else ""
-
-
-def _best_first(hits: Iterable[Hit]) -> list[Hit]:
-    return sorted(hits, key=lambda hit: (-hit.score, hit.word.casefold()))
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
@@ -202,13 +190,19 @@ def candidate_words(sentences: Iterable[str], concept: str, similarity: Similari
 
     `similarity` is called once, with all words. Possessives are left off, numbers out.
     """
-    written: dict[str, Counter[str]] = {}
-    for word in (_POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text)):
-        written.setdefault(word.casefold(), Counter())[word] += 1
+    written = _forms(_POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text))
     words = [_commonest(forms) for _, forms in sorted(written.items())]
     values = similarity(concept, words) if words else []
     hits = [Hit(word, "embedding", float(value)) for word, value in zip(words, values, strict=True)]
     return sorted(hits, key=lambda hit: (-hit.score, hit.word))
+
+
+def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
+    """By word, whatever its case, how often it is written how."""
+    written: dict[str, Counter[str]] = {}
+    for word in words:
+        written.setdefault(word.casefold(), Counter())[word] += 1
+    return written
 
 
 def _commonest(forms: Counter[str]) -> str:
@@ -235,8 +229,7 @@ _OF_SENTENCES = {
 }
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(NamedTuple):
     """What a reply lists. `refused`: entries, cut to 40 characters, and why each is none."""
 
     words: list[str]
@@ -261,16 +254,13 @@ def listed(reply: str) -> Listed:
 
 def fault(term: str) -> str:
     """Why something cannot be a keyword; empty where it can."""
-    words = term.split()
     if len(term) > LONGEST:
         return f"longer than {LONGEST} characters"
-    if len(words) > MOST_WORDS:
+    if len(term.split()) > MOST_WORDS:
         return f"more than {MOST_WORDS} words"
     if sum(map(str.isalpha, term)) < 2:
         return "no word"
-    if not _TERM.fullmatch(term):
-        return "marks that no term has"
-    return ""
+    return "" if _TERM.fullmatch(term) else "marks that no term has"
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ The stage `scrape` reads it; `rows` asks each prompt of the concepts that it fit
 """
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -63,10 +63,9 @@ def made(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
 def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
     """The prompts of a domain's table, by `schemas.SENTENCES`, and where they are from, by `schemas.SOURCES`.
 
-    A prompt with placeholders stands under the first concept: it is asked of all of them.
-
-    UserError where the table cannot be read, a column or a concept is unknown, a prompt is of no concept or twice
-    there, or a placeholder is not declared for every concept.
+    A prompt with placeholders stands under the first concept: it is asked of all of them. UserError where the table
+    cannot be read, a column or a concept is unknown, a prompt is of no concept or twice there, or a placeholder is not
+    declared for every concept.
     """
     path = folder / str(source.material.path)
     found: dict[str, Row] = {}
@@ -135,7 +134,8 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
     if bool(asked) == bool(concept):
         what = "a concept and a placeholder" if concept else "neither a placeholder such as {concept} nor a concept"
         raise UserError(what, where=where, remedy="write one of both")
-    _check_concept(concept, source.concepts, where)
+    if concept and concept not in source.concepts:
+        raise UserError(f"no concept {concept!r}", where=where, remedy=nearest(concept, source.concepts))
     for name in {*asked, *placeholders(baseline, where)}:
         lacking = [key for key in source.concepts if asked and source.form(key, name) is None]
         if lacking or not asked:
@@ -162,8 +162,3 @@ def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str,
         "source": said.get("source") or source.source,
         "licence": said.get("licence") or source.material.licence or source.licence,
     }
-
-
-def _check_concept(concept: str, concepts: Collection[str], where: str) -> None:
-    if concept and concept not in concepts:
-        raise UserError(f"no concept {concept!r}", where=where, remedy=nearest(concept, concepts))

@@ -56,17 +56,12 @@ class Page:
 
 @dataclass(frozen=True)
 class Missing:
-    """A title without a page to read.
-
-    Attributes:
-        asked: The title that was asked for.
-        reason: Why there is nothing.
-        unanswered: Whether the source did not answer, so that a later run may find the page.
-    """
+    """A title without a page to read, and why."""
 
     asked: str
     reason: str
     unanswered: bool = False
+    """The source did not answer: a later run may find the page."""
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
@@ -82,7 +77,7 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
 
 
 Sections = list[tuple[str, str]]
-"""Heading and text of each section that has text of its own; the lead's heading is empty."""
+"""Heading and text of each section with text of its own; the lead's heading is empty."""
 
 _HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -185,10 +180,9 @@ def plain(content: bytes, name: str) -> Sections:
     Raises:
         UserError: Another kind of file, too large, empty, or in no encoding that can be told.
     """
-    ending = PurePath(name).suffix.lower()
-    if ending not in ENDINGS:
-        known = nearest(ending, ENDINGS)
-        raise UserError(f"no text file by its ending ({ending or 'none'})", where=name, remedy=f"convert it; {known}")
+    if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
+        what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)
+        raise UserError(what, where=name, remedy=f"convert it; {known}")
     if len(content) > MOST_BYTES:
         what = f"{len(content) / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:g} MB"
         raise UserError(what, where=name, remedy="split it")
@@ -199,14 +193,13 @@ def plain(content: bytes, name: str) -> Sections:
         text = _PLAIN.render(_ENDED.sub(r"\1\n\n", text))
     elif ending in _MARKDOWN:
         text = _MARKDOWN_IT.render(_FRONT_MATTER.sub("", text))
-    found = html_sections(text, _NO_PROSE)
-    if not found:
-        raise UserError("no text in it", where=name, remedy="fill it or take it out")
-    return found
+    if found := html_sections(text, _NO_PROSE):
+        return found
+    raise UserError("no text in it", where=name, remedy="fill it or take it out")
 
 
 def _decode(content: bytes, name: str, *, declares: bool) -> str:
-    for encoding in _candidates(content, declares=declares):
+    for encoding in _encodings(content, declares=declares):
         try:
             text = content.decode(encoding)
         except (UnicodeDecodeError, LookupError):
@@ -216,11 +209,10 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
     raise UserError("the text's encoding cannot be told", where=name, remedy="save it as UTF-8")
 
 
-def _candidates(content: bytes, *, declares: bool) -> Iterator[str]:
+def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
     """Encodings to try: what a page says of itself is believed or refused; only without a word is it guessed."""
     yield "utf-8-sig"
-    declared = _DECLARED.search(content[:4096]) if declares else None
-    if declared:
+    if declared := _DECLARED.search(content[:4096]) if declares else None:
         yield declared[1].decode("ascii")
         return
     # From a little before the first letter that tells encodings apart, at an even place since some take two bytes.

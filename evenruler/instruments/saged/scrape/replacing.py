@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source, checked, leaks
@@ -19,7 +19,6 @@ _TOKENS_OF_A_VERDICT = 10
 _TOKENS_OF_A_WORD = 24
 """For a word and its replacement in JSON."""
 
-
 SHOWN = 15
 """Words below a threshold that are judged at a time, the nearest ones (figure 12)."""
 
@@ -30,25 +29,19 @@ class UnusableReplyError(Exception):
 
 @dataclass(frozen=True)
 class Branch:
-    """What was found for one root and branch.
-
-    Attributes:
-        root: The root concept.
-        branch: The branch concept.
-        why: By word that is to be replaced, why it is; empty where the words are not known.
-        words: Replacement by word; empty where there is none.
-        lacking: Why there is none.
-    """
+    """What was found for one root and branch concept."""
 
     root: str
     branch: str
     why: Mapping[str, str]
+    """By word that is to be replaced, why it is; empty where the words are not known."""
     words: Mapping[str, str] = field(default_factory=dict)
+    """Replacement by word; empty where there is none."""
     lacking: str = ""
+    """Why there is none."""
 
 
-@dataclass(frozen=True)
-class Left:
+class Left(NamedTuple):
     """Words of a root that are similar enough and still not replaced, and the reason."""
 
     root: str
@@ -56,8 +49,7 @@ class Left:
     reason: str
 
 
-@dataclass(frozen=True)
-class Replaced:
+class Replaced(NamedTuple):
     """What was found for the branches of a domain, those without replacements last."""
 
     branches: list[Branch]

@@ -4,11 +4,10 @@ import importlib.util
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ruamel.yaml import YAML
@@ -110,11 +109,9 @@ class Extracts:
     def read_page(self, title: str) -> Page | Missing:
         """The lead of an article, or that there is none; UserError where the package is not installed whole."""
         name = as_titled(title)
-        entry = self._entries.get(name)
-        if entry is None:
+        if (entry := self._entries.get(name)) is None:
             return Missing(title, "not in the collection of extracts")
-        text = tidy(entry["extract"])
-        if not text:
+        if not (text := tidy(entry["extract"])):
             return Missing(title, "an extract without text")
         return Page(
             asked=title,
@@ -137,8 +134,7 @@ PAGE = "page"
 _NOTHING_NEW = "no new sentence holds a keyword"
 
 
-@dataclass(frozen=True)
-class Scraped:
+class Scraped(NamedTuple):
     """The tables of a domain, by `SENTENCES` and `SOURCES`."""
 
     sentences: list[Row]
@@ -204,8 +200,7 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
 SOURCE = "source.yaml"
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """How much was found."""
 
     sentences: int
@@ -216,22 +211,20 @@ class Made:
     """Concepts that no sentence is about."""
 
 
-def scraped(domain: str, source: Source, root: Path = Path()) -> Scraped:
-    """The sentences of a domain, or the prompts of its table; errors as of `read`, `scrape` and `read_prompts`."""
-    if source.material.kind == "table":
-        return Scraped(*read_prompts(domain, source, root / DOMAINS))
-    return scrape(domain, source, read(domain, source, root))
-
-
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
-    """Find the sentences of a domain and write them.
+    """Write the sentences of a domain, or the prompts of its table.
 
     Raises:
-        UserError: No sentence is about a concept that others are branched from; or as `scraped` says.
+        UserError: No sentence is about a concept that others are branched from; or as of `read`, `scrape` and
+            `read_prompts`.
     """
-    found = scraped(domain, source, root)
-    present = {row["concept"] for row in found.sentences}
-    without = [concept for concept in source.roots if concept not in present and source.material.kind != "table"]
+    without: list[str] = []
+    if source.material.kind == "table":
+        found = Scraped(*read_prompts(domain, source, root / DOMAINS))
+    else:
+        found = scrape(domain, source, read(domain, source, root))
+        present = {row["concept"] for row in found.sentences}
+        without = [concept for concept in source.roots if concept not in present]
     if without and source.branch:
         what = f"no sentence about {without[0]} (keywords {', '.join(source.keywords_of(without[0]))})"
         raise UserError(what, where=str(path), remedy="mend its keywords or give it more text")

@@ -46,8 +46,7 @@ class Patience:
         attempts: Of one request, the first included.
         first_wait: Before the second attempt; doubled from one to the next.
         longest_wait: A wiki that asks for a longer wait counts as one that does not answer.
-        now: What tells the time between requests.
-        sleep: What waits.
+        now, sleep: What tells the time between requests, and what waits.
     """
 
     requests_per_second: float = 2.0
@@ -250,8 +249,8 @@ class Wiki(AbstractContextManager["Wiki"]):
             what = f"{contact!r} is no mail or web address, which those who run a wiki want"
             raise UserError(what, where="params.yaml: families.saged.contact", remedy="write one to be reached at")
         if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*", source.language):
-            what, where = f"{source.language!r} is no code of a language", f"{source.title}: language"
-            raise UserError(what, where=where, remedy="write one such as en")
+            what = f"{source.language!r} is no code of a language"
+            raise UserError(what, where=f"{source.title}: language", remedy="write one such as en")
         self._source = source
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
@@ -372,10 +371,7 @@ def refresh(
 ) -> Iterator[tuple[str, Page | Missing]]:
     """Pages of concepts, read only where they are not known, one by one so that each can be stored as it comes.
 
-    Args:
-        read: Reads the page of a title.
-        titles: Of each concept.
-        known: Pages of runs before, by the title that was asked for (`pages.known_pages`).
+    `titles`: of each concept; `known`: pages of runs before, by the title that was asked for (`pages.known_pages`).
 
     Yields:
         Concept and page, or why there is none: all that was asked for, known ones included, in order of title as given;

@@ -16,9 +16,8 @@ from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Feature, Statistic
 from evenruler.instruments.saged.diagnose import TABLES, across, evidence, figures
-from evenruler.instruments.saged.diagnose.cells import adjusted
+from evenruler.instruments.saged.diagnose.cells import adjusted, laid_out
 from evenruler.instruments.saged.diagnose.disparities import METRICS, disparity
-from evenruler.instruments.saged.diagnose.groups import laid_out
 from evenruler.instruments.saged.diagnose.headlines import confirmed, silence_of
 from evenruler.measurement import Resampling
 from evenruler.tables import read_frame, table_of, write_table

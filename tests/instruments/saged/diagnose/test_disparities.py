@@ -10,9 +10,8 @@ from scipy import stats
 from evenruler.errors import UserError
 from evenruler.instruments.saged import METRICS, Disparity, disparity, metric_values, schemas, summarise, summarise_each
 from evenruler.instruments.saged.declare.settings import Statistic
-from evenruler.instruments.saged.diagnose.cells import Cells
+from evenruler.instruments.saged.diagnose.cells import RAW, Cells, laid_out
 from evenruler.instruments.saged.diagnose.disparities import CRITICAL, End, dixon_ratios, grubbs, shapes
-from evenruler.instruments.saged.diagnose.groups import RAW, laid_out
 from evenruler.tables import read_frame, write_table
 from tests.instruments.saged.diagnose import measured
 

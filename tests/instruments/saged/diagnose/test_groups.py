@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments.saged.declare.settings import Disparities
 from evenruler.instruments.saged.diagnose import cells
-from evenruler.instruments.saged.diagnose.groups import SERIES, gathered, laid_out, numbered, placed
+from evenruler.instruments.saged.diagnose.cells import SERIES, gathered, laid_out, numbered, placed
 from tests.instruments.saged.diagnose import measured
 
 nan = math.nan

@@ -8,9 +8,18 @@ from statsmodels.stats.multitest import multipletests
 
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
-from evenruler.instruments.saged.diagnose import groups as module
-from evenruler.instruments.saged.diagnose.cells import FAMILY, Cells, adjusted, permutation_p
-from evenruler.instruments.saged.diagnose.groups import RAW, SERIES, Layout, Places, shuffled
+from evenruler.instruments.saged.diagnose import cells as module
+from evenruler.instruments.saged.diagnose.cells import (
+    FAMILY,
+    RAW,
+    SERIES,
+    Cells,
+    Layout,
+    Places,
+    adjusted,
+    permutation_p,
+    shuffled,
+)
 from evenruler.instruments.saged.diagnose.statistics import Floats
 from tests.instruments.saged.diagnose import measured
 
@@ -102,7 +111,7 @@ def test_draws_are_the_same_however_many_are_held_at_a_time(monkeypatch) -> None
     groups = of.groups(["concept"])
     many = labels(shuffled(of, groups, 107, seed=3), 12)
     assert len(many) == 107
-    monkeypatch.setattr(module, "AT_ONCE", 36)
+    monkeypatch.setattr(module, "DRAWN_AT_ONCE", 36)
     assert [len(places) for places in shuffled(of, groups, 10, seed=3)] == [3, 3, 3, 1]
     np.testing.assert_array_equal(labels(shuffled(of, groups, 10, seed=3), 12), many[:10])
 
