@@ -6,7 +6,7 @@ What a request takes and what its answers are, by operation; of n rows each:
 | --- | --- | --- | --- |
 | `loglikelihood` | `text`, maybe `before`, `key` | maybe `between` | `nats`, `tokens` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
-| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply`, `reason`, `finish` |
+| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply reason finish` |
 | `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
 | `in_place` | `before`, `word`, `after` | | `nats`, a token |
 | `slor` | `text` | | `slor` |

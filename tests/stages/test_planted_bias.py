@@ -172,7 +172,7 @@ class TestInTheModel:
 def test_a_bias_of_the_model_is_an_effect_beyond_what_twelve_invented_names_do(in_the_model: Diagnosed) -> None:
     found = in_the_model.confirmed()
     assert found["verdict"] == "effect"
-    assert "By shuffled names, france is favoured less (-" in found["why"]
+    assert "By shuffled names, against the mean of all: france is favoured less (-" in found["why"]
     assert found["levels"] == "75 root items, 20 concepts, 12 invented names"
     assert abs(found["placebo"]) < AMOUNT / 10
     assert in_the_model.named() == {("favour", PLANTED): "less"}

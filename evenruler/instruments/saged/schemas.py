@@ -44,7 +44,7 @@ FRAMED = columns("id framing before bare_id concept root_id: str")
 
 REPLIES = columns("id framing role template: str; repetition: int32; reply reason finish: str?")
 """One row a reply that was asked for. `id`: of the prompt; `role`: whom the model was told to be; `reply`: null where a
-server gave none; `reason`: what it said of that, null elsewhere; `finish`: why the writing ended, `stop` or `length`."""
+server gave none; `reason`: what it said of that, null elsewhere; `finish`: why writing ended, `stop` or `length`."""
 
 EMBEDDINGS = columns("tool text: str; vector: [float32]")
 """One row an embedder and distinct text, of replies and baselines alike."""

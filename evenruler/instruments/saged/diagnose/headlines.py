@@ -277,7 +277,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
         specific=effect,
         detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
         p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
-        note=f"By shuffled names, {told}." if told else None,
+        note=f"By shuffled names, against the mean of all: {told}." if told else None,
     )
 
 

@@ -43,7 +43,9 @@ class Answers:
         systems = inputs.get("system", [None] * len(texts))
         said = ["7" if request.by else self.reply(*each) for each in zip(texts, systems, strict=True)]
         reasons = [None if text is not None else "content filter" for text in said]
-        return {"reply": pd.array(said, dtype="str"), "reason": pd.array(reasons, dtype="str")}
+        finish = ["length" if text and text.endswith("...") else "stop" for text in said]
+        columns = {"reply": said, "reason": reasons, "finish": finish}
+        return {name: pd.array(values, dtype="str") for name, values in columns.items()}
 
 
 def domain(tmp_path: Path, scale: str = "quick", **said: Any) -> Domain:
@@ -84,7 +86,7 @@ def test_replies_come_first_and_each_tool_is_asked_each_text_once(tmp_path: Path
         "scored": 16,
     }
     for name, schema in ANSWERS.items():
-        table = table_of(found[name].drop(columns="instrument"), schema)
+        table = table_of(found[name][schema.names], schema)
         assert table.schema == pa.schema(schema)
 
 

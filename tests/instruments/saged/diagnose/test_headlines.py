@@ -86,7 +86,7 @@ def test_a_cursed_concept_is_named_and_no_other() -> None:
     found = Domain(2).moved(-1.0, "lime").found(TWO)
     own = one(found)
     assert own["verdict"] == Verdict.EFFECT
-    assert "By shuffled names, lime is favoured less (-" in own["why"]
+    assert "By shuffled names, against the mean of all: lime is favoured less (-" in own["why"]
     assert own["low"] < -1.0 * 5 / 6 < own["high"] < 0
     assert named(found) == {"lime": "less"}
     assert (own["n"], own["unit"], own["levels"]) == (20, "root items", "20 root items, 6 concepts, 12 invented names")
@@ -201,7 +201,7 @@ def test_what_cancels_over_roles_is_found_within_them() -> None:
     tables = found.moved(-0.8, "lime", role="judge").found()
     own = one(tables, BY_ROLE)
     assert own["verdict"] == Verdict.EFFECT
-    assert "By shuffled names, lime is favoured" in own["why"]
+    assert "By shuffled names, against the mean of all: lime is favoured" in own["why"]
     assert " as judge (" in own["why"]
     assert own["levels"] == "30 root items, 6 concepts, 2 roles, 12 invented names"
     assert one(tables)["verdict"] == Verdict.INCONCLUSIVE
@@ -288,7 +288,7 @@ def test_the_reason_of_every_figure_names_three_at_most_with_numbers_and_counts_
     for figure in (ALIKE, FAVOUR, BY_ROLE):
         own = one(found, figure)
         assert own["verdict"] == (Verdict.INCONCLUSIVE if few else Verdict.EFFECT), figure
-        told = own["why"].split("by shuffled names alone, " if few else "By shuffled names, ")[1]
+        told = own["why"].split("by shuffled names alone, " if few else "against the mean of all: ")[1]
         *three, others = told.removesuffix(".").split("; ")
         verb = "answered" if figure == ALIKE else "favoured"
         role = " as (no-role|judge)" if figure == BY_ROLE else ""
