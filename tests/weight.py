@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 48_700, 258
+LINES, MODULES = 48_450, 256
 ROOT = Path(__file__).parents[1]
 
 
