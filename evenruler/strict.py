@@ -87,7 +87,7 @@ def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[s
     UserError where it cannot be read, or a row has not as many fields as the header; `remedy` is for where there is
     none.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""))
+    reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""), strict=True)
     rows = []
     try:
         for row in reader:

@@ -3,7 +3,6 @@
 The stage `scrape` reads it; `rows` asks each prompt of the concepts that it fits.
 """
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Formatter
@@ -12,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from evenruler.errors import UserError, nearest
-from evenruler.files import require_regular
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
+from evenruler.strict import read_csv
 from evenruler.tables import table_of
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -96,32 +95,20 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     return rows, [about]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Number and cells of each line that is not empty; columns that are unknown are an error."""
-    require_regular(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = [str(name).strip() for name in reader.fieldnames or []]
-            for name in columns:
-                if name not in COLUMNS or columns.count(name) > 1:
-                    known = "there twice" if name in COLUMNS else "none of a table of prompts"
-                    what = f"the column {name!r} is {known}"
-                    raise UserError(what, where=str(path), remedy=nearest(name, COLUMNS))
-            if "prompt" not in columns:
-                raise UserError("no column `prompt`", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
-            reader.fieldnames = columns
-            for said in reader:
-                if None in said or None in said.values():
-                    what = f"more or fewer cells than its {len(columns)} columns"
-                    remedy = 'put a text with commas in quotes: "..."'
-                    raise UserError(what, where=f"{path}: line {reader.line_num}", remedy=remedy)
-                cells = {name: cell.strip() for name, cell in said.items()}
-                if any(cells.values()):
-                    yield reader.line_num, cells
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UserError(f"cannot be read ({reason})", where=str(path), remedy="save it as CSV in UTF-8") from error
+    named, lines = read_csv(path, "write it or mend `material.path`")
+    columns = [name.strip() for name in named]
+    for name in columns:
+        if name not in COLUMNS or columns.count(name) > 1:
+            known = "there twice" if name in COLUMNS else "none of a table of prompts"
+            raise UserError(f"the column {name!r} is {known}", where=str(path), remedy=nearest(name, COLUMNS))
+    if "prompt" not in columns:
+        raise UserError("no column `prompt`", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
+    for line, said in lines:
+        cells = {name.strip(): cell.strip() for name, cell in said.items()}
+        if any(cells.values()):
+            yield line, cells
 
 
 def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:

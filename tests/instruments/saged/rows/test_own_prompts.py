@@ -93,7 +93,7 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
         ("topic\na\n", "no column `prompt`"),
         (
             "prompt\nWhy, {concept}?\n",
-            "line 2: more or fewer cells than its 1 columns; put a text with commas in quotes",
+            "line 2 (Why): not as many fields as the header; quote fields that hold commas",
         ),
         ("prompt\nWhy?\n", "line 2: neither a placeholder such as {concept} nor a concept"),
         ("prompt,concept\nWhy {concept}?,uk\n", "line 2: a concept and a placeholder"),
@@ -104,7 +104,7 @@ def test_what_is_above_the_cap_is_rejected_and_topics_take_turns(tmp_path: Path)
         ("prompt,baseline,concept\nWhy?,{concept} is.,uk\n", "line 2: the placeholder {concept} has no form for uk"),
         ("prompt,topic\n,a\n", "line 2: no prompt"),
         ("prompt\nWhy {concept}?\nWhy {concept}?\n", "line 3: a prompt of this root_id and concept was there before"),
-        ('prompt\n"Why {concept}?\n', "cannot be read (unexpected end of data)"),
+        ('prompt\n"Why {concept}?\n', "not CSV (unexpected end of data)"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, table: str, error: str) -> None:
@@ -120,7 +120,7 @@ def test_a_table_that_is_no_text_and_one_that_is_not_there(tmp_path: Path) -> No
         made("own", source, tmp_path)
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles/own.csv").write_bytes(b"prompt\n\xff\xfe\n")
-    with pytest.raises(UserError, match="save it as CSV in UTF-8"):
+    with pytest.raises(UserError, match="save it as UTF-8"):
         made("own", source, tmp_path)
 
 
