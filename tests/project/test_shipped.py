@@ -86,7 +86,7 @@ class TestParams:
         assert families["framing"].models == [*OF_PMPO, *OF_FRAMINGS]
 
     def test_features_wait_for_the_commits_of_their_classifiers_and_domains_do_not(self, at_scale, instruments):
-        domains = ["countries", "fruit", "ideologies"]
+        domains = ["countries", "fruit", "ideologies", "countries-article"]
         assert at_scale["paper"].families["saged"].instruments == domains
         assert at_scale["paper"].families["saged"].models == OF_PMPO
         classifiers = ["multilingual-sentiments-student", "regard-v3", "stereotype-deberta-v3-base"]

@@ -132,7 +132,7 @@ class Scripted:
     def replies(self, prompts: Sequence[str], *, sampling: Any, **_: Any) -> list[Any]:
         assert (sampling.max_new_tokens, sampling.temperature) == (40, 0)
         assert set(prompts) == {MESSAGE}
-        return [SimpleNamespace(text=f"Yes {self.state}", reason=None) for _ in prompts]
+        return [SimpleNamespace(text=f"Yes {self.state}", reason=None, finish=None) for _ in prompts]
 
 
 class Way:
@@ -163,7 +163,10 @@ def through(who: Subject, *names: str, **keys: Any) -> tuple[list[Record], dict[
     found = ask(asked, requests, who, answering)
     assert len(ways) <= 1
     answers = {
-        table: table_of(found.get(table, []), pa.schema([pa.field("instrument", pa.string()), *schema])).to_pandas()
+        table: table_of(
+            found[table][["instrument", *schema.names]] if table in found else [],
+            pa.schema([pa.field("instrument", pa.string()), *schema]),
+        ).to_pandas()
         for table, schema in ANSWERS.items()
     }
     records = []
