@@ -45,7 +45,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
     of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
     of_chats = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
-    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability", *of_chats)
+    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability")
     plan: Plan = {
         "name": name,
         **{key: getattr(settings, key) for key in as_set},
@@ -58,6 +58,7 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
+        **{key: getattr(settings, key) for key in of_chats},
         "choice": _choice(source),
         "written": {"about": writing.about(), **source.written.model_dump()} if source.written else None,
     }
