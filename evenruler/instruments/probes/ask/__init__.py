@@ -50,10 +50,7 @@ ANSWERS = {
     "embeddings": columns("text: str; vector: [float32]"),
 }
 """`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `sentences`: that a chat wrote;
-`embeddings`: of templates,
-slots as "someone"."""
-
-CONFIGURATION, MEASURE = "bare", "loglikelihood"
+`embeddings`: of templates, slots as "someone"."""
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
@@ -86,21 +83,16 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
     Returns:
         `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY`, less
-        `benchmark`, of templates in their sets and of generations; none where they were not embedded.
+        `benchmark`, of templates in their sets and of generations, none where they were not embedded; `choices` and
+        `sentences` as they are read, where any was asked.
     """
     likelihoods = answers["likelihoods"].rename(columns={"nats": "value", "tokens": "n_tokens"})
-    of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": CONFIGURATION}
+    of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
     embeddings = dict(zip(answers["embeddings"]["text"], answers["embeddings"]["vector"], strict=True))
-    return {
-        "scores": likelihoods.assign(**of_subject, measure=MEASURE),
+    found = {
+        "scores": likelihoods.assign(**of_subject, measure="loglikelihood"),
         "diversity": diversities(tables, embeddings).assign(model=subject.name),
-        **_said(tables, plan, answers),
     }
-
-
-def _said(tables: Tables, plan: Plan, answers: Tables) -> dict[str, pd.DataFrame]:
-    """`choices` and `sentences` as they are read, where any was asked."""
-    found = {}
     if len(chosen := answers[choosing.TABLE]):
         asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
         found[choosing.TABLE] = choosing.read(chosen, asked)
@@ -141,9 +133,7 @@ TARGETS = "words"
 def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
     """The sentences of the headline sets with placebo nouns, and with rivals; derived, so none is published twice.
 
-    Args:
-        tables: `templates` and `attributes`, by their schemas in `schemas`.
-        plan: Of their instrument.
+    `tables`: `templates` and `attributes`, by their schemas in `schemas`.
 
     Returns:
         `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`; placebos of some
@@ -193,7 +183,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
     bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
     bare = bare[bare["attribute"].isin(_along(attributes, plan["choice_attributes"]))]
     with_nouns = with_placebos(tables, {**plan, "placebo_attributes": plan["choice_attributes"]})
-    axis = _axis(attributes)
+    axis = axis_of(attributes)
     targets = [(TARGETS, *pair) for pair in own["pairs"]]
     nouns = [(f"nouns {at}", *pair) for at, pairs in enumerate(own["placebo_pairs"], 1) for pair in pairs]
     found = []
@@ -222,7 +212,7 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
 
     own, attributes = plan["written"], tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
-    beside = _axis(attributes).dropna().astype(float)
+    beside = axis_of(attributes).dropna()
     asked: list[tuple[Any, ...]] = [
         (BARE, slug, attributes["word"][slug], at, beside[slug], None) for slug, at in product(beside.index, about)
     ]
@@ -239,8 +229,9 @@ def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
     return {said: plan["written"][key][group] for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)}
 
 
-def _axis(attributes: pd.DataFrame) -> "pd.Series[float]":
-    return attributes["criterion" if attributes["criterion"].notna().any() else "key"]
+def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
+    """Where attributes lie on the axis that a gain is along: their `criterion`, else their `key`; NaN for others."""
+    return attributes["criterion" if attributes["criterion"].notna().any() else "key"].astype(float)
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:
@@ -252,17 +243,11 @@ def _along(attributes: pd.DataFrame, most: int) -> list[str]:
     return [slug for key in (1, -1) for slug in evenly_spread(list(map(str, keyed.index[keyed == key])), most // 2)]
 
 
-Embeddings = Mapping[str, NDArray[np.float32]]
-"""By text of a template, slots as "someone"."""
-
-COLUMNS = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
-
-
-def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
+def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
     """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
 
     `set` is null for generations, `run` and `generation` for sets; the best set of the start has `BEST_START` for a
-    run. `embeddings`: of all their texts; empty where they were not embedded.
+    run. `embeddings`: of all their texts, slots as "someone"; empty where they were not embedded.
     """
     rows: list[dict[str, object]] = []
     for key, templates in _groups(tables) if embeddings else ():
@@ -273,7 +258,8 @@ def diversities(tables: Tables, embeddings: Embeddings) -> pd.DataFrame:
             {**key, "template": template, SEMANTIC: float(near), LEXICAL: float(other)}
             for template, near, other in zip(templates["template"], semantic, lexical, strict=True)
         ]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"generation": "Int16"})
+    columns = ["set", "run", "generation", "template", SEMANTIC, LEXICAL]
+    return pd.DataFrame(rows, columns=columns).astype({"generation": "Int16"})
 
 
 def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:

@@ -47,13 +47,9 @@ def headings(plan: Plan) -> list[Column]:
     first, second = plan["groups"]  # in the order of the source, which `targets` of a plan that was read has lost
     said = "what is high on the axis is closer to {} than what is low"
     of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
-    refused = ["what is high on the axis is answered less", "what is high on the axis is answered more"]
-    more: dict[str, dict[str, Any]] = {
-        "gain": of_gain,
-        "share_gain": of_gain,
-        "written_gain": of_gain,
-        "unanswered": {"says": refused},
-    }
+    refused = [f"what is high on the axis is answered {how}" for how in ("less", "more")]
+    gains = dict.fromkeys(("gain", "share_gain", "written_gain"), of_gain)
+    more: dict[str, dict[str, Any]] = {**gains, "unanswered": {"says": refused}}
     return [replace(own, **more.get(own.figure, {})) for own in _FIGURES]
 
 
@@ -77,16 +73,12 @@ def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
 
     Args:
         scores: [..., targets] log-likelihoods of whole sentences, nats.
-        groups: [targets] the group of each target; G1 is the group that is named first.
+        groups: [targets] the group of each target, two in all (else ValueError); G1 is the one that is named first.
 
     Returns:
         [...] nats; positive means closer to G1.
-
-    Raises:
-        ValueError: There are not exactly two groups, or not one for each target.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    names = list(dict.fromkeys(groups))
+    values, names = np.asarray(scores, dtype=np.float64), list(dict.fromkeys(groups))
     if len(names) != 2:
         raise ValueError(f"found {len(names)} groups, expected two")
     if values.shape[-1] != len(groups):

@@ -51,9 +51,8 @@ def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder:
     """
     path = folder / entry.file
     columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
-    for column in ("attribute", "match", entry.column):
-        if column not in columns:
-            raise UserError(f"no column {column!r}", where=str(path), remedy="add it")
+    if lacking := [column for column in ("attribute", "match", entry.column) if column not in columns]:
+        raise UserError(f"no column {lacking[0]!r}", where=str(path), remedy="add it")
     rows: dict[str, dict[str, str]] = {}
     for line, row in found:
         slug = slug_of(row["attribute"])
@@ -61,8 +60,7 @@ def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder:
             where = f"{path}: line {line} ({row['attribute']})"
             raise UserError(f"{row['attribute']!r} twice", where=where, remedy="keep one")
         rows[slug] = row
-    missing = [word for slug, word in attributes.items() if slug not in rows]
-    if missing:
+    if missing := [word for slug, word in attributes.items() if slug not in rows]:
         what = f"no row for {len(missing)} attributes that the set has: {', '.join(missing)}"
         remedy = "add a row for each (with an empty figure and match `none` if nothing is published)"
         raise UserError(what, where=str(path), remedy=remedy)
@@ -96,9 +94,6 @@ EVOLVED = ", evolved"
 DEMONSTRATION = " (demonstration)"
 """What it says after that where the operator was below its bar."""
 
-_MADE = "source.yaml"
-"""The file of what evolved; the folder has the instrument's name."""
-
 _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 
 
@@ -115,8 +110,7 @@ class TemplateEntry(Strict):
     @classmethod
     def _both_slots_once(cls, text: str) -> str:
         found = Counter(slots(text))
-        unknown = sorted(set(found) - set(SLOTS))
-        if unknown:
+        if unknown := sorted(set(found) - set(SLOTS)):
             raise ValueError(f"{text!r} holds the unknown slot {unknown[0]}; {nearest(unknown[0], SLOTS)}")
         for slot in SLOTS:
             if found[slot] != 1:
@@ -273,7 +267,7 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
     """
     require_written(path, "source for the probes", "write the file or mend the name in params.yaml")
     source = validate(ProbeSource, read_yaml(path), path)
-    if not (path.name == _MADE and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
+    if not (path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
         for name in settings.article if isinstance(settings.article, dict) else ():
             if name not in source.sets:
                 what = f"no template set {name!r} for `article`; {nearest(name, source.sets)}"
@@ -294,10 +288,9 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
     if len(templates) <= max(evolve.elites, 2):
         what = f"{len(templates)} templates of {evolve.start} to start with, of which {evolve.elites} are elites"
         raise UserError(what, where=str(path), remedy="write more templates, or keep fewer (`evolve.elites`)")
-    for slug in templates:
-        if _OF_WHAT_EVOLVES.fullmatch(slug):
-            what = f"a template of {evolve.start} is called {slug!r}, as those that evolve are"
-            raise UserError(what, where=str(path), remedy="rename it")
+    if taken := next(filter(_OF_WHAT_EVOLVES.fullmatch, templates), None):
+        what = f"a template of {evolve.start} is called {taken!r}, as those that evolve are"
+        raise UserError(what, where=str(path), remedy="rename it")
 
 
 def without_slots(template: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, with_placebos
+from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefixes, axis_of, with_placebos
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import contrast
@@ -43,10 +43,8 @@ TABLES = {
 }
 """`comparisons`, `generations` and `rewordings` are of what evolved."""
 
-ITEM_STATISTICS = (
-    *("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed"),
-    *(schemas.SEMANTIC, schemas.LEXICAL),
-)
+_OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
+ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
 """What cards show of every template."""
 
 COMPARED = ("value", "other", "difference", "low", "high")
@@ -67,15 +65,9 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
 
         chosen = choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
-    found = diagnose(
-        tables["probes"].assign(benchmark=name),
-        tables["attributes"],
-        scores["scores"],
-        after_prefixes(tables["probes"], plan).assign(benchmark=name),
-        with_placebos(tables, plan),
-        plan,
-        resampling,
-    )
+    probes, placebos = tables["probes"].assign(benchmark=name), with_placebos(tables, plan)
+    prefixed = after_prefixes(probes, plan)
+    found = diagnose(probes, tables["attributes"], scores["scores"], prefixed, placebos, plan, resampling)
     if not found:
         return {"diversity": diversity}
     of_template = diversity[diversity["set"].notna()][["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
@@ -97,19 +89,15 @@ def diagnose(
     Args:
         probes: Sentences, with a column `benchmark`.
         attributes: Attributes and criteria.
-        scores: Log-likelihoods of the sentences, also of those after prefixes; none where the model can say none.
+        scores: Log-likelihoods of all sentences; none where the model can say none.
         prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
-        placebos: The sentences that were asked with placebo nouns (`ask.with_placebos`).
+        placebos: Those that were asked with placebo nouns (`ask.with_placebos`).
         plan: Of the instrument.
         resampling: How intervals are computed.
 
     Returns:
-        By `schemas`: `associations`, `biases`, `correlations`, `curve`, `figures` (with `set` for `part`), `items`
-        (less diversities), `shifts`, `variances`; a table without rows is left out.
-
-    Raises:
-        ValueError: The model lacks the score of a sentence.
-        UserError: No attribute has all its sentences in a set.
+        By `TABLES` (`figures` with `set` for `part`, `items` less diversities); a table without rows is left out.
+        Errors as of `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -152,7 +140,7 @@ def diagnose(
                 tables.setdefault("concepts", []).append(_concepts(cube, known, key, plan))
         figures += [(key, marked(figure, fit) if figure.figure in ASSOCIATED else figure, fit) for figure in found]
     judged = judge([(figure, fit) for _, figure, fit in figures])
-    records = [{**key, **asdict(figure)} for (key, _, _), figure in zip(figures, judged, strict=True)]
+    records = [{**key, **asdict(figure)} for (key, *_), figure in zip(figures, judged, strict=True)]
     told = pd.DataFrame(records, columns=[*CELL, *(field.name for field in fields(Confirmed))])
     return {**{name: pd.concat(own, ignore_index=True) for name, own in tables.items()}, "figures": told}
 
@@ -169,17 +157,14 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
 
     `asked`: its sentences with scores signed by keying, and those with placebos and rivals.
     """
-    beside = asked["attribute"].map(gain.axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
+    beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
     rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    units, words, scores = gain.as_array(made_of[made_of["pole"] != 0])
-    axis = units.get_level_values("beside").to_numpy(dtype=np.float64)
-    own = replace(cube, scores=scores, poles=words.get_level_values("pole").to_numpy(dtype=np.int8))
-    lists = words.get_level_values("group").tolist()
-    return gain.gain(own, axis, lists, gain.Beside.of(made_of[made_of["pole"] == 0]), gain.Beside.of(rivals)), made_of
+    own = gain.cube_of(made_of[made_of["pole"] != 0])
+    return gain.gain(*own, gain.Beside.of(made_of[made_of["pole"] == 0]), gain.Beside.of(rivals)), made_of
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
@@ -199,10 +184,9 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
     yield from quality.associations(cube, known["criterion"], level)
     yield from quality.further_validity(biases.mean(axis=1), known, level)
     yield from quality.reliability(biases.to_numpy(), resampling, quality.alpha_of_halvings(cube))
-    first = cube.poles == 1
-    lengths = (float(cube.tokens[first].mean()), float(cube.tokens[~first].mean()))
-    yield Figure("token_difference", lengths[0] - lengths[1], len(cube.poles), "targets")
-    along = gain.axis_of(known).reindex(cube.attributes)
+    longer = float(cube.tokens[cube.poles == 1].mean()) - float(cube.tokens[cube.poles != 1].mean())
+    yield Figure("token_difference", longer, len(cube.poles), "targets")
+    along = axis_of(known).reindex(cube.attributes)
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
@@ -222,21 +206,13 @@ def _tables(
     """Of one set on one model. Associations are beyond what each template gives to all, with intervals."""
     biases = cube.biases()
     intervals = [quality.mean_interval(row, resampling.level) for row in (biases - biases.mean()).to_numpy()]
-    associations = {
-        "attribute": biases.index,
-        "word": known.loc[biases.index, "word"].to_numpy(),
-        "bias": biases.mean(axis=1).to_numpy(),
-        "centred": [interval.value for interval in intervals],
-        "low": [interval.low for interval in intervals],
-        "high": [interval.high for interval in intervals],
-        "n": biases.shape[1],
-        "criterion": known.loc[biases.index, "criterion"].to_numpy(),
-        "match": known.loc[biases.index, "match"].to_numpy(),
-    }
+    associations = known.loc[biases.index, ["word", "criterion", "match"]].rename_axis("attribute").reset_index()
+    associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
+    associations[["centred", "low", "high"]] = [(own.value, own.low, own.high) for own in intervals]
     by_template = biases.rename_axis("attribute").reset_index()
     correlations = biases.corr().rename_axis(index="template", columns="other").reset_index()
     return {
-        "associations": pd.DataFrame(associations),
+        "associations": associations.filter(schemas.ASSOCIATIONS.names),
         "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
         "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
         "curve": general.curve,
@@ -308,16 +284,10 @@ def evidence(tables: Tables) -> dict[str, Any]:
     for row in tables["comparisons"].to_dict("records"):
         # What halves of the attributes judged stands by itself.
         against = row["against"] if pd.isna(row["half"]) else f"{row['against']} ({row['half']})"
-        numbers = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
-        said = {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
-        of_pair = _below(found, row["benchmark"], row["set"], row["model"], "compared", against)
-        of_pair[row["figure"]] = {
-            **numbers,
-            "n": int(row["n"]),
-            "unit": row["unit"],
-            "transfer": bool(row["transfer"]),
-            **said,
-        }
+        told = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
+        told |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
+        told |= {} if pd.isna(row["reason"]) else {"reason": row["reason"]}
+        _below(found, row["benchmark"], row["set"], row["model"], "compared", against)[row["figure"]] = told
     generations = tables["generations"]  # without columns where nothing evolved
     by_run = generations.groupby(["benchmark", "model", "run", "generation"], sort=True) if len(generations) else ()
     for key, rows in by_run:

@@ -57,13 +57,7 @@ def choice_figures(
 ) -> dict[str, pd.DataFrame]:
     """Figures of what one chat chose or wrote, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
 
-    Args:
-        name: Of the instrument.
-        tables: What is published.
-        plan: What was asked.
-        scores: `choices` by `choosing.read`, or `sentences` by `writing.read`.
-        model: Whose.
-        level: Of intervals that describe.
+    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of intervals that describe.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     made_of = []
@@ -79,11 +73,8 @@ def choice_figures(
             made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
         rows += [(part.name, own, Fitness()) for own in _described(part, points, fit, level)]
     judged = judge([(figure, fit) for _, figure, fit in rows])
-    told = [
-        {"benchmark": name, "part": part, "model": model, **asdict(figure)}
-        for (part, *_), figure in zip(rows, judged, strict=True)
-    ]
-    figures = pd.DataFrame(told).reindex(columns=schemas.FIGURES.names)
+    told = [{"part": part, **asdict(figure)} for (part, *_), figure in zip(rows, judged, strict=True)]
+    figures = pd.DataFrame(told).assign(benchmark=name, model=model).reindex(columns=schemas.FIGURES.names)
     return {"figures": figures, "headlines": stacked(made_of)}
 
 
@@ -152,6 +143,5 @@ def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) ->
     for figure, by_unit in told.items():
         if len(by_unit):
             mean = mean_interval(by_unit.to_numpy(dtype=np.float64), level)
-            yield marked(
-                Figure(figure, finite(mean.value), len(by_unit), UNIT, finite(mean.low), finite(mean.high)), fit
-            )
+            low, high = finite(mean.low), finite(mean.high)
+            yield marked(Figure(figure, finite(mean.value), len(by_unit), UNIT, low, high), fit)

@@ -66,14 +66,12 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
     """The scores of the sentences that were asked after prefixes, and of the same sentences without.
 
     Args:
-        prefixed: By `evenruler.instruments.probes.ask.after_prefixes`, with a column `benchmark`.
+        prefixed: By `ask.after_prefixes`, with a column `benchmark`.
         likelihoods: By `evenruler.tables.schemas.SCORES`, of bare and prefixed sentences.
 
     Returns:
-        By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one.
-
-    Raises:
-        ValueError: A model was asked for none of the sentences, or for an attribute in part.
+        By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one. ValueError where
+        a model was asked for none of the sentences, or for an attribute in part.
     """
     if prefixed.empty:
         return {}

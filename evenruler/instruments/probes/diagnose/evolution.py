@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
+from evenruler.instruments.probes.ask import axis_of
 from evenruler.instruments.probes.declare import halves
 from evenruler.instruments.probes.diagnose import quality
-from evenruler.instruments.probes.diagnose.gain import DETECTABLE, axis_of, detectable_at_common_length
+from evenruler.instruments.probes.diagnose.gain import DETECTABLE, detectable_at_common_length
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
@@ -29,6 +30,8 @@ from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
 Row = dict[str, Any]
+
+UNDEFINED = "undefined for these values"
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
@@ -69,34 +72,30 @@ def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resam
     """
     shared = pair.one.index.intersection(pair.other.index).sort_values()
     both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
-    x, y = (matrix.to_numpy() for matrix in both)
-    why = [quality.why_no_reliability(matrix) for matrix in (x, y)]
-    yield _of_both(pair, AT_COMMON_LENGTH, quality.alpha_at_common_length, (x, y), why, resampling.level)
+    sides = [matrix.to_numpy() for matrix in both]
+    why = [quality.why_no_reliability(matrix) for matrix in sides]
+    yield _of_both(pair, AT_COMMON_LENGTH, quality.alpha_at_common_length, sides, why, resampling.level)
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
-        x, y = (np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both)
+        sides = [np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both]
         few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(pair, "r", lambda both: correlation(*both.T), (x, y), [few, few], resampling.level)
+        yield _of_both(pair, "r", lambda both: correlation(*both.T), sides, [few, few], resampling.level)
 
 
 def _of_both(
     pair: Pair,
     figure: str,
     statistic: Callable[[Floats], float],
-    matrices: tuple[Floats, Floats],
+    matrices: Sequence[Floats],
     why: Sequence[str | None],
     level: float,
 ) -> Comparison:
     """A figure of each set, and the difference if both have it, with its interval; `why`, for each, why it has none."""
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
-    undefined = "undefined for these values"
-    reasons = [
-        f"{name}: {reason or undefined}"
-        for name, value, reason in zip((pair.set, pair.against), values, why, strict=True)
-        if value is None
-    ]
+    named = zip((pair.set, pair.against), values, why, strict=True)
+    reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
     row = Comparison(figure, values[0], values[1], len(matrices[0]), quality.UNIT, "; ".join(reasons) or None)
-    if row.difference is None:
+    if reasons:
         return row
     if row.n < FEWEST_UNITS:
         return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
@@ -107,8 +106,7 @@ def _of_both(
 
 def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
     """Diversity of both sets, given that of their templates; n counts the templates of the first."""
-    both = zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True)
-    for one, against in both:
+    for one, against in zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True):
         yield Comparison(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
@@ -122,21 +120,18 @@ def by_generation(
         diversity: By `schemas.DIVERSITY`, of generations.
         benchmark: Whose evolution it is.
         model: That it evolved on.
-        resampling: Of the intervals, which are over attributes.
+        resampling: Of the intervals, which are over attributes; a diversity has none.
 
     Returns:
-        By `schemas.GENERATIONS`: figures of reliability and both diversities (mean over templates; 0 is all alike).
-        A diversity has no interval.
-
-    Raises:
-        ValueError: A template of the history lacks a bias.
+        By `schemas.GENERATIONS`; a diversity is the mean over templates, 0 is all alike. ValueError where a template
+        of the history lacks a bias.
     """
     rows = []
     for (run, generation), population in tables["history"].groupby(["run", "generation"], sort=True):
         x = _of_population(population, tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
-        told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
+        told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
@@ -158,16 +153,18 @@ def guidance(
         is relative to a population, so it is not compared.
     """
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
-    rows = []
+    rows: list[Row] = []
     if {GUIDED, RANDOM} <= set(history["run"]):
         here = {"benchmark": benchmark, "against": RANDOM, "model": model, "transfer": False}
         last, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
         chosen = choices.loc[choices["chosen"], "template"]
         criterion = tables["attributes"].set_index("attribute")["criterion"]
         own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
-        rows += _told(compared(Pair(POPULATION, RANDOM, last, other), None, resampling), **here, set=POPULATION)
-        diverse = diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM)))
-        rows += _told(diverse, **here, set=POPULATION)
+        found = [
+            *compared(Pair(POPULATION, RANDOM, last, other), None, resampling),
+            *diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
+        ]
+        rows = _told(found, **here, set=POPULATION)
         rows += _told(compared(Pair(CHOSEN, RANDOM, own, other), criterion, resampling), **here, set=CHOSEN)
     return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
@@ -194,8 +191,7 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
     rows = pd.concat([taken.assign(reason=None, rank=0), refused], ignore_index=True)
     order = {**dict.fromkeys(kind, True), "rank": True, "n": False, "reason": True}
     rows = rows.sort_values(list(order), ascending=list(order.values()), ignore_index=True)
-    found: pd.DataFrame = rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark)[schemas.REWORDINGS.names]
-    return found
+    return rows.assign(share=rows["n"] / rows["replies"], benchmark=benchmark).filter(schemas.REWORDINGS.names)
 
 
 def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
@@ -234,10 +230,8 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
         diversity is by the embedder that evolution used.
     """
     name, plan = record.instrument, record.plan["evolved"]
-    own, of = (
-        {one.subject.name: one.found for one in records if one.instrument == which}
-        for which in (name, other.instrument)
-    )
+    both = (name, other.instrument)
+    own, of = ({one.subject.name: one.found for one in records if one.instrument == which} for which in both)
     attributes, against_sets = record.tables["attributes"].set_index("attribute"), held_against(record, other)
     rows: list[Row] = []
     for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
@@ -331,12 +325,10 @@ def _held_out(
     for against, sets in against_sets.items():
         for figure, of_attributes in beside.items():
             known = of_attributes.reindex(matrix.index).dropna()
-            if known.empty:
-                continue
             own = matrix.loc[known.index]
             columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
-            judged = own.index.isin(halves(matrix.index)[1])
-            yield against, _judged(figure, columns, judged, known, resampling)
+            if len(known):
+                yield against, _judged(figure, columns, own.index.isin(halves(matrix.index)[1]), known, resampling)
 
 
 def _judged(
@@ -348,12 +340,8 @@ def _judged(
 ) -> Comparison:
     """One figure of what each half chose, by the other half, mean of both ways; the interval leaves out attributes.
 
-    Args:
-        figure: Which.
-        biases: Of one side and the other: what the first half chose and what the second did, attributes x templates.
-        second: Which attributes are of the second half.
-        known: What the figure takes of each attribute: its criterion, its place on the axis, or nothing.
-        resampling: Of the interval.
+    `biases`: of one side and the other, what the first half chose and what the second did, attributes x templates;
+    `second`: which attributes are of that half; `known`: what the figure takes of each attribute, if anything.
     """
     n = len(second)
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(x.size for side in biases for x in side):
@@ -379,6 +367,6 @@ def _judged(
     numbers: Floats = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
     if one is None or other is None:
-        return Comparison(figure, one, other, n, quality.UNIT, "undefined for these values")
+        return Comparison(figure, one, other, n, quality.UNIT, UNDEFINED)
     found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=resampling.level)
     return Comparison(figure, one, other, n, quality.UNIT, None, finite(found.low), finite(found.high))

@@ -7,7 +7,6 @@ where lists are fruits and tools (docs/controls.md).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -60,7 +59,7 @@ def between_keys(keying: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Beside:
-    """What a model said of other sentences of a set: with placebo nouns for targets, or with rivals for attributes."""
+    """Scores of other sentences of a set: with placebo nouns for targets, or with rivals for attributes."""
 
     scores: Floats
     """[attributes, templates, words] log-likelihoods, nats, signed by keying."""
@@ -74,8 +73,8 @@ class Beside:
         """By `tables.schemas.HEADLINES`; None of no rows."""
         if rows.empty:
             return None
-        units, words, scores = as_array(rows)
-        return cls(scores, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group")))
+        cube, axis, lists = cube_of(rows)
+        return cls(cube.scores, axis, lists)
 
 
 def gain(
@@ -103,35 +102,27 @@ def gain(
     contrast = _Contrast(axis, cube.poles, lists)
     facets = contrast.facets(len(cube.templates))
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    effect = along(cube, axis, lists)
+    effect = _too_few(contrast, facets) or contrast.over(cube.scores, facets)
     if isinstance(effect, str):
         return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
     placebo = None
     if placebos is not None:
         weights = contrast.weights(placebos.axis)
         placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)) * contrast.sides)
-    lacking = _lacking(contrast, placebo)
-    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, lacking)
+    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(contrast, placebo))
     return found if rival is None else _beside_rival(found, contrast, cube.scores, rival)
 
 
 def gain_of_pairs(
-    real: pd.DataFrame,
-    nouns: pd.DataFrame,
-    rivals: pd.DataFrame | None = None,
-    smallest: float = SMALLEST[SHARE_GAIN],
+    real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, smallest: float = SMALLEST[SHARE_GAIN]
 ) -> Confirmatory:
     """The gain of shares, from the scores of pairs of words, percentage points, by `tables.schemas.HEADLINES`.
 
-    Args:
-        real: Of targets.
-        nouns: Of pairs of nouns; `group` names the two placebo lists that they are of.
-        rivals: Of targets with rival attributes.
-        smallest: Worth naming.
+    `real`: of targets; `nouns`: of pairs of nouns, whose `group` names the two placebo lists that they are of;
+    `rivals`: of targets with rival attributes.
     """
-    cube, axis, lists = cube_of_pairs(real)
     beside = None if rivals is None else Beside.of(rivals)
-    return replace(gain(cube, axis, lists, Beside.of(nouns), beside, SHARE_GAIN), smallest=smallest)
+    return replace(gain(*cube_of(real), Beside.of(nouns), beside, SHARE_GAIN), smallest=smallest)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
@@ -143,9 +134,12 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
         smallest: Worth naming, by default as in `SMALLEST`.
     """
     smallest = SMALLEST[figure] if smallest is None else smallest
-    cube, axis, lists = cube_of_pairs(rows)
-    levels = {UNIT: len(cube.attributes)}
-    effect = along(cube, axis, lists, fixed=["words"] if len(cube.targets) == 1 else [])
+    cube, axis, lists = cube_of(rows)
+    levels, contrast = {UNIT: len(cube.attributes)}, _Contrast(axis, cube.poles, lists)
+    facets = contrast.facets(len(cube.templates))
+    if len(cube.targets) == 1:
+        del facets["words"]
+    effect = _too_few(contrast, facets) or contrast.over(cube.scores, facets)
     if isinstance(effect, str):
         return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
     p, whole = effect.p(), effect.interval()
@@ -154,29 +148,16 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
     return replace(found, specific=whole, detectable=finite(effect.detectable()))
 
 
-def cube_of_pairs(rows: pd.DataFrame) -> tuple[Cube, Floats, list[str]]:
-    """Scores of pairs as a cube all of pole 1, the axis of its attributes, and the list of each pair."""
-    units, words, scores = as_array(rows)
-    names, pairs = (list(map(str, own)) for own in (units.get_level_values("unit"), words.get_level_values("word")))
-    poles, tokens = np.ones(len(pairs), dtype=np.int8), np.zeros(len(pairs))
-    cube = Cube(scores, names, sorted(set(rows["at"])), pairs, poles, tokens)
-    return cube, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group"))
+def cube_of(rows: pd.DataFrame, value: str = "value") -> tuple[Cube, Floats, list[str]]:
+    """Scores as a cube (pairs of words are all of pole 1), the axis of its attributes, and the list of each word.
 
-
-def along(cube: Cube, axis: Floats, lists: Sequence[str], fixed: Sequence[str] = ()) -> Estimate | str:
-    """The same amount without null and placebos; why there is none, in words, of too little. Arguments as of `gain`.
-
-    `fixed`: facets that could not have been others.
+    Arguments as of `as_array`.
     """
-    contrast = _Contrast(axis, cube.poles, lists)
-    every = contrast.facets(len(cube.templates))
-    whole = {name: np.ones(len(facet.lists), dtype=np.bool_) for name, facet in every.items()}
-    facets = {name: facet for name, facet in every.items() if name not in fixed}
-
-    def amount(*kept: Kept) -> float:
-        return contrast.of(cube.scores, **{**whole, **dict(zip(facets, kept, strict=True))})
-
-    return _too_few(contrast, facets) or crossed(amount, list(facets.values()))
+    units, words, scores = as_array(rows, value)
+    names, own = (list(map(str, of)) for of in (units.get_level_values("unit"), words.get_level_values("word")))
+    poles = words.get_level_values("pole").to_numpy(np.int8)
+    cube = Cube(scores, names, sorted(set(rows["at"])), own, poles, np.zeros(len(own)))
+    return cube, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group"))
 
 
 def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, rival: Beside) -> Confirmatory:
@@ -236,13 +217,22 @@ class _Contrast:
         between = first / first.sum() - other / max(other.sum(), 1)
         return float(along @ (scores @ between) @ (templates / templates.sum()))
 
+    def over(self, scores: Floats, facets: Mapping[str, Facet]) -> Estimate:
+        """The gain, over those facets that could have been others."""
+        whole = dict(
+            zip(("attributes", "templates", "words"), (np.ones(n, np.bool_) for n in scores.shape), strict=True)
+        )
+
+        def amount(*kept: Kept) -> float:
+            return self.of(scores, **{**whole, **dict(zip(facets, kept, strict=True))})
+
+        return crossed(amount, list(facets.values()))
+
 
 def as_array(rows: pd.DataFrame, value: str = "value") -> tuple[Any, Any, Floats]:
     """The units (with `beside`), the words (with `group` and `pole`), and scores [units, templates, words].
 
-    Args:
-        rows: By `tables.schemas.HEADLINES`; a unit that lacks one of its sentences is left out.
-        value: The column of scores.
+    `rows`: by `tables.schemas.HEADLINES`, a unit that lacks one of its sentences is left out; `value`: their column.
     """
     wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
     wide = wide.sort_index().sort_index(axis=1)
@@ -258,10 +248,8 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     divided by how far attributes lie apart in sentences with placebo nouns, and multiplied by the mean of both. What
     an attribute, a template, a word or a placebo list does to both models is left out of both at once.
 
-    Args:
-        first: Of one set on one model, by `tables.schemas.HEADLINES`.
-        second: The same on another; what it lacks is left out.
-        smallest: Nats worth naming.
+    `first` and `second`: of one set on two models, by `tables.schemas.HEADLINES`; what one lacks is left out.
+    `smallest`: nats worth naming.
 
     Source: docs/controls.md.
     """
@@ -277,69 +265,38 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     if figure == SHARE_GAIN:  # shares of two models are on one scale
         real, nouns = (own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns))
         return gain_of_pairs(real, nouns, smallest=smallest)
-    pair = _AtEqualSharpness.of(real, nouns)
-    one = pair.contrast
-    facets = {**one.facets(pair.scores[0].shape[1]), "placebo lists": Facet.of(len(set(pair.lists)))}
+    sides = ("value_first", "value_second")
+    (one, axis, lists), (other, *_) = (cube_of(real, side) for side in sides)
+    (asked, _, of_nouns), (placebos, *_) = (cube_of(nouns, side) for side in sides)
+    own, members = _Contrast(axis, one.poles, lists), Facet(of_nouns).members()
+    facets = {**own.facets(len(one.templates)), "placebo lists": Facet.of(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(one, facets):
+    if few := _too_few(own, facets):
         return Confirmatory(GAIN, UNIT, levels, None, smallest, lacking=few)
-    effect = crossed(pair.difference, list(facets.values()))
-    placebo = placebo_lists(pair.apart(), one.weights(one.axis[pair.asked]), pair.lists, len(set(one.lists)))
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo))
+    with_nouns = np.isin(one.attributes, asked.attributes)
+    models = ((one.scores, asked.scores), (other.scores, placebos.scores))
 
-
-@dataclass(frozen=True)
-class _AtEqualSharpness:
-    """Two models' scores of the same sentences, and how far apart each puts attributes where nouns are placebos."""
-
-    contrast: _Contrast
-    scores: Sequence[Floats]
-    """[2] of [attributes, templates, words]"""
-    placebos: Sequence[Floats]
-    """[2] of [attributes that were asked, templates, nouns]"""
-    asked: NDArray[np.bool_]
-    """[attributes] of whom placebos were asked."""
-    lists: Sequence[str]
-    """[nouns] the placebo list of each."""
-
-    @classmethod
-    def of(cls, real: pd.DataFrame, nouns: pd.DataFrame) -> "_AtEqualSharpness":
-        """Of the rows of both models side by side."""
-        sides = ("value_first", "value_second")
-        (units, words, *_), (asked, lists, *_) = (as_array(rows, sides[0]) for rows in (real, nouns))
-        axis, poles = units.get_level_values("beside"), words.get_level_values("pole")
-        return cls(
-            _Contrast(axis.to_numpy(np.float64), poles.to_numpy(np.int8), list(words.get_level_values("group"))),
-            [as_array(real, side)[2] for side in sides],
-            [as_array(nouns, side)[2] for side in sides],
-            units.isin(asked),
-            list(lists.get_level_values("group")),
-        )
-
-    def sharpness(self, side: int, attributes: Kept, templates: Kept, lists: Kept) -> float:
+    def sharpness(scores: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
         """SD over attributes of what a placebo list gives, mean over lists, of one model."""
-        means = self.placebos[side][attributes[self.asked]][:, templates].mean(axis=1)
-        members = compress(Facet(self.lists).members(), lists)
-        return float(np.column_stack([means[:, own].mean(axis=1) for own in members]).std(axis=0, ddof=1).mean())
+        means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
+        by_list = [means[:, of].mean(axis=1) for of in compress(members, kept)]
+        return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
 
-    def difference(self, attributes: Kept, templates: Kept, words: Kept, lists: Kept) -> float:
+    every = [np.ones(n, dtype=np.bool_) for n in (*one.scores.shape[:2], len(members))]
+    sharp = [sharpness(beside, *every) for _, beside in models]
+
+    def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
-            self.contrast.of(own, attributes, templates, words) / self.sharpness(side, attributes, templates, lists)
-            for side, own in enumerate(self.scores)
+            own.of(scores, attributes, templates, words) / sharpness(beside, attributes, templates, kept)
+            for scores, beside in models
         )
-        return sum(self._sharp) / 2 * (a - b)
+        return sum(sharp) / 2 * (a - b)
 
-    def apart(self) -> Floats:
-        """The same difference of the placebos' scores."""
-        a, b = (own / sharp for own, sharp in zip(self.placebos, self._sharp, strict=True))
-        found: Floats = sum(self._sharp) / 2 * (a - b)
-        return found
-
-    @cached_property
-    def _sharp(self) -> list[float]:
-        levels = (*self.scores[0].shape[:2], len(set(self.lists)))
-        return [self.sharpness(side, *(np.ones(n, dtype=np.bool_) for n in levels)) for side in (0, 1)]
+    effect = crossed(difference, list(facets.values()))
+    apart = sum(sharp) / 2 * (asked.scores / sharp[0] - placebos.scores / sharp[1])
+    placebo = placebo_lists(apart, own.weights(axis[with_nouns]), of_nouns, len(set(lists)))
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo))
 
 
 DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
@@ -353,29 +310,17 @@ def detectable_at_common_length(
     What lists of nouns would add is left aside, since it is the same for any templates. A set with less of
     everything finds less, too: read it beside a coefficient.
 
-    Args:
-        scores: [attributes, templates, words]; a single word in each group is taken as fixed.
-        axis: As of `gain`.
-        poles: [words] 1 or -1.
-        lists: [words] as of `gain`.
-
-    Returns:
-        None for a single template, or too few attributes, as one alone with its key.
+    `scores`: [attributes, templates, words], a single word in each group is taken as fixed; `poles`: [words] 1 or -1;
+    else as of `gain`. None for a single template, or too few attributes, as one alone with its key.
     """
     contrast, length = _Contrast(axis, poles, lists), scores.shape[1]
     facets = contrast.facets(length)
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
     if length < 2 or "attributes" not in random or _too_few(contrast, {}):
         return None
-    whole = {name: np.ones(len(facet.lists), dtype=np.bool_) for name, facet in facets.items()}
-
-    def over(names: Sequence[str]) -> Estimate:
-        return crossed(
-            lambda *kept: contrast.of(scores, **{**whole, **dict(zip(names, kept, strict=True))}),
-            [facets[name] for name in names],
-        )
-
-    every, others = over(random), over([name for name in random if name != "templates"])
+    every, others = (
+        contrast.over(scores, {name: facets[name] for name in random if name != fixed}) for fixed in ("", "templates")
+    )
     of_one = max(0.0, every.variance - others.variance) * length
     return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
 
@@ -385,14 +330,10 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
 
     `scores`: [attributes, templates, words]; `weights`: [attributes] by `along_criterion` or `between_keys`.
     """
-    of_words = weights @ scores.mean(axis=1)
-    members = [of_words[levels] for levels in Facet(list(lists)).members()]
-    return Lists(
-        [float(own.mean()) for own in members],
-        float(np.mean([own.var(ddof=1) for own in members])),
-        len(members[0]),
-        pairs,
-    )
+    values = weights @ scores.mean(axis=1)
+    members = [values[levels] for levels in Facet(list(lists)).members()]
+    of_words = float(np.mean([own.var(ddof=1) for own in members]))
+    return Lists([float(own.mean()) for own in members], of_words, len(members[0]), pairs)
 
 
 def _too_few(contrast: "_Contrast", facets: Mapping[str, Facet]) -> str | None:
@@ -415,12 +356,6 @@ def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
     return f"{fewest} attributes{' of one key' if keyed else ''}, of at least {least}" if fewest < least else None
 
 
-def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
-    """Where attributes lie on the axis that a gain is along: their `criterion`, else their `key`; NaN for others."""
-    column = "criterion" if attributes["criterion"].notna().any() else "key"
-    return attributes[column].astype(float)
-
-
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
     """Whether a set measures on a model at all: its least alpha is `floor`.
 
@@ -432,8 +367,7 @@ def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fit
     if len(turned):
         several = "templates say" if len(turned) > 1 else "a template says"
         return Fitness(unfit=f"{several} the opposite of the others ({', '.join(turned)})")
-    shared = shared_words(cube.targets, cube.poles.tolist())
-    if shared:
+    if shared := shared_words(cube.targets, cube.poles.tolist()):
         return Fitness(doubt=f"targets of one group share a word ({', '.join(shared)}), so they are as one")
     if alpha.low is None or alpha.high is None or alpha.low >= floor:
         return Fitness()

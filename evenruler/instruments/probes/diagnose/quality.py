@@ -75,12 +75,9 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
     n = len(first)
     if n != len(other) or n < 2:
         return np.empty((0, len(poles)))
-    found = []
-    for of_first, of_other in product(combinations(first, n // 2), combinations(other, n - n // 2)):
-        way = np.full(len(poles), -1.0)
-        way[[*of_first, *of_other]] = 1.0
-        found.append(way / n)
-    return np.array(found)
+    ways = product(combinations(first, n // 2), combinations(other, n - n // 2))
+    halves = (np.isin(np.arange(len(poles)), [*one, *two]) for one, two in ways)
+    return np.array([np.where(half, 1.0, -1.0) / n for half in halves])
 
 
 def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
@@ -90,10 +87,7 @@ def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Ite
     (`attribute_sd` is without). `r` of the mean bias with the criterion, its interval over attributes, templates and
     targets that could have been others. The control of both is the median size over halvings of the targets.
 
-    Args:
-        cube: Of the set on the model.
-        criterion: By attribute, null where there is no number; without any there is no r.
-        level: Of intervals.
+    `criterion`: by attribute, null where there is no number; without any there is no r.
     """
     ways, n = halvings(cube.poles), len(cube.attributes)
     biases = cube.biases().mean(axis=1).to_numpy(dtype=np.float64)
@@ -189,22 +183,17 @@ def reliability(
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
     """Why attributes x templates have no figures of reliability; None where they have."""
-    n, k = x.shape
-    if k < 2:
+    if x.shape[1] < 2:
         return "a set of one template has no internal consistency"
-    if n < 3:
+    if len(x) < 3:
         return "fewer than three attributes"
-    if constant_columns(x).any():
-        return "a template does not tell the attributes apart"
-    return None
+    return "a template does not tell the attributes apart" if constant_columns(x).any() else None
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
     """Mean and spread of the bias of every template, and how it goes with the rest of the set; a control, with all.
 
-    Returns:
-        By `schemas.ITEMS`, less what it is of and diversities. A correlation below 0 is that of a template which the
-        model reads the other way round.
+    By `schemas.ITEMS`, less what it is of and diversities. Where r is below 0 the model reads it the other way round.
     """
     biases = cube.biases()
     total = biases.sum(axis=1)
@@ -270,31 +259,25 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
     Source: Brennan (2001), Generalizability Theory.
     """
     n, templates, targets = cube.scores.shape
-    why = None
+    names, why = ("generalizability", COEFFICIENT, "attribute_sd"), None
     if not cube.balanced:
         why = "the groups are not of equal size, two at least"
     elif n < 2 or templates < 2:
         why = "fewer than two attributes or templates"
     if why:
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
-        names = ("generalizability", COEFFICIENT, "attribute_sd")
         nothing = [Figure(name, None, n, UNIT, reason=why) for name in names]
         return VarianceComponents(pd.DataFrame(), pd.DataFrame(), [offset, *nothing])
     found = difference_of_groups(cube.scores, cube.poles)
     interval = found.interval(level)
     coefficients = [finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)]
-    figures = [
-        Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high)),
-        *(
-            Figure(name, value, n, UNIT, reason=None if value is not None else "no variance")
-            for name, value in zip(("generalizability", COEFFICIENT), coefficients, strict=True)
-        ),
-        Figure("attribute_sd", math.sqrt(max(found.variances["unit",], 0.0)), n, UNIT),
-    ]
+    values = [*coefficients, math.sqrt(max(found.variances["unit",], 0.0))]
+    figures = [Figure("offset", interval.value, n, UNIT, finite(interval.low), finite(interval.high))]
+    for name, value in zip(names, values, strict=True):
+        figures.append(Figure(name, value, n, UNIT, reason="no variance" if value is None else None))
     variances = [{"effect": name, "variance": found.variances[effect]} for effect, name in EFFECTS.items()]
     curve = [
-        {"templates": templates, "targets": targets, "coefficient": finite(found.coefficient(templates, targets))}
-        for targets in TARGETS
-        for templates in TEMPLATES
+        {"templates": length, "targets": words, "coefficient": finite(found.coefficient(length, words))}
+        for words, length in product(TARGETS, TEMPLATES)
     ]
     return VarianceComponents(pd.DataFrame(variances), pd.DataFrame(curve), figures)

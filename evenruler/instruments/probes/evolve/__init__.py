@@ -27,7 +27,7 @@ from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.fitness import Choices, Pool, hotspot
 from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator, key_of
-from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try, WordGradient
+from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.ids import content_sha256, row_id
@@ -63,10 +63,8 @@ class Run:
         replies = [one for generation in self.generations for one in generation.tries]
         taken = sum(one.reason is None for one in replies)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        return (
-            f"{self.generations[-1].number} generations, {taken} of {len(replies):,} replies taken, "
-            f"{sentences:,} sentences"
-        )
+        generations = self.generations[-1].number
+        return f"{generations} generations, {taken} of {len(replies):,} replies taken, {sentences:,} sentences"
 
     @property
     def passed(self) -> float:
@@ -99,26 +97,24 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
 
 def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
     """Every population with its fitness, by `schemas.HISTORY`; `shared` has `source`, `licence`, `variant`."""
-    populations = [_population(run.evolution, generation) for generation in run.generations]
-    found = pd.concat(populations, ignore_index=True).assign(run=run.name, **shared)
+    found = pd.concat([_population(run.evolution, one) for one in run.generations], ignore_index=True)
+    found = found.assign(run=run.name, **shared)
     return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])
 
 
 def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
-    rows = []
-    for template, measured in zip(generation.population, generation.measured, strict=True):
-        lineage, telling = asdict(template), hotspot(measured.gradients)
-        new = template.born == generation.number
-        rows.append(
-            {
-                "generation": generation.number,
-                "template": lineage.pop("slug"),
-                **lineage,
-                "hotspot": telling.word if telling else None,
-                "sentences": measured.sentences if new else 0,
-            }
-        )
-    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
+    rows = [
+        {
+            "generation": generation.number,
+            **asdict(template),
+            "hotspot": telling.word if (telling := hotspot(measured.gradients)) else None,
+            "sentences": measured.sentences if template.born == generation.number else 0,
+        }
+        for template, measured in zip(generation.population, generation.measured, strict=True)
+    ]
+    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1).rename(
+        columns={"slug": "template"}
+    )
     return found.assign(acceptability=generation.acceptability, elite=found["place"] <= evolution.elites)
 
 
@@ -134,22 +130,24 @@ def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
 def gradients(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
     """Every word of every template, by `schemas.GRADIENTS`; arguments as for `history`."""
     rows = [
-        {"run": run.name, "template": slug, "place": place, **asdict(word)}
+        (slug, place, word.begin, word.word, word.gradient)
         for slug, measured in run.measured()
         for place, word in enumerate(measured.gradients, start=1)
     ]
-    table = pd.DataFrame(rows, columns=["run", "template", "place", *(each.name for each in fields(WordGradient))])
-    return _identified(table.assign(**shared), benchmark, ["run", "template", "place"], ["begin", "word", "gradient"])
+    table = pd.DataFrame(rows, columns=["template", "place", "begin", "word", "gradient"]).assign(
+        run=run.name, **shared
+    )
+    return _identified(table, benchmark, ["run", "template", "place"], ["begin", "word", "gradient"])
 
 
 def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
     """Every template and attribute, by `schemas.OWN_BIASES`; further arguments as for `history`."""
     rows = [
-        {"run": run.name, "template": slug, "attribute": attribute, "bias": bias}
+        (slug, attribute, bias)
         for slug, measured in run.measured()
         for attribute, bias in zip(attributes, measured.biases, strict=True)
     ]
-    table = pd.DataFrame(rows).assign(**shared)
+    table = pd.DataFrame(rows, columns=["template", "attribute", "bias"]).assign(run=run.name, **shared)
     return _identified(table, benchmark, ["run", "template", "attribute"], ["bias"])
 
 
@@ -196,8 +194,7 @@ class Evolved:
 
     def as_yaml(self) -> str:
         """The source as a file that `declare.load` reads."""
-        text = StringIO()
-        yaml = YAML()
+        text, yaml = StringIO(), YAML()
         yaml.width = 10_000  # a sentence is a line
         yaml.dump(self.source.model_dump(mode="json", by_alias=True, exclude_none=True), text)
         return _NOTE + text.getvalue()
@@ -218,8 +215,7 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     assert settings.evolve is not None
-    start = settings.evolve.start
-    runs = runs_of(declaration.name, settings, settings.evolve, source, load, kept, replies)
+    runs = runs_of(declaration, load, kept, replies)
     attributes = list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
     made = fitness.choices(pool, attributes, settings.evolve)
@@ -228,7 +224,7 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
         raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
     found = as_source(source, settings.evolve, runs[0], [pool.templates[i] for i in made.sets["chosen"]])
     first = next(iter(found.sets.values()))
-    shared = {"variant": settings.article_of(start), "source": first.source, "licence": first.licence}
+    shared = {"variant": settings.article_of(settings.evolve.start), "source": first.source, "licence": first.licence}
     frames = {
         "choices": (schemas.CHOICES, [choices(pool, made, declaration.name, shared)]),
         "history": (schemas.HISTORY, [history(run, declaration.name, shared) for run in runs]),
@@ -236,35 +232,27 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
         "gradients": (schemas.GRADIENTS, [gradients(run, declaration.name, shared) for run in runs]),
         "biases": (schemas.OWN_BIASES, [biases(run, attributes, declaration.name, shared) for run in runs]),
     }
-    return Evolved(
-        found,
-        {
-            name: table_of(pd.concat(own, ignore_index=True)[schema.names], schema)
-            for name, (schema, own) in frames.items()
-        },
-        [f"{run.name} run: {run.in_words}" for run in runs],
-    )
+    tables = {
+        name: table_of(pd.concat(own, ignore_index=True)[schema.names], schema)
+        for name, (schema, own) in frames.items()
+    }
+    return Evolved(found, tables, [f"{run.name} run: {run.in_words}" for run in runs])
 
 
 def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
     """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks."""
+    evolve: Evolve = declaration.settings.evolve
+    runs = runs_of(declaration, load, kept)
+    said = [f"{run.name} run: {run.in_words}" for run in runs]
+    return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), said
+
+
+def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None) -> list[Run]:
+    """The guided run, and the one that replaces any word where the settings ask for it; arguments as of `evolve`."""
     settings: Settings = declaration.settings
-    assert settings.evolve is not None
-    runs = runs_of(declaration.name, settings, settings.evolve, declaration.source, load, kept)
-    asking = Asking(settings.evolve.new_tokens, settings.evolve.shots)
-    return as_lines(runs, asking), [f"{run.name} run: {run.in_words}" for run in runs]
-
-
-def runs_of(
-    name: str,
-    settings: Settings,
-    evolve: Evolve,
-    source: ProbeSource,
-    load: Callable[[str], Any],
-    kept: Path,
-    replies: Path | None = None,
-) -> list[Run]:
-    """The guided run, and the one that replaces any word where the settings ask for it."""
+    source: ProbeSource = declaration.source
+    evolve = settings.evolve
+    assert evolve is not None
     model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
     operator: Operator
     if replies is None:
@@ -285,7 +273,7 @@ def runs_of(
     found = []
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         evolution = Evolution(ruler, operator, embed, evolve, run)
-        path = kept / f"{name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
+        path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
         # Replies may hold whatever else `splitlines` takes for the end of a line.
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
         generations = list(map(from_line, lines))
@@ -314,37 +302,25 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     Where the operator is below its bar, title and limits say so.
     """
     first, last = source.sets[evolve.start], run.generations[-1]
-    shared = {
-        "source": f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by Even Ruler",
-        "licence": first.licence or source.licence,
+    titles = {
+        CHOSEN: ("Chosen as a set out of every template that was measured", chosen),
+        ELITES: (
+            "The best templates of the last population, each by itself (the paper's elites)",
+            run.evolution.best(last),
+        ),
+        POPULATION: ("The whole last population", last.population),
     }
-    sets = {CHOSEN: chosen, ELITES: run.evolution.best(last), POPULATION: last.population}
-    rows = [
-        {"set": name, "template": template.slug, "text": template.text, "keying": template.keying, **shared}
-        for name, templates in sets.items()
-        for template in templates
-    ]
-    found = with_sets(source, rows)
+    sets = {
+        name: TemplateSet(
+            title=title,
+            source=f"{first.source or source.source}; rewordings by {run.evolution.operator}, prompted by Even Ruler",
+            licence=first.licence or source.licence,
+            templates={own.slug: TemplateEntry(text=own.text, keying=own.keying) for own in templates},
+        )
+        for name, (title, templates) in titles.items()
+    }
+    found = source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})
     if run.passed >= evolve.bar:
         return found
     below = BELOW.format(passed=run.passed, operator=run.evolution.operator, bar=evolve.bar)
     return found.model_copy(update={"title": f"{found.title}{DEMONSTRATION}", "limits": [*found.limits, below]})
-
-
-TITLES = {
-    CHOSEN: "Chosen as a set out of every template that was measured",
-    ELITES: "The best templates of the last population, each by itself (the paper's elites)",
-    POPULATION: "The whole last population",
-}
-"""The template sets of what evolved."""
-
-
-def with_sets(source: ProbeSource, templates: Iterable[Mapping[str, Any]]) -> ProbeSource:
-    """The domain with other template sets, of rows with `set`, `template`, `text`, `keying`, `source`, `licence`."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in templates:
-        own = {"title": TITLES[row["set"]], "source": row["source"], "licence": row["licence"], "templates": {}}
-        entry = TemplateEntry(text=row["text"], keying=row["keying"])
-        found.setdefault(row["set"], own)["templates"][row["template"]] = entry
-    sets = {name: TemplateSet(**given) for name, given in found.items()}
-    return source.model_copy(update={"sets": sets, "title": f"{source.title}{EVOLVED}"})

@@ -67,17 +67,14 @@ class Evolution:
             measured, acceptability = self._ruler.measure(start), self._ruler.acceptability(start).tolist()
             done.append(Generation(0, tuple(start), tuple(measured), tuple(acceptability), ()))
             yield done[-1]
-        last = self._settings.generations
-        for number in range(len(done), last + 1):
+        for number in range(len(done), self._settings.generations + 1):
             done.append(self._next(done, number))
             yield done[-1]
 
     def appraised(self, generation: Generation) -> pd.DataFrame:
-        """The parts of the fitness of each template within its population, and its fitness (equation 2).
+        """The fitness of each template within its population (equation 2), a row a template in its order.
 
-        Returns:
-            One row a template in the order of the population: raw parts, `*_part` (normalised and weighted),
-            `fitness`, `place` by fitness from 1.
+        Columns: raw parts, `*_part` (normalised and weighted), `fitness`, `place` by fitness from 1.
         """
         raw = fitness.parts(
             np.array([measured.biases for measured in generation.measured]).T,
@@ -87,9 +84,7 @@ class Evolution:
             self._settings.alpha_clip,
         )
         found = pd.concat([raw, fitness.fitness(raw, self._settings.weights)], axis=1)
-        places = np.empty(len(found), dtype=np.int64)
-        places[ranked(found["fitness"].to_numpy(), generation.population)] = np.arange(1, len(found) + 1)
-        return found.assign(place=places)
+        return found.assign(place=np.argsort(ranked(found["fitness"].to_numpy(), generation.population)) + 1)
 
     def best(self, generation: Generation) -> list[Template]:
         """The elites of a population, the best first."""
@@ -110,18 +105,19 @@ class Evolution:
             f"{self._run} run, generation {number} of {self._settings.generations}: {len(children)} new "
             f"templates of {len(places)} wanted, from {len(tries)} replies"
         )
-        measured = {t: m for g in done for t, m in zip(g.population, g.measured, strict=True)}
-        acceptability = {t: a for g in done for t, a in zip(g.population, g.acceptability, strict=True)} | children
+        known = {
+            template: (measured, acceptability)
+            for each in done
+            for template, measured, acceptability in zip(
+                each.population, each.measured, each.acceptability, strict=True
+            )
+        }
         if children:
-            measured |= zip(children, self._ruler.measure(list(children)), strict=True)
+            new = zip(children.items(), self._ruler.measure(list(children)), strict=True)
+            known |= {template: (measured, acceptability) for (template, acceptability), measured in new}
         population = [*elites, *self._reserve(done, elites, len(places) - len(children)), *children]
-        return Generation(
-            number,
-            tuple(population),
-            tuple(measured[template] for template in population),
-            tuple(acceptability[template] for template in population),
-            tuple(tries),
-        )
+        measured, acceptability = zip(*(known[template] for template in population), strict=True)
+        return Generation(number, tuple(population), measured, acceptability, tuple(tries))
 
     def _places(self, last: Generation, order: Sequence[int], number: int) -> Iterator[_Place]:
         """The places that elites leave open, each with a parent and with what is done to it."""

@@ -46,16 +46,11 @@ def parts(
         clip: Alpha is clipped to -clip and clip, since one broken set would flatten the rest.
 
     Returns:
-        One row a template; of every column more is better.
-        `alpha_contribution`: minus Cronbach's alpha of the others. Where they have none (they are fewer than two,
-        there are fewer than two attributes, or their total is the same for all) it counts as -clip: without this
-        template nothing is measured.
-        `gradient_focus`: variance (ddof 0) of its gradients over words, square nats; 0 for fewer than two words.
-        `semantic_diversity`, `lexical_diversity`: as in `evenruler.measurement`; 0 for a template alone, which
-        differs from none.
-
-    Raises:
-        ValueError: Biases or embeddings that are not finite, or not as many of each as there are templates.
+        One row a template; of every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
+        where they have none it counts as -clip, for without this template nothing is measured. `gradient_focus`:
+        variance (ddof 0) of its gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
+        `lexical_diversity`: as in `evenruler.measurement`; 0 for a template alone. ValueError where what is given is
+        not finite, or not of as many templates.
     """
     matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
     found = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
@@ -86,18 +81,13 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
 def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
     """How good each template of a population is (PMPO, equation 2), and what each part adds to that.
 
-    Args:
-        frame: The raw parts of the whole population (`parts`); they are normalised here.
-        weights: What each part counts; only their proportions matter.
-
-    Returns:
-        One row a template: `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their sum:
-        in [0, 1], higher is better; it depends on the population.
+    `frame`: the whole population, by `parts`; of `weights` only the proportions matter. One row a template:
+    `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their sum: in [0, 1], higher is
+    better; it depends on the population.
     """
     normal = normalised(frame) / sum(dict(weights).values())
-    of = (weights.alpha, weights.gradient_focus, weights.semantic_diversity, weights.lexical_diversity)
-    parts = zip(("alpha_part", "gradient_part", "semantic_part", "lexical_part"), RAW, of, strict=True)
-    found = pd.DataFrame({part: normal[raw] * weight for part, raw, weight in parts})
+    of = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
+    found = pd.DataFrame({f"{raw.split('_')[0]}_part": normal[raw] * weight for raw, weight in of})
     return without_last_bits(found.assign(fitness=found.sum(axis=1)))
 
 
@@ -112,12 +102,7 @@ def telling(gradients: Sequence[WordGradient]) -> list[WordGradient]:
 
 
 def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
-    """The places of templates in their population, best first.
-
-    Args:
-        fitness: [n] higher is better.
-        templates: [n] Of equally fit ones the older goes first, then the first by slug; so their order is nothing.
-    """
+    """Places in a population, best (highest) first; of equally fit ones the older, then the first by slug."""
     values = np.round(np.asarray(fitness, dtype=np.float64), DECIMALS).tolist()
     by = [(-value, template.born, template.slug) for value, template in zip(values, templates, strict=True)]
     return sorted(range(len(by)), key=by.__getitem__)
@@ -245,14 +230,8 @@ def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeight
     Of at most `MOST_SETS` sets all are compared. Of more, the search begins with the first of each lineage by slug and
     takes the best exchange of one template for another until none is better; another set may then be better still.
 
-    Args:
-        pool: All templates.
-        allowed: Those that may be chosen, in the order of the pool.
-        size: So many, or as many as there are lineages.
-        weights: What each part counts.
-
-    Returns:
-        Their places in the pool, in order; of equal sets the first by slugs.
+    `allowed`: places of those that may be chosen; `size`: so many, or as many as there are lineages. Returns places in
+    the pool, in order; of equal sets the first by slugs.
     """
     allowed, size = sorted(allowed), min(size, len({pool.roots[i] for i in allowed}))
 
@@ -275,17 +254,10 @@ def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeight
 
 
 def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
-    """How good sets of the same size are.
+    """How good sets of the same size, of places in the pool, are.
 
-    Args:
-        pool: All templates.
-        sets: Places in the pool.
-        weights: What each part counts.
-
-    Returns:
-        [sets] weighted sum of alpha at `COMMON_LENGTH` templates by the mean correlation of two (-1 where there is
-        none), mean semantic and mean lexical diversity, each as it is; 0 for sets of one. The gradient focus of a
-        template has no part in how templates go together.
+    [sets] weighted sum of alpha at `COMMON_LENGTH` templates by the mean correlation of two (-1 where there is none),
+    mean semantic and mean lexical diversity, each as it is; 0 for sets of one. Gradient focus has no part in it.
     """
     if not sets or len(sets[0]) < 2:
         return np.zeros(len(sets))

@@ -79,7 +79,7 @@ class ModelOperator:
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
         """Ask for all rewordings at once that have the same longest reply: each prompt with its reply.
 
-        `seeds`: n seeds, each of what is drawn and of the opening of the examples.
+        `seeds`: of what is drawn, and of the opening of the examples.
         """
         asked = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
@@ -121,20 +121,14 @@ def shown(wish: Wish, seed: int) -> str:
     opening = voice.openings[seed % len(voice.openings)]
     use = use_of(ATTRIBUTE, text)
     sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
-    examples = [
-        f"Sentence: {sentence}\n{voice.label}: {opening} {sentence[0].lower()}{sentence[1:]}\n"
-        for sentence in sentences
-    ]
-    return "\n".join([*examples, f"Sentence: {text}\n{voice.label}:"])
-
-
-DIGITS: Final = 16
-"""Of a key: hexadecimal ones."""
+    label = voice.label
+    examples = [f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences]
+    return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 
 
 def key_of(operator: str, prompt: str, seed: int, new_tokens: int) -> str:
-    """What tells a question to an operator, by its name, from others: the whole prompt, a seed, tokens at most."""
-    return content_sha256(operator, prompt, seed, new_tokens)[:DIGITS]
+    """What tells a question to an operator, by its name, from others: 16 hex digits."""
+    return content_sha256(operator, prompt, seed, new_tokens)[:16]
 
 
 class ReplayedOperator:

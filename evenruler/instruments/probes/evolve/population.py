@@ -119,10 +119,7 @@ class Ruler:
     """One model that measures templates of one domain."""
 
     def __init__(self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int) -> None:
-        """Take what measures and what fills the slots; the first group of targets is the positive pole.
-
-        `gradient_attributes`: at most so many, evenly spread, for which words are taken out.
-        """
+        """Words are taken out for `gradient_attributes` at most, evenly spread; the first targets are positive."""
         self._model, self._article = model, article
         self._targets = [word for words in source.targets.values() for word in words.values()]
         self._groups = [group for group, words in source.targets.items() for _ in words]
@@ -157,9 +154,9 @@ class Ruler:
         return found
 
     def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
-        """[n] how likely the sentences of each template are, in nats a token, so that broken language can be told.
+        """[n] how likely the sentences of each template are, so that broken language can be told.
 
-        The mean over the attributes of gradients and all targets of log-likelihood over tokens.
+        Mean log-likelihood over the attributes of gradients and all targets, nats a token.
         """
         texts = [text for template in templates for text in self._filled(template.text, self._few)]
         found = self._model.loglikelihood(texts)

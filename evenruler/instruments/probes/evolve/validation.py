@@ -74,6 +74,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _LAST_WORD = re.compile(rf"(?:.*[^\w'-])?({_WORD.pattern})\Z")
 _NAMES = frozenset({"attribute", "attributes", "target", "targets"})
 _SLOTS = re.compile(f"{re.escape(ATTRIBUTE)}|{re.escape(TARGET)}")
+SLOTS = (ATTRIBUTE, TARGET)
 _WITHIN_WORD = re.compile(r"[\w-]\{|\}[\w{-]")
 _SENTENCE_END = re.compile(r"[.!?]+[\"')]*(?=\s)")
 
@@ -85,10 +86,6 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
     left out; without bullets, emphasis, labels and quotes around it, single spaces, straight quotes. Where one word is
     to be replaced and there is no slot in the line, the line is one word or a list of words, and the first that is
     neither the old word nor a form of it is put in its place.
-
-    Args:
-        wish: What was asked for.
-        reply: What the operator wrote; `LONGEST` characters of it are read.
 
     Returns:
         The template and None, or None and why there is none, one of `REASONS`.
@@ -163,10 +160,7 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
         (SEVERAL, _SENTENCE_END.search(text) is not None),
         (TASK, "language model" in fold(text) or not own.isdisjoint(TASK_WORDS)),
         (NOT_ENGLISH, not is_english(text)),
-        (
-            OTHER_USE,
-            any({use_of(slot, text), use_of(slot, parent)} == {"noun", "quality"} for slot in (ATTRIBUTE, TARGET)),
-        ),
+        (OTHER_USE, any({use_of(slot, text), use_of(slot, parent)} == {"noun", "quality"} for slot in SLOTS)),
     )
     return next((reason for reason, holds in rules if holds), None)
 

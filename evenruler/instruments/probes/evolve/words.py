@@ -49,15 +49,7 @@ def without(text: str, begin: int, word: str) -> str:
 
     The space beside it goes too, and a comma that would stand before another mark or at the beginning; where it was
     the first word its capital passes on; an article before it takes the form that the word after it asks for (a slot
-    gets that when it is filled).
-
-    Args:
-        text: With its slots.
-        begin: Where the word begins.
-        word: The word.
-
-    Raises:
-        ValueError: The word does not stand there.
+    gets that when it is filled). ValueError where the word does not begin at `begin`.
     """
     before, after = _around(text, begin, word)
     head, tail = before.rstrip(), after.lstrip()
@@ -76,8 +68,8 @@ def without(text: str, begin: int, word: str) -> str:
 def replaced(text: str, begin: int, word: str, new: str) -> str:
     """A template with one word replaced.
 
-    A first word keeps its capital; an article before the word takes the form that the new one asks for. Arguments and
-    errors as of `without`; `new` is what takes the word's place, as it is but for the capital.
+    A first word keeps its capital; an article before the word takes the form that the new one asks for. Errors as of
+    `without`.
     """
     before, after = _around(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
@@ -125,12 +117,8 @@ _QUALITIES: Final = {ATTRIBUTE: "gentle", TARGET: "young"}
 _NUMBER: Final = {"NN": 1, "NNP": 1, "VBZ": 1, "NNS": 2, "NNPS": 2, "VBP": 2}
 """Tags (Penn Treebank) of words in the singular and in the plural; the number of others cannot be seen."""
 
-_TIMES: Final = frozenset(
-    (
-        *("yesterday", "today", "tonight", "tomorrow", "nowadays"),
-        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-    )
-)
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_TIMES: Final = frozenset((*_DAYS, "yesterday", "today", "tonight", "tomorrow", "nowadays"))
 """Nouns that say when by themselves, as adverbs do; a parser takes any noun at the start of a sentence for one."""
 
 _TIME_ADVERBS: Final = frozenset(
@@ -165,13 +153,7 @@ def same_role(parent: str, text: str, after: str) -> bool:
     where it stands like one, and a noun that says when ("yesterday") as an adverb of time. Of words that ask or refer
     ("who", "when") only "when" and "whenever" may take each other's place.
 
-    Args:
-        parent: A template.
-        text: The same with one word replaced.
-        after: What stands after the word in both.
-
-    Raises:
-        UserError: The package with spaCy's model is not installed.
+    `after`: what stands after the word in both. UserError where the package with spaCy's model is not installed.
     """
     return _role(parent, after).fits(_role(text, after))
 

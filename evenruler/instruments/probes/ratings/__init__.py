@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.measurement import Interval, Resampling, bootstrap
+from evenruler.measurement import Resampling, bootstrap
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate
 from evenruler.measurement.figures import figure_in_words, finite
@@ -75,10 +75,8 @@ class Blinded:
 def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
     """Templates of several sets, in an order and with ids that tell nothing of where they come from.
 
-    Ids come from a keyed hash (HMAC-SHA256) of the text, and the order is theirs. So both depend on nothing but what is
-    on the sheet, the seed and the secret: neither set nor slug nor the order of the table enters. Whoever knows the
-    templates and the seed, but not the secret, can compute neither. With the same secret and seed the sheet is the
-    same.
+    Ids come from a keyed hash (HMAC-SHA256) of the text, and the order is theirs: both depend on nothing but the sheet,
+    the seed and the secret, without which nobody can compute either.
 
     Args:
         templates: Columns `construct`, `domain`, `set`, `template` (slug) and `text`. A text that stands in several
@@ -135,8 +133,8 @@ def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     """The ratings of all sheets.
 
     Args:
-        sheets: CSV by the name of its file, filled by one rater or by several. Spaces and case apart, a rater's name
-            is the same rater. Delimiters: comma, semicolon or tab.
+        sheets: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names
+            are told spaces and case apart.
         key: See `read_key`.
 
     Returns:
@@ -144,9 +142,8 @@ def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
         is missing), sorted.
 
     Raises:
-        UserError: With file and row (as a spreadsheet counts, the header is row 1): a column is missing, an id is
-            unknown or stands twice for a rater, a text is not that of its id, a rating is no whole number from 1 to 5,
-            a row has no rater, or a rater stands in several files.
+        UserError: With file and row (the header is row 1): a column, a rater or the text of an id is not as it should
+            be, a rating is no whole number from 1 to 5, or a rater stands twice or in several files.
     """
     parts: list[pd.DataFrame] = []
     sheet_of: dict[str, str] = {}
@@ -220,14 +217,8 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
 def fleiss_kappa(ratings: ArrayLike) -> float:
     """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
 
-    Args:
-        ratings: units x raters, none missing; at least one unit and two raters. Ratings are taken as mere names.
-
-    Returns:
-        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal.
-
-    Raises:
-        ValueError: A rating is missing, or there are too few units or raters.
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units x raters, mere
+    names; ValueError where one is missing, or there is no unit or fewer than two raters.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """
@@ -247,12 +238,8 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: how many
     ratings lie between two values, squared.
 
-    Args:
-        ratings: units x raters, NaN where one is missing. Units with fewer than two ratings tell nothing and are left
-            out.
-
-    Returns:
-        At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two.
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two. `ratings`:
+    units x raters, NaN where one is missing; units with fewer than two are left out.
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability, section E.
     """
@@ -262,7 +249,8 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     x = x[np.count_nonzero(~np.isnan(x), axis=1) >= 2]
     counts, given = _counts(x)
     # A unit's ratings pair with each other but not with themselves.
-    coincidences = (counts / (given[:, None] - 1)).T @ counts - np.diag((counts / (given[:, None] - 1)).sum(axis=0))
+    weighted = counts / (given[:, None] - 1)
+    coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
     margins = coincidences.sum(axis=1)
     up_to = np.cumsum(margins) - margins / 2
     apart = (up_to[:, None] - up_to) ** 2
@@ -343,15 +331,13 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
 def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[Statistic]:
     """Mean and standard deviation of the probes of a set."""
     n = len(values)
-    if n == 0:
-        yield from (Statistic(criterion, what, None, 0, name, reason="no rated probe") for what in ("mean", "sd"))
+    if n < 2:
+        alone = "a single value has no {}" if n else "no rated probe"
+        mean = float(values[0]) if n else None
+        yield Statistic(criterion, "mean", mean, n, name, reason=alone.format("interval"))
+        yield Statistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
         return
-    mean = float(values.mean())
-    if n == 1:
-        yield Statistic(criterion, "mean", mean, n, name, reason="a single value has no interval")
-        yield Statistic(criterion, "sd", None, n, name, reason="a single value has no spread")
-        return
-    sd = float(values.std(ddof=1))
+    mean, sd = float(values.mean()), float(values.std(ddof=1))
     found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
     yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
     yield Statistic(criterion, "sd", sd, n, name)
@@ -371,35 +357,22 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
     elif all(np.ptp(values) == 0 for values in compared.values()):
         null = "no spread within the sets"
     anova: list[float | None] = [None] * 4
+    of_pairs: list[Any] = []
     if null is None:
         f, p = stats.f_oneway(*compared.values())
         anova = [float(f), float(len(compared) - 1), float(n - len(compared)), float(p)]
-    names = ("anova_f", "anova_df_between", "anova_df_within", "anova_p")
-    for name, value in zip(names, anova, strict=True):
+        tukey = stats.tukey_hsd(*compared.values())
+        interval = tukey.confidence_interval(level)
+        of_pairs = [np.asarray(matrix) for matrix in (tukey.statistic, interval.low, interval.high, tukey.pvalue)]
+    for name, value in zip(("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True):
         yield Statistic(criterion, name, value, n, reason=null or reason)
-    pairs = dict(_tukey(compared, level)) if null is None else {}
     for a, b in combinations(by_set, 2):
+        why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
+        place = None if why else (list(compared).index(a), list(compared).index(b))
+        difference, low, high, p = (float(own[place]) for own in of_pairs) if place else (None,) * 4
         of_pair = len(by_set[a]) + len(by_set[b])
-        if (a, b) in pairs:
-            interval, p = pairs[a, b]
-            yield Statistic(criterion, "tukey_difference", interval.value, of_pair, a, b, interval.low, interval.high)
-            yield Statistic(criterion, "tukey_p", p, of_pair, a, b)
-        else:
-            why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
-            yield Statistic(criterion, "tukey_difference", None, of_pair, a, b, reason=why)
-            yield Statistic(criterion, "tukey_p", None, of_pair, a, b, reason=why)
-
-
-def _tukey(groups: dict[str, Floats], level: float) -> Iterator[tuple[tuple[str, str], tuple[Interval, float]]]:
-    """For each pair of sets the difference of means with its interval, and p."""
-    from scipy import stats
-
-    result = stats.tukey_hsd(*groups.values())
-    interval = result.confidence_interval(level)
-    matrices = [np.asarray(matrix) for matrix in (result.statistic, interval.low, interval.high, result.pvalue)]
-    for (i, a), (j, b) in combinations(enumerate(groups), 2):
-        difference, low, high, p = (float(matrix[i, j]) for matrix in matrices)
-        yield (a, b), (Interval(difference, low, high), p)
+        yield Statistic(criterion, "tukey_difference", difference, of_pair, a, b, low, high, why)
+        yield Statistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
 
 
 def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) -> Iterator[Statistic]:
@@ -410,7 +383,6 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
     given = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
     yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
-    level, resamples, seed = resampling.level, resampling.resamples, resampling.seed
     for index, statistic, rated, by in (
         ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
         ("krippendorff_alpha", krippendorff_alpha, given >= 2, "two raters or more"),
@@ -423,7 +395,9 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
         elif np.nanmin(own) == np.nanmax(own):
             yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
         else:
-            found = bootstrap(statistic, own, clusters=of, level=level, n=resamples, seed=seed)
+            found = bootstrap(
+                statistic, own, clusters=of, level=resampling.level, n=resampling.resamples, seed=resampling.seed
+            )
             yield Statistic(criterion, index, found.value, len(own), low=finite(found.low), high=finite(found.high))
         yield Statistic(criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix))
 

@@ -93,7 +93,7 @@ MOST_REASONS = 3
 
 
 def of_evolution(sources: Mapping[str, ProbeSource], tables: Tables) -> list[Section]:
-    """A section for every instrument that has evolved, which those without a history have not."""
+    """A section for every instrument that has a history."""
     evolved = set(tables["history"]["benchmark"])
     return [_of_evolution(domain, tables) for domain in sources if domain in evolved]
 
@@ -114,12 +114,10 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
         *rewordings(here["rewordings"]),
     ]
     models, operators = here["generations"]["model"].dropna().unique(), sorted(here["rewordings"]["operator"].unique())
-    told = (
-        f"{(history['generation'] == 0).sum()} templates evolved over {last['generation'].iloc[0]} generations"
-        f"{f' on {listed(list(models))}' if len(models) else ''}"
-        f"{f', reworded by {listed(operators)}' if operators else ''}; "
-        "the evolved set is chosen out of all that were measured."
-    )
+    told = f"{(history['generation'] == 0).sum()} templates evolved over {last['generation'].iloc[0]} generations"
+    told += f" on {listed(list(models))}" if len(models) else ""
+    told += f", reworded by {listed(operators)}" if operators else ""
+    told += "; the evolved set is chosen out of all that were measured."
     return Section("How it evolved", f"{told} {WORDS['ablation']}" if of_run else told, parts, domain)
 
 
@@ -135,10 +133,8 @@ def _by_generation(figures: pd.DataFrame) -> list[Picture]:
     ]
     alphas = shown[shown["figure"] == "alpha_at_8"].dropna(subset=["value"]).sort_values("generation")
     best = alphas.loc[alphas.groupby("run")["value"].idxmax()]  # the earliest of equals
-    said = "".join(
-        f" Alpha is highest in generation {record['generation']} of the {record['run']} run, {record['value']:.2f}."
-        for record in best.to_dict("records")
-    )
+    highest = " Alpha is highest in generation {} of the {} run, {:.2f}."
+    said = "".join(highest.format(*own) for own in zip(best["generation"], best["run"], best["value"], strict=True))
     more = f"{said} Lacking: {'; '.join(lacking)}." if lacking else said
     return [_picture("generations", charts.generations(shown, panels), more)]
 
@@ -198,9 +194,9 @@ def rewordings(shares: pd.DataFrame) -> list[Table]:
         passed = taken + int(own.loc[own["reason"] == OUTDONE, "n"].sum())
         refused = own[own["reason"].notna() & (own["reason"] != OUTDONE)]
         counts = refused.sort_values(["n", "reason"], ascending=[False, True])  # equals by name
-        said = [f"{record['reason']} ({record['n']})" for record in counts.head(MOST_REASONS).to_dict("records")]
+        said = [f"{reason} ({n})" for reason, n in zip(counts["reason"], counts["n"], strict=True)][:MOST_REASONS]
         others = int(counts["n"].iloc[MOST_REASONS:].sum())
-        reasons = ", ".join([*said, *([f"others ({others})"] if others else [])])
+        reasons = ", ".join([*said, *[f"others ({others})"] * bool(others)])
         named = (name if isinstance(name, str) else "" for name in key)
         rows.append([*named, f"{n:,}", f"{passed:,} ({100 * passed / n:.0f}%)", f"{taken:,}", reasons])
     words = WORDS["tables"]["rewordings"]

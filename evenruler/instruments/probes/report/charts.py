@@ -9,7 +9,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from evenruler.instruments.probes.report.drawings import DIGITS, ORANGE
+from evenruler.instruments.probes.report.drawings import DIGITS, ORANGE, tips
 from evenruler.report import style
 
 NAMED_AT_EACH_END = 5
@@ -17,6 +17,7 @@ APART: Final = 0.055
 """Of the height of a panel: names of points that are nearer would lie on each other."""
 BESIDE: Final = 0.3
 """Of its width: names are about so long."""
+SHAPES: Final = ["circle", "triangle-up"]
 KINDS: Final = {"cue or instruction": style.ONE_HUE, "placebo": style.QUIET}
 
 
@@ -43,10 +44,9 @@ def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> st
         y=alt.Y("criterion:Q", title=criterion_label, scale=alt.Scale(zero=False)),
     )
     tooltip = [
-        alt.Tooltip("word:N", title="attribute"),
-        alt.Tooltip("centred:Q", format=".2f", title="bias beyond the mean (nats)"),
-        alt.Tooltip("low:Q", format=".2f", title="interval from"),
-        alt.Tooltip("high:Q", format=".2f", title="to"),
+        *tips(
+            "word:N, attribute; centred:Q, bias beyond the mean (nats), .2f; low:Q, interval from, .2f; high:Q, to, .2f"
+        ),
         alt.Tooltip("criterion:Q", title=criterion_label),
         alt.Tooltip("match:N", title="match"),
     ]
@@ -90,7 +90,7 @@ def curve(table: pd.DataFrame) -> style.Panels:
         color=alt.Color(
             "targets:O", legend=alt.Legend(title="targets a group", orient="top"), scale=alt.Scale(scheme="viridis")
         ),
-        tooltip=["templates:Q", "targets:O", alt.Tooltip("coefficient:Q", format=".2f")],
+        tooltip=tips("templates:Q; targets:O; coefficient:Q, , .2f"),
     )
     wanted = alt.Chart().mark_rule(color=style.QUIET, strokeDash=[4, 3]).encode(y=alt.datum(0.8))
     return _panels(alt.layer(wanted, base.mark_line(point=True)), data, 300, 200)
@@ -102,23 +102,14 @@ def shifts(table: pd.DataFrame) -> style.Panels:
     kind = known["placebo"].map({True: "placebo", False: "cue or instruction"})
     data = known[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind)
     legend = alt.Legend(title=None, orient="top")
-    scale = alt.Scale(domain=list(KINDS), range=list(KINDS.values()))
-    points = (
-        alt.Chart()
-        .mark_point(filled=True, size=80, opacity=0.85)
-        .encode(
-            x=alt.X("level_in_sd:Q", title="moves all alike (SD of the biases)"),
-            y=alt.Y("reordering_in_sd:Q", title="moves them apart (SD)", scale=alt.Scale(domainMin=0)),
-            color=alt.Color("kind:N", scale=scale, legend=legend),
-            shape=alt.Shape(
-                "kind:N", scale=alt.Scale(domain=list(KINDS), range=["circle", "triangle-up"]), legend=legend
-            ),
-            tooltip=[
-                "prefix:N",
-                alt.Tooltip("level_in_sd:Q", format=".2f"),
-                alt.Tooltip("reordering_in_sd:Q", format=".2f"),
-            ],
-        )
+    colours, shapes = (alt.Scale(domain=list(KINDS), range=own) for own in (list(KINDS.values()), SHAPES))
+    marks = alt.Chart().mark_point(filled=True, size=80, opacity=0.85)
+    points = marks.encode(
+        x=alt.X("level_in_sd:Q", title="moves all alike (SD of the biases)"),
+        y=alt.Y("reordering_in_sd:Q", title="moves them apart (SD)", scale=alt.Scale(domainMin=0)),
+        color=alt.Color("kind:N", scale=colours, legend=legend),
+        shape=alt.Shape("kind:N", scale=shapes, legend=legend),
+        tooltip=tips("prefix:N; level_in_sd:Q, , .2f; reordering_in_sd:Q, , .2f"),
     )
     return _panels(points, data, 300, 200)
 
@@ -129,7 +120,7 @@ def correlations(table: pd.DataFrame) -> style.Panels:
     base = alt.Chart().encode(
         x=alt.X("template:N", title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
         y=alt.Y("other:N", title=None, axis=alt.Axis(labelOverlap=False)),
-        tooltip=["template:N", "other:N", alt.Tooltip("correlation:Q", format=".2f")],
+        tooltip=tips("template:N; other:N; correlation:Q, , .2f"),
     )
     legend = alt.Legend(title="r", orient="top", gradientLength=160)
     colour = alt.Color("correlation:Q", scale=alt.Scale(scheme=style.DIVERGING, domain=[-1, 1]), legend=legend)
@@ -144,9 +135,8 @@ def distributions(biases: pd.DataFrame, first: str) -> style.Panels:
         y=alt.Y("template:N", title=None, axis=alt.Axis(labelOverlap=False)),
         x=alt.X("bias:Q", title=f"bias (nats; positive: closer to {first})"),
     )
-    ticks = base.mark_tick(color=style.ONE_HUE, opacity=0.55, thickness=1.5).encode(
-        tooltip=["attribute:N", alt.Tooltip("bias:Q", format=".2f")]
-    )
+    ticks = base.mark_tick(color=style.ONE_HUE, opacity=0.55, thickness=1.5)
+    ticks = ticks.encode(tooltip=tips("attribute:N; bias:Q, , .2f"))
     boxes = base.mark_boxplot(color=style.QUIET, opacity=0.45, outliers=False, ticks=False, size=16)
     zero = alt.Chart().mark_rule(color=style.QUIET).encode(x=alt.datum(0))
     return _panels(alt.layer(zero, boxes, ticks), biases[["model", "template", "attribute", "bias"]], 340, 240)
@@ -178,14 +168,10 @@ def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetCh
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
     header = alt.Header(labelFontSize=12, labelFontWeight="bold")
     panels = alt.Facet("figure:N", sort=list(labels.values()), title=None, header=header)
-    width, height = PANEL
     layers = _over_generations([run for run in RUNS if run in set(data["run"])], int(data["generation"].max()))
-    chart: alt.FacetChart = (
-        layers.properties(width=width, height=height)
-        .facet(panels, data=data, columns=PANELS_A_ROW, spacing=24)
-        .resolve_scale(y="independent")
-        .resolve_axis(x="independent")
-    )
+    layers = layers.properties(width=PANEL[0], height=PANEL[1])
+    faceted = layers.facet(panels, data=data, columns=PANELS_A_ROW, spacing=24)
+    chart: alt.FacetChart = faceted.resolve_scale(y="independent").resolve_axis(x="independent")
     return chart
 
 
@@ -201,40 +187,23 @@ def _over_generations(runs: list[str], last: int) -> style.Panels:
     height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False, nice=False, padding=12)).axis(tickCount=5)
     # Where there is no interval the band has no height: a panel without any would have no extent to draw it in.
     ends = {
-        "bottom": "isValid(datum.low) ? datum.low : datum.value",
-        "top": "isValid(datum.low) ? datum.high : datum.value",
+        name: f"isValid(datum.low) ? datum.{end} : datum.value" for name, end in (("bottom", "low"), ("top", "high"))
     }
     band = base.transform_filter("isValid(datum.value)").transform_calculate(**ends)
     band = band.mark_area(opacity=0.16, tooltip=None)
     line = base.mark_line(strokeWidth=2).encode(
         y=height, strokeDash=alt.StrokeDash("run:N", scale=dashes, legend=legend)
     )
-    points = (
-        base.transform_filter("isValid(datum.value)")
-        .mark_circle(size=55, opacity=1)
-        .encode(
-            y=height,
-            tooltip=[
-                alt.Tooltip("run:N"),
-                alt.Tooltip("generation:Q"),
-                alt.Tooltip("figure:N"),
-                alt.Tooltip("value:Q", format=".3f"),
-                alt.Tooltip("low:Q", title="interval from", format=".3f"),
-                alt.Tooltip("high:Q", title="to", format=".3f"),
-                alt.Tooltip("n:Q"),
-                alt.Tooltip("unit:N", title="n counts"),
-            ],
-        )
-    )
+    points = base.transform_filter("isValid(datum.value)").mark_circle(size=55, opacity=1)
+    interval = "value:Q, , .3f; low:Q, interval from, .3f; high:Q, to, .3f"
+    points = points.encode(y=height, tooltip=tips("run:N; generation:Q; figure:N", interval, "n:Q; unit:N, n counts"))
     return alt.layer(band.encode(y=alt.Y("bottom:Q", title=None), y2="top:Q"), line, points)
 
 
 def fitness_parts(templates: pd.DataFrame) -> style.Panels:
     """What each part of the fitness adds for each template, the parts one after the other.
 
-    Args:
-        templates: By `HISTORY` of `evenruler.instruments.probes.schemas`, one population, in the order in
-            which they are to stand.
+    `templates`: by `schemas.HISTORY`, one population, in the order in which they are to stand.
     """
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
     columns = ["said", "text", "elite", "fitness"]
@@ -245,28 +214,15 @@ def fitness_parts(templates: pd.DataFrame) -> style.Panels:
     y = alt.Y("said:N", sort=list(named["said"]), title=None)
     y = y.axis(labelLimit=TEXT, labelFontSize=11, labelFontWeight=weight, ticks=False, domain=False)
     title = "fitness: what each part adds, scaled to 0 to 1 in the population, then weighted"
-    bars = (
-        alt.Chart(parts)
-        .mark_bar(height={"band": 0.72})
-        .encode(
-            y=y,
-            x=alt.X("value:Q", title=title),
-            color=alt.Color(
-                "part:N", sort=list(PARTS.values()), scale=alt.Scale(scheme=style.CATEGORIES), legend=style.LEGEND
-            ),
-            order="order:Q",
-            tooltip=[
-                alt.Tooltip("text:N", title="template"),
-                alt.Tooltip("part:N"),
-                alt.Tooltip("value:Q", title="adds", format=".3f"),
-                alt.Tooltip("fitness:Q", format=".3f"),
-            ],
-        )
+    scheme = alt.Scale(scheme=style.CATEGORIES)
+    bars = alt.Chart(parts).mark_bar(height={"band": 0.72})
+    bars = bars.encode(
+        y=y,
+        x=alt.X("value:Q", title=title),
+        color=alt.Color("part:N", sort=list(PARTS.values()), scale=scheme, legend=style.LEGEND),
+        order="order:Q",
+        tooltip=tips("text:N, template; part:N; value:Q, adds, .3f; fitness:Q, , .3f"),
     )
-    whole = named[["said", "fitness"]].round(DIGITS)
-    sums = (
-        alt.Chart(whole)
-        .mark_text(align="left", dx=5, color=style.INK)
-        .encode(y=y, x="fitness:Q", text=alt.Text("fitness:Q", format=".2f"))
-    )
+    sums = alt.Chart(named[["said", "fitness"]].round(DIGITS)).mark_text(align="left", dx=5, color=style.INK)
+    sums = sums.encode(y=y, x="fitness:Q", text=alt.Text("fitness:Q", format=".2f"))
     return alt.layer(bars, sums).properties(width=BARS, height=alt.Step(26))

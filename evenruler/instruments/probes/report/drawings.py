@@ -63,9 +63,8 @@ def family_tree(history: pd.DataFrame) -> Panels:
     children = tree.dropna(subset=["parent"])
     lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
     edges = {"generation": children["born"] - 1, "born": children["born"], "lane": lane, "to": children["lane"]}
-    points = alt.Chart(nodes.fillna({"parent": NONE})).mark_point(
-        filled=True, size=110, opacity=1, stroke=GROUND, strokeWidth=1
-    )
+    points = alt.Chart(nodes.fillna({"parent": NONE}))
+    points = points.mark_point(filled=True, size=110, opacity=1, stroke=GROUND, strokeWidth=1)
     named = nodes[nodes["place"].notna()].assign(last=last, generation=last).fillna({"parent": NONE})
     base = alt.Chart(named.assign(said=named["shown"] + ". " + named["text"])).encode(x=x, y=y, tooltip=TOOLTIP)
     weight = alt.expr("datum.elite ? 'bold' : 'normal'")
@@ -85,17 +84,19 @@ def family_tree(history: pd.DataFrame) -> Panels:
     return chart
 
 
-TOOLTIP: Final = [
-    alt.Tooltip("text:N", title="template"),
-    alt.Tooltip("template:N", title="slug"),
-    alt.Tooltip("parent:N", title="reworded from"),
-    alt.Tooltip("operation:N", title="came about by"),
-    alt.Tooltip("word:N", title="word replaced"),
-    alt.Tooltip("voice:N"),
-    alt.Tooltip("lived:N", title="generations"),
-    alt.Tooltip("fitness:Q", title="fitness in the last of them", format=".3f"),
-    alt.Tooltip("shown:N", title="place in the last population"),
-]
+def tips(*shown: str) -> list[alt.Tooltip]:
+    """What shows on hover: "field, title, format" each, parted by semicolons; a title or format may lack."""
+    found = []
+    for one in "; ".join(shown).split("; "):
+        field, title, number = [*one.split(", "), "", ""][:3]
+        found.append(alt.Tooltip(field, title=title or alt.Undefined, format=number or alt.Undefined))
+    return found
+
+
+TOOLTIP: Final = tips(
+    "text:N, template; template:N, slug; parent:N, reworded from; operation:N, came about by; word:N, word replaced",
+    "voice:N; lived:N, generations; fitness:Q, fitness in the last of them, .3f; shown:N, place in the last population",
+)
 
 
 def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
@@ -113,8 +114,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     A child stands on the lane of its parent where that has ended before, else below it, the last-born nearest; so no
     line of a tree drawn from generation (x) to generation crosses another.
 
-    Args:
-        history: One run, by `HISTORY` of `evenruler.instruments.probes.schemas`.
+    `history`: one run, by `schemas.HISTORY`.
 
     Returns:
         `text`, `born`, `last` (generation that it lived in), `parent`, `operation`, `voice`, `word`, `fitness` (in
@@ -225,17 +225,11 @@ def said(gradient: float) -> str:
 def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
     """Templates as lines of words, each the bluer the more its bias owes to the word, the number below it.
 
-    Args:
-        templates: `template`, `text`, `place`, `elite`; in the order in which they are to stand.
-        gradients: By `GRADIENTS` of `evenruler.instruments.probes.schemas`, of one run.
+    `templates`: `template`, `text`, `place`, `elite`, in their order; `gradients`: by `schemas.GRADIENTS`, of one run.
     """
     words, starts = _placed(templates, gradients)
     deep = float(words["line"].max()) + 1
-    known = [
-        alt.Tooltip("text:N", title="word"),
-        alt.Tooltip("gradient:Q", title="gradient (nats)", format=".3f"),
-        alt.Tooltip("template:N"),
-    ]
+    known = tips("text:N, word; gradient:Q, gradient (nats), .3f; template:N")
     across = alt.Scale(domain=[0, COLUMNS], nice=False)
     down = alt.Scale(domain=[0, deep], reverse=True, nice=False)
     line = alt.Y("line:Q", scale=down, axis=None)

@@ -31,12 +31,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         `gradients`, `biases`, `choices`.
     """
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
-    tables = {
-        "probes": table_of(compiled.probes, schemas.PROBES),
-        "templates": table_of(compiled.templates, schemas.TEMPLATES),
-        "attributes": table_of(compiled.attributes, schemas.ATTRIBUTES),
-        "rejected": table_of(compiled.rejected, schemas.REJECTED),
-    }
+    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in vars(compiled).items()}
     if declaration.made:  # how it evolved, and the last population of the guided run
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
@@ -49,6 +44,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
     of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
+    of_chats = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
     as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability")
     plan: Plan = {
         "name": name,
@@ -62,17 +58,13 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        **{key: getattr(settings, key) for key in FORMS},
+        **{key: getattr(settings, key) for key in of_chats},
         "choice": _choice(source),
         "written": {"about": writing.about(), **source.written.model_dump()} if source.written else None,
     }
     if settings.evolve:
         plan["evolved"] = {name: getattr(settings.evolve, name) for name in ("of", "model", "start")}
     return plan
-
-
-FORMS = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
-"""Settings of what a chat is asked."""
 
 
 def _choice(source: ProbeSource) -> Plan:
@@ -119,12 +111,10 @@ def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for target, word in targets.items()
     ]
     for template in _templates(name, source, settings):
-        for (attribute, attribute_word), (group, pole, target, target_word) in product(
-            source.attributes.items(), groups
-        ):
-            text = fill(template["text"], {ATTRIBUTE: attribute_word, TARGET: target_word}, template["variant"])
+        for (attribute, word), (group, pole, target, of_target) in product(source.attributes.items(), groups):
+            text = fill(template["text"], {ATTRIBUTE: word, TARGET: of_target}, template["variant"])
             row = {**template, "attribute": attribute, "group": group, "pole": pole, "target": target, "text": text}
-            checksum = content_sha256(text, row["keying"], group, pole, *_if_control(row["control"]))
+            checksum = content_sha256(text, row["keying"], group, pole, *["control"] * row["control"])
             yield {**row, "id": sentence_id(name, row, BARE), "content_sha256": checksum}
 
 
@@ -134,7 +124,7 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
             own = row_id(family="probes", benchmark=name, **identity)
-            content = (entry.text, entry.keying, *_if_control(entry.control))
+            content = (entry.text, entry.keying, *["control"] * entry.control)  # others have no more than ever
             yield {
                 **carried(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,
@@ -145,11 +135,6 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
                 "control": entry.control,
                 "text": entry.text,
             }
-
-
-def _if_control(control: bool) -> list[str]:
-    """What a checksum of a control says more; that of others is what it was before there were any."""
-    return ["control"] if control else []
 
 
 def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:

@@ -3,14 +3,11 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from evenruler.instruments.probes.declare import ProbeSource
-from evenruler.instruments.probes.evolve import TITLES, Run, as_source, starting, with_sets
+from evenruler.instruments.probes.evolve import Run, as_source, starting
 from evenruler.instruments.probes.evolve.population import Template
-from evenruler.instruments.probes.rows import compile_domain
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION
-from tests.instruments.probes.conftest import settings_of
 from tests.instruments.probes.evolve.test_evolution import START, evolution, settings
 from tests.instruments.probes.evolve.toy import toy_source
 
@@ -47,7 +44,8 @@ def test_the_sets_are_what_was_chosen_the_elites_best_first_and_the_last_populat
         (template.slug, template.text, template.keying) for template in last.population
     ]
     assert list(found[ELITES].templates) == [template.slug for template in run.evolution.best(last)]
-    assert {name: each.title for name, each in found.items()} == TITLES
+    assert found[CHOSEN].title == "Chosen as a set out of every template that was measured"
+    assert found[POPULATION].title == "The whole last population"
 
 
 def test_keying_is_kept(run: Run) -> None:
@@ -91,27 +89,3 @@ def test_below_its_bar_an_operator_gives_a_demonstration(run: Run) -> None:
         "every rule, where 100% are asked for."
     ]
     assert as_source(source, settings(bar=passed), run, START).title == "Trades, evolved"
-
-
-def test_what_was_compiled_gives_the_sets_again(run: Run) -> None:
-    """The card reads templates from tables; nothing of the sets is lost on the way."""
-    result = as_source(declared(), BY, run, START[:3])
-    compiled = compile_domain("trades-evolved", result, settings_of())
-    assert len(compiled.probes) == (3 + 2 + 6) * 2 * 4
-    assert len(compiled.rejected) == 0
-    again = with_sets(declared(), compiled.templates)
-    assert again == result
-    assert [list(each.templates) for each in again.sets.values()] == [
-        list(each.templates) for each in result.sets.values()
-    ]
-
-
-def test_a_set_of_another_name_is_refused() -> None:
-    with pytest.raises(KeyError, match="mine"):
-        with_sets(declared(), [{"set": "mine", "template": "a", "source": "s", "licence": "mit"}])
-
-
-def test_a_template_without_slots_is_refused() -> None:
-    row = {"set": ELITES, "template": "a", "text": "No slot.", "keying": 1, "source": "s", "licence": "mit"}
-    with pytest.raises(ValidationError, match="0 times"):
-        with_sets(declared(), [row])
