@@ -132,7 +132,7 @@ class Scripted:
     def replies(self, prompts: Sequence[str], *, sampling: Any, **_: Any) -> list[Any]:
         assert (sampling.max_new_tokens, sampling.temperature) == (40, 0)
         assert set(prompts) == {MESSAGE}
-        return [SimpleNamespace(text=f"Yes {self.state}", reason=None) for _ in prompts]
+        return [SimpleNamespace(text=f"Yes {self.state}", reason=None, finish=None) for _ in prompts]
 
 
 class Way:

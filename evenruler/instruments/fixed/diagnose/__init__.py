@@ -301,7 +301,6 @@ def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float
 
 
 def _hits(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
-    """The share of `hit`, over units."""
     by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
     return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
 
@@ -321,7 +320,6 @@ def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
 
 
 def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
-    """What could not be asked, in a sentence."""
     said = [] if items["in_tokens"].all() else ["lengths are of letters, since the answers hold no tokens"]
     said += [] if plan["corpus"] else ["frequencies of words are not known"]
     said += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
@@ -329,7 +327,6 @@ def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None
 
 
 def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
-    """What describes the ruler on this model."""
     units, decided = plan["units"], items[items["known"] & (items["lean"] != 0)]
     unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])

@@ -77,7 +77,6 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
 
 
 def _fault(item: Item, source: Source) -> str | None:
-    """Why an item cannot be used."""
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]

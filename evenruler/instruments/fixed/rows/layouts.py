@@ -207,7 +207,6 @@ def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
 
 
 def _men(women: str) -> float:
-    """Percentage of men, where the file says that of women."""
     if not 0 <= float(women) <= 100:
         raise ValueError(f"{women!r} is no percentage")
     return 100 - float(women)

@@ -168,7 +168,6 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def _of_study(asked: FramingPlan) -> Iterator[Column]:
-    """Before and after of a replicated study."""
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
         if not measure.startswith("AS"):
             yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")

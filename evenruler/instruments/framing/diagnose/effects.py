@@ -106,7 +106,6 @@ class Effects:
         return finite(float(means[means.index > 0].mean(axis=1).mean()))
 
     def _known(self, factor: str) -> list[str]:
-        """The tasks in which the cue of a factor was measured."""
         return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
 
     @property
@@ -123,7 +122,6 @@ class Effects:
         return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
-        """Why cells have no effect of a factor."""
         measured = self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
         framings = measured.groupby("task")["framing"].unique()
         if not any(partners(list(of_task), self.asked.factors, factor) for of_task in framings):
@@ -267,7 +265,6 @@ def headline(
 
 
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
-    """What a design has too little of, the first."""
     wordings, placebos = levels["wordings"], levels["placebos"]
     if wordings < FEWEST_WORDINGS:
         return f"{wordings} answered wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"

@@ -114,7 +114,6 @@ def _records(figures: pd.DataFrame) -> Records:
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
-    """Metric and model, in the order of rows."""
     return sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
 
 

@@ -129,7 +129,6 @@ def metrics(effects: pd.DataFrame) -> alt.FacetChart:
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
-    """The width of one of several panels."""
     return min(NARROW, width / max(1, names.nunique()))
 
 

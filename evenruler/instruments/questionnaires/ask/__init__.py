@@ -78,7 +78,6 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
-    """Every prompt in every form of the model."""
     for form in subject.forms:
         if form in LIKELIHOODS and subject.can("in_place"):
             rows = _rows(tables["prompts"], form, state)

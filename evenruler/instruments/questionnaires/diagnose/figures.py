@@ -212,7 +212,6 @@ def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[
 
 
 def _lacking(configuration: str, *, asked: bool) -> str | None:
-    """Why nothing was asked after prefixes in a form."""
     if configuration in LIKELIHOODS:
         return NO_QUESTION
     if configuration != VERBALISER:

@@ -122,7 +122,6 @@ def _models(tables: Tables) -> dict[str, str]:
 
 
 def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
-    """The rows of a figure, by model."""
     rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
     return {record["model"]: record for record in rows.to_dict("records")}
 
@@ -305,7 +304,6 @@ def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
-    """Loss and plain pairs of the first fit, a column an epoch, and of all fits at the end."""
     if course.empty:
         return []
     first = course[course["fit"] == 1]
@@ -322,7 +320,6 @@ def _course(course: pd.DataFrame) -> list[Table]:
 
 
 def _replies(replies: pd.DataFrame) -> list[Table]:
-    """What chat models answer before and after the first fit."""
     if replies.empty:
         return []
     rows = []

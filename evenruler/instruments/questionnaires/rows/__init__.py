@@ -135,7 +135,6 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
 
 
 def _of_item(slug: str, item: Item, asked: Wording) -> Row:
-    """What rows of an item or its twin have."""
     return {"item": slug, "twin": asked is not item, "subscale": item.subscale, "keying": item.keying}
 
 
