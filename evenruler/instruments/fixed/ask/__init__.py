@@ -98,7 +98,7 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
     if plan["score"] == "stereoset" and known:  # its authors count nats a token, since texts differ in length
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
-    nats: pd.DataFrame = wide["nats"]
+    nats = pd.DataFrame(wide["nats"])
     apart = {name: wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency")}
     value, whole = apart["nats"], nats.notna().all(axis=1)
     found = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()

@@ -65,7 +65,7 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
         prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
     for configuration in _configurations(subject, asked, PLAIN):
         rows = asked_forms(prompts, asked.forms, options, configuration, subject.kind == "seq2seq")
-        inputs, told = rows[["prompt", "form"]].to_dict("list"), rows[["id", "configuration", "form"]]
+        inputs, told = {key: rows[key].tolist() for key in ("prompt", "form")}, rows.drop(columns="prompt")
         yield Request("forms", "words", told, inputs, {"chat": configuration == CHAT})
 
 
@@ -75,7 +75,7 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
-        inputs, told = rows[["prompt", "seed"]].to_dict("list"), rows.drop(columns="prompt")
+        inputs, told = {key: rows[key].tolist() for key in ("prompt", "seed")}, rows.drop(columns="prompt")
         settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
         yield Request("replies", "generate", told, inputs, settings)
 

@@ -231,7 +231,7 @@ def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
         low = covered < floor - 1e-12  # a rounding of the mean takes no cell out
         rows.append((*key, covered, floor, int(own["n"].sum()), low))
     columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
-    return pd.DataFrame(rows, columns=columns)[EXCLUSIONS.names]
+    return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
 
 def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 The latter is how near prompts are to their question (SS), and how acceptable (LA).
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -276,7 +276,8 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         rows = rows.assign(log_p=log_p)
         table = rows.pivot(index="term", columns="intensifier", values="log_p")
         pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), scoring.temperature), table.index, table.columns)
-        parts.append(rows.merge(pss.stack().rename("pss").reset_index(), on=["term", "intensifier"], validate="1:1"))
+        long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
+        parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     found = pd.concat(parts, ignore_index=True)
     return found.assign(p=np.exp(found["log_p"])).drop(columns=["id", "log_p", *scores["measure"].unique()])
 
@@ -356,18 +357,18 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
         beside = score_items(twins["prompts"], twins["items"], of_twins, scoring)
 
-    def scored(rows: pd.DataFrame, told: pd.DataFrame, here: Mapping[Hashable, Any]) -> pd.DataFrame:
+    def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
         """The items of these prompts alone."""
-        return score_items(rows, items[items["item"].isin(rows["item"])], told, scoring).assign(**here)
+        return score_items(rows, items[items["item"].isin(rows["item"])], told, scoring)
 
     prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]
     framed = prefixed_rows(prompts if reads else prompts[:0], plan)
     for prefix, rows in framed.groupby("framing", sort=True) if len(framed) else ():
         own_answers = after[after["id"].isin(rows["id"])].assign(framing=prefix)
-        prefixed.append(scored(rows, own_answers, {}))
+        prefixed.append(scored(rows, own_answers))
     then = answered[answered["corpus"] != ""]
     for _, told in then.groupby(STAGE, sort=True):
-        adapted.append(scored(prompts[prompts["id"].isin(then["id"])], told, told[STAGE].iloc[0]))
+        adapted.append(scored(prompts[prompts["id"].isin(then["id"])], told).assign(**told[STAGE].iloc[0]))
     return {
         "cells": cells,
         "items": item_scores(cells, items) if len(asked) else none,
