@@ -231,7 +231,7 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     """Every measure of a study before and after the intervention, a panel a model (framing, figure 5)."""
     # One line a measure and moment; `way`: where the value goes.
     found = replications.round(DIGITS).reset_index(drop=True)
-    ways = np.sign(found["after"] - found["before"]).map({1: "up", -1: "down", 0: "same"})
+    ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
     moments = [
         found[["model", "measure"]].assign(
             moment=moment,
