@@ -162,10 +162,10 @@ def through(who: Subject, *names: str, **keys: Any) -> tuple[list[Record], dict[
     answering = Answering(model, lambda tool: tools[tool], adapted)  # type: ignore[arg-type, return-value]
     found = ask(asked, requests, who, answering)
     assert len(ways) <= 1
-    answers = {
-        table: table_of(found.get(table, []), pa.schema([pa.field("instrument", pa.string()), *schema])).to_pandas()
-        for table, schema in ANSWERS.items()
-    }
+    answers = {}
+    for table, schema in ANSWERS.items():
+        whose = pa.schema([pa.field("instrument", pa.string()), *schema])
+        answers[table] = table_of(found[table][whose.names] if table in found else [], whose).to_pandas()
     records = []
     for name, (tables, plan) in asked.items():
         own = {table: rows[rows["instrument"] == name].drop(columns="instrument") for table, rows in answers.items()}

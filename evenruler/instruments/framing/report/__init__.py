@@ -157,7 +157,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
     models = sorted(real["model"].unique())
     known = {(row["metric"], row["task"], row["framing"], row["model"]): row for row in real.to_dict("records")}
 
-    def covered(*key: str) -> str | Cell:
+    def covered(*key: Any) -> str | Cell:
         record = known.get(key)
         share = number(record["coverage"], 3) if record else ""
         return Cell(f"{share}, too little", "poor") if record and record["excluded"] else share

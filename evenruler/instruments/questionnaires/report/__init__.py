@@ -136,7 +136,7 @@ def _items(tables: Tables) -> Table:
     """A row an item, those that need work first."""
     # By questionnaire and item, and then by model: the least and the greatest PSS, in words.
     items, quality, models = tables["items"], tables["quality"], _models(tables)
-    ranges: dict[tuple[Any, Any], dict[str, str]] = {}
+    ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(called(items), items.to_dict("records"), strict=True):
         own = ranges.setdefault((row["questionnaire"], row["item"]), {})
         own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
