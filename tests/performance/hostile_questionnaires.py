@@ -94,9 +94,7 @@ def cells(fit: Subject, prompts: pd.DataFrame) -> pd.DataFrame:
     for key, own in prompts.groupby(["who", "time"]):
         who, time = map(str, key)
         scores = answers[answers["id"].isin(own["id"])]
-        found.append(
-            cells_of(own, scores, {name: Scoring() for name in own["questionnaire"]}).assign(who=who, time=time)
-        )
+        found.append(cells_of(own, scores, Scoring()).assign(who=who, time=time))
     return pd.concat(found, ignore_index=True)
 
 

@@ -206,7 +206,7 @@ def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> No
 def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> None:
     found = prompts()
     options = {row["id"]: [slug.capitalize() for slug in row["order"]] for row in found.to_dict("records")}
-    asked = asked_forms(found, OUTCOMES, options, ["plain", "chat"])
+    asked = pd.concat([asked_forms(found, OUTCOMES, options, each) for each in ("plain", "chat")])
     rows = asked.merge(found[["id", "task"]], on="id")
     by_task = rows.groupby("task")["form"].agg(lambda forms: sorted(set(forms)))
     names = [f"{letter} {text}" for letter in "ABC" for text in ("He", "Rabbit", "She")]
@@ -223,15 +223,15 @@ def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> Non
 
 
 def test_every_reply_has_a_seed_of_its_own_that_more_repetitions_do_not_change() -> None:
-    few, many = (asked_replies(prompts(), n, 0, ["plain"]) for n in (2, 5))
+    few, many = (asked_replies(prompts(), n, 0, "plain") for n in (2, 5))
     assert many["seed"].is_unique
     assert len(many) == 5 * 2 * 5
     both = few.merge(many, on=["seed"], suffixes=("", "_many"))
     assert len(both) == len(few)
     assert (both["id"] == both["id_many"]).all()
-    assert not set(asked_replies(prompts(), 2, 1, ["plain"])["seed"]) & set(few["seed"])
+    assert not set(asked_replies(prompts(), 2, 1, "plain")["seed"]) & set(few["seed"])
 
 
 def test_order_of_rows_does_not_matter_to_what_is_drawn() -> None:
     shuffled = prompts().sample(frac=1, random_state=3)
-    pd.testing.assert_frame_equal(asked_replies(shuffled, 3, 0, ["plain"]), asked_replies(prompts(), 3, 0, ["plain"]))
+    pd.testing.assert_frame_equal(asked_replies(shuffled, 3, 0, "plain"), asked_replies(prompts(), 3, 0, "plain"))

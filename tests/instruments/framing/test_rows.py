@@ -80,7 +80,7 @@ def test_options_of_sampled_replies_are_uniform_over_positions() -> None:
     frame = pd.DataFrame(compose("hair", hair(), SETTINGS)["prompts"])
     position = Counter()
     for seed in range(60):
-        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, ["plain"])
+        drawn = asked_replies(frame[frame["task"] == "choice"], 5, seed, "plain")
         orders = frame.set_index("id")["order"]
         position.update(order.index("she") for order in orders.loc[drawn["id"]])
     assert sum(position.values()) == 60 * 5 * 4

@@ -537,7 +537,7 @@ class TestQuality:
 
 class TestScoreItems:
     def test_are_those_of_the_diagnosis(self, diagnosis) -> None:
-        settings = {"fear": Scoring(), "joy": Scoring()}
+        settings = Scoring()
         found = score_items(PROMPTS, ITEMS, answers(MODELS, LINEAGES, 7.0), settings)
         order = ["questionnaire", "model", "item"]
         expected = diagnosis.items.sort_values(order, ignore_index=True)
@@ -546,7 +546,7 @@ class TestScoreItems:
     def test_a_missing_prompt_is_an_error_as_there(self) -> None:
         scores = answers({"m3": MODELS["m3"]}, LINEAGES, 7.0)
         with pytest.raises(ValueError, match=r"^m3: 1 prompts have no score$"):
-            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], {"fear": Scoring()})
+            score_items(PROMPTS, ITEMS, scores[scores["id"] != "one-calm-never"], Scoring())
 
 
 class TestTables:

@@ -275,7 +275,7 @@ def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Scorin
     for twin in (False, True):
         own = prompts[prompts["twin"] == twin]
         chosen = scores[scores["id"].isin(own["id"])]
-        found.append(score_items(own, items[items["twin"] == twin], chosen, {"my-tension": settings}).set_index("item"))
+        found.append(score_items(own, items[items["twin"] == twin], chosen, settings).set_index("item"))
     return found[0].assign(twin=found[1]["score"])
 
 

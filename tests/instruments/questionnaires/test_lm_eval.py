@@ -89,7 +89,7 @@ def item_scores(model: Model, built: Translated, *, twin: bool) -> "pd.Series[fl
         ]
     )
     items = pd.DataFrame(built.items).assign(questionnaire=QUESTIONNAIRE).query("twin == @twin")
-    return score_items(prompts, items, scores, {QUESTIONNAIRE: SETTINGS}).set_index("item")["score"]
+    return score_items(prompts, items, scores, SETTINGS).set_index("item")["score"]
 
 
 @pytest.mark.slow

@@ -44,14 +44,9 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def after_placebos(rows: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Texts of some items as they stand after each placebo sentence: it goes before an item's own prompt.
+    """Texts of some items (rows by `asked`) after each placebo sentence, which goes before an item's own prompt.
 
-    Args:
-        rows: By `asked`.
-        plan: Of the benchmark.
-
-    Returns:
-        As `rows`, with ids of their own, and `framing`: the name of the sentence.
+    As `rows`, with ids of their own, and `framing`: the name of the sentence.
     """
     found = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
     prompts = [SPACE.join(filter(None, both)) for both in zip(found["before"], found["prompt"], strict=True)]
@@ -80,12 +75,8 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Which text of each item is the likelier one, and what may have made it so beside what it says.
 
-    Returns:
-        `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen.
-        `placed`: the same after each placebo sentence, `framing`. Both empty where nothing was asked.
-
-    Raises:
-        UserError: No item has an answer.
+    `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen. `placed`:
+    the same after each placebo sentence, `framing`. Both empty where nothing was asked. UserError: no item has one.
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
@@ -107,10 +98,10 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
     if plan["score"] == "stereoset" and known:  # its authors count nats a token, since texts differ in length
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
-    nats, length, frequency = (pd.DataFrame(wide[name]) for name in ("nats", "length", "frequency"))
-    whole = nats.notna().all(axis=1)
+    nats = pd.DataFrame(wide["nats"])
+    apart = {name: wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency")}
+    value, whole = apart["nats"], nats.notna().all(axis=1)
     found = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()
-    value = nats[FIRST] - nats[SECOND]
     found = found.assign(
         value=value,
         lean=np.sign(value),
@@ -118,10 +109,10 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         known=True,
         right=None,
         related=np.nan,
-        length=length[FIRST] - length[SECOND],
+        length=apart["length"],
         in_tokens=known,
         # Texts with the same words have no own ones, and so no difference.
-        frequency=(frequency[FIRST] - frequency[SECOND]).fillna(0.0),
+        frequency=apart["frequency"].fillna(0.0),
     )
     if THIRD in nats:
         related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)

@@ -102,12 +102,7 @@ class Settings(instrument.BaseSettings):
         return True
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """Nothing; but the files that it names are there, with the bytes that it says.
-
-        Raises:
-            UnfinishedError: One is not there.
-            UserError: One has other bytes.
-        """
+        """Nothing; but UnfinishedError or UserError where a file that it names is not there, or has other bytes."""
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
             if file is not None:
                 pinned(file.source, file.sha256, f"{name}: {key}")

@@ -48,12 +48,12 @@ def weights(items: pd.DataFrame, score: Score) -> Floats:
     StereoSet's is a mean over targets. BBQ's counts all answers of ambiguous contexts (`unknown` as 0: that is what its
     factor 1 - accuracy does), and those that are not `unknown` of others.
     """
+    found = np.ones(len(items))
     if score == "stereoset":
-        return np.asarray(1 / items.groupby("unit")["item"].transform("size"), dtype=np.float64)
+        found /= items.groupby("unit")["item"].transform("size")
     if score == "bbq":
-        counts = items["known"] | (items["condition"] != DISAMBIGUATED)
-        return np.asarray(counts, dtype=np.float64)
-    return np.ones(len(items))
+        found *= items["known"] | (items["condition"] != DISAMBIGUATED)
+    return np.asarray(found, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Lean:
         weight = weights(items, score)
         sides = [weight[sign * own >= 0].sum() for own in confounds for sign in (1, -1)]
         weighted = weight[:, None] * x
-        products, moments = np.zeros((len(units), x.shape[1], x.shape[1])), np.zeros((len(units), x.shape[1]))
+        products, moments = (np.zeros((len(units), *[x.shape[1]] * axes)) for axes in (2, 1))
         np.add.at(products, codes, weighted[:, :, None] * x[:, None, :])
         np.add.at(moments, codes, weighted * items["lean"].to_numpy(dtype=np.float64)[:, None])
         return cls(np.asarray(units, dtype=object), products, moments, float(min(sides) / max(weight.sum(), 1.0)))
@@ -151,14 +151,13 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
     levels = {units: g}
     if g < FEWEST_UNITS or not found.counts.sum() or (found.counts.sum() - found.counts).min() <= 0:
         return Confirmatory(LEAN, units, levels, None, smallest, lacking=f"{g} {units}, of at least {FEWEST_UNITS}")
-    mean = found.mean()
-    effect = jackknifed(mean, found.df)
-    p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
-    if not found.is_told:
+    mean, paired, lacking = found.mean(), None, None
+    if found.is_told:
+        paired = _paired(mean, found.specific(), found.df)
+    else:
         lacking = "pairs that nearly all differ in length or frequency in one way, so that neither can be told apart"
-        return confirmatory(LEAN, units, levels, effect, p_null, None, smallest, lacking)
-    specific = found.specific()
-    return confirmatory(LEAN, units, levels, effect, p_null, _paired(mean, specific, found.df), smallest)
+    p_null = sign_flips(found.moments[:, 0], seed, FLIPS)
+    return confirmatory(LEAN, units, levels, jackknifed(mean, found.df), p_null, paired, smallest, lacking)
 
 
 def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
@@ -271,12 +270,11 @@ def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFram
             yield from ((str(part), own) for part, own in items.groupby(column))
 
 
-def _judged(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
+def _judged(items: pd.DataFrame, score: Score) -> list[tuple[str, pd.DataFrame]]:
     """What gets a verdict: the whole, or conditions that are scored apart."""
     if score != "bbq":
-        yield WHOLE, items
-        return
-    yield from ((str(condition), own) for condition, own in items.groupby("condition"))
+        return [(WHOLE, items)]
+    return [(str(condition), own) for condition, own in items.groupby("condition")]
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
@@ -291,8 +289,7 @@ def sums_of(items: pd.DataFrame) -> Sums:
 
 def _published(items: pd.DataFrame, score: Score, units: str, level: float) -> list[Figure]:
     sums = sums_of(items)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return [_over_units(name, of, sums, level, units) for name, of in PUBLISHED[score].items()]
+    return [_over_units(name, of, sums, level, units) for name, of in PUBLISHED[score].items()]
 
 
 def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:
@@ -303,8 +300,9 @@ def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float
     return replace(found, low=max(low, found.low), high=min(high, found.high))
 
 
-def _share(x: Floats) -> float:
-    return float(x[:, 0].sum() / x[:, 1].sum())
+def _hits(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
+    by_unit = rows.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
+    return _over_units(name, lambda x: float(np.divide(*x.sum(axis=0))), by_unit, level, units)
 
 
 def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
@@ -322,7 +320,6 @@ def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
 
 
 def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None:
-    """What could not be asked, in a sentence."""
     said = [] if items["in_tokens"].all() else ["lengths are of letters, since the answers hold no tokens"]
     said += [] if plan["corpus"] else ["frequencies of words are not known"]
     said += [] if answered == of else [f"{answered:,} of {of:,} items have an answer"]
@@ -330,17 +327,15 @@ def _note(items: pd.DataFrame, plan: Plan, answered: int, of: int) -> str | None
 
 
 def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure]:
-    """What describes the ruler on this model."""
     units, decided = plan["units"], items[items["known"] & (items["lean"] != 0)]
     unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])
-    for name, own in (("shorter_wins", shorter), ("share_equal", equal.assign(hit=equal["won"]))):
-        if own.empty:
-            kind = "of other length" if name == "shorter_wins" else "of the same length"
-            yield Figure(name, None, 0, units, reason=f"no item has two texts {kind}")
-        else:
-            by_unit = own.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-            yield _over_units(name, _share, by_unit, level, units)
+    for name, own, kind in (
+        ("shorter_wins", shorter, "of other length"),
+        ("share_equal", equal.assign(hit=equal["won"]), "of the same length"),
+    ):
+        none = Figure(name, None, 0, units, reason=f"no item has two texts {kind}")
+        yield none if own.empty else _hits(name, own, level, units)
     yield _design_effect(items, plan)
     yield _parts_apart(items)
     if items["criterion"].notna().any():
@@ -364,13 +359,10 @@ def _after_placebos(
     bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
     wide = after.pivot(index="item", columns="framing", values=["lean", "value"]).loc[whole]
     turned = bare.assign(hit=pd.DataFrame(wide["lean"]).ne(bare["lean"], axis=0).mean(axis=1))
-    by_unit = turned.groupby("unit")["hit"].agg(["sum", "size"]).to_numpy(dtype=np.float64)
-    share = _over_units("turned", _share, by_unit, level, plan["units"])
-    yield WHOLE, replace(share, n=len(whole), unit="items")
+    yield WHOLE, replace(_hits("turned", turned, level, plan["units"]), n=len(whole), unit="items")
     sums, others = sums_of(bare.reset_index()), [sums_of(own) for _, own in after.groupby("framing")]
     for part, name in LEADING[plan["score"]].items():
-        of = PUBLISHED[plan["score"]][name]
-        yield part, _moved(of, sums, others, level, len(whole))
+        yield part, _moved(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
     agreed = icc_agreement(values, level) if len(whole) > 1 else None
     if agreed is None or common.finite(agreed.value) is None:
@@ -394,13 +386,12 @@ def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], leve
         control = float(np.mean(each) ** 0.5)
     if len(changes) < FEWEST_PLACEBOS:
         return Figure("moved", float(np.mean(changes**2) ** 0.5), n, "items", control=control)
-    found = of_placebos(changes, level)
-    return Figure("moved", found.value, n, "items", found.low, found.high, control=control)
+    return Figure("moved", n=n, unit="items", control=control, **vars(of_placebos(changes, level)))
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
     """Variance of the lean over units, by that over items as if each were a unit (Kish 1965)."""
-    (_, own), *_ = _judged(items, plan["score"])
+    own = _judged(items, plan["score"])[0][1]
     found = Lean.of(own, plan["score"])
     weight, lean = weights(own, plan["score"]), own["lean"].to_numpy(dtype=np.float64)
     n = len(found.units)
@@ -422,34 +413,22 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
 
 
 def _headlines(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
-    """What each unit adds to the lean (pole 1), and to what length and frequency give (pole 0); their means are both.
-
-    `beside` is the unit's share of all weight.
-    """
+    """What each unit adds to the lean (pole 1), and to what length and frequency give (0); `beside`: its weight."""
     found = Lean.of(items, score)
     if not found.counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=HEADLINES.names)
     lean, specific = found.shares()
     own = {"unit": found.units, "at": "items", "group": LEAN, "beside": found.counts / found.counts.sum()}
-    rows = [
-        pd.DataFrame({**own, "word": word, "pole": pole, "value": value})
-        for word, pole, value in ((LEAN, 1, lean), ("length and frequency", 0, lean - specific))
-    ]
-    made = pd.concat(rows, ignore_index=True)
-    return made.assign(rows=made["unit"].map(rested_on))
+    poles = ((LEAN, 1, lean), ("length and frequency", 0, lean - specific))
+    rows = [pd.DataFrame({**own, "word": word, "pole": pole, "value": value}) for word, pole, value in poles]
+    return pd.concat(rows, ignore_index=True).assign(rows=lambda made: made["unit"].map(rested_on))
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much more one model leans than another, over the units that both were asked about.
 
-    Of what units add to the lean and to its specific part, linearised: both are means of it.
-
-    Args:
-        first: Of one part on one model, by `tables.schemas.HEADLINES`.
-        second: The same on another; what it lacks is left out.
-        smallest: Difference worth naming.
-
-    Source: docs/controls.md ("Two models or versions").
+    Of what units add to the lean and to its specific part, linearised (by `tables.schemas.HEADLINES`): both are means
+    of it. Source: docs/controls.md ("Two models or versions").
     """
     both = first.merge(second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(apart=both["value_first"] - both["value_second"])

@@ -26,12 +26,9 @@ CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Read the files of a benchmark, and write its texts out.
+    """Read the files of a benchmark: `texts`, `rejected` and, of what may not be passed on, `ids`, by `schemas`.
 
     Items beyond what the largest size asks are left out before rows are made: that takes the time.
-
-    Returns:
-        `texts` and `rejected`, by `schemas`; of what may not be passed on `ids`, too.
 
     Raises:
         UserError: A file is not there, has other bytes than declared, or is not as the layout has it.
@@ -80,7 +77,6 @@ def _plan(name: str, source: Source, settings: Settings) -> Plan:
 
 
 def _fault(item: Item, source: Source) -> str | None:
-    """Why an item cannot be used."""
     if item.fault:
         return item.fault
     wanted = ROLES[: 2 if source.score == "preference" else 3]

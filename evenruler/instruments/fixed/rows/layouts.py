@@ -65,9 +65,8 @@ def winogender(files: Files, source: Source) -> Iterator[Item]:
     for name, own in groupby(rows, lambda row: row["sentid"].rpartition(".txt")[0].rpartition(".")[0]):
         by_gender = _once((row["sentid"].split(".")[-2], row) for row in own)
         occupation, _, meant = name.split(".")
-        roles = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
-        texts = {role: row["sentence"] for role, row in roles.items() if row}
-        keys = {role: row["sentid"] for role, row in roles.items() if row}
+        told = {FIRST: by_gender.get("male"), SECOND: by_gender.get("female")}
+        texts, keys = ({role: row[name] for role, row in told.items() if row} for name in ("sentence", "sentid"))
         part = "means the participant" if meant == "1" else "means the occupation"
         yield Item(name, occupation, part, texts, keys, criterion=share.get(occupation))
 
@@ -112,8 +111,10 @@ def bec_pro(files: Files, source: Source) -> Iterator[Item]:
         for both in zip_longest(own["male"], own["female"]):
             told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
             texts = {role: row["Sentence"] for role, row in told.items()}
-            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
-            kind = f"{part} profession"
+            name, kind = (
+                "/".join((template, profession, *(row["Person"] for row in told.values()))),
+                f"{part} profession",
+            )
             yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
 
 
@@ -126,8 +127,7 @@ def stereoset(files: Files, source: Source) -> Iterator[Item]:
     for half, examples in said_in(path, read_text(path, REMEDY))["data"].items():
         for example in examples:
             own = _once((LABELS[each["gold_label"]], each) for each in example["sentences"])
-            texts = {role: each["sentence"] for role, each in own.items()}
-            keys = {role: each["id"] for role, each in own.items()}
+            texts, keys = ({role: each[name] for role, each in own.items()} for name in ("sentence", "id"))
             prompt = example["context"] if half == "intersentence" else ""
             yield Item(example["id"], example["target"], example["bias_type"], texts, keys, prompt, half)
 
@@ -183,11 +183,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
 
 
 def read(files: Files, source: Source) -> list[Item]:
-    """The items of a benchmark, by its layout.
-
-    Args:
-        files: Where they lie, by their names in the source.
-        source: Says the layout.
+    """The items of a benchmark, by its layout; `files`: where they lie, by their names in the source.
 
     Raises:
         UserError: A file is not as the layout has it.
@@ -211,7 +207,6 @@ def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
 
 
 def _men(women: str) -> float:
-    """Percentage of men, where the file says that of women."""
     if not 0 <= float(women) <= 100:
         raise ValueError(f"{women!r} is no percentage")
     return 100 - float(women)

@@ -40,13 +40,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
     """What a model has not been asked yet: every surface form at every decision point, and replies.
 
     A model without `words` is asked for none; one that cannot `generate`, or was not tuned to chat where `choices` is
-    `chat`, is not sampled.
-
-    Args:
-        tables: `prompts`, `content-free` and `stimuli`, by their schemas in `schemas`.
-        plan: By `FramingPlan`.
-        answers: What was answered, by the tables of `ANSWERS`.
-        subject: Of whom.
+    `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by `schemas`.
     """
     asked = FramingPlan.read(plan)
     prompts = asked_prompts(tables["prompts"], asked)
@@ -70,14 +64,9 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
         options |= {row["id"]: [""] * row["letters"] for row in content_free.to_dict("records")}
         prompts = pd.concat([prompts[["id", "prompt"]], content_free[["id", "prompt"]]], ignore_index=True)
     for configuration in _configurations(subject, asked, PLAIN):
-        rows = asked_forms(prompts, asked.forms, options, [configuration], subject.kind == "seq2seq")
-        yield Request(
-            "forms",
-            "words",
-            rows[["id", "configuration", "form"]],
-            {"prompt": rows["prompt"].tolist(), "form": rows["form"].tolist()},
-            {"chat": configuration == CHAT},
-        )
+        rows = asked_forms(prompts, asked.forms, options, configuration, subject.kind == "seq2seq")
+        inputs, told = {key: rows[key].tolist() for key in ("prompt", "form")}, rows.drop(columns="prompt")
+        yield Request("forms", "words", told, inputs, {"chat": configuration == CHAT})
 
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
@@ -85,14 +74,10 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
     if not asked.samples_placebos:
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
-        rows = asked_replies(prompts, asked.generations, asked.seed, [configuration])
-        yield Request(
-            "replies",
-            "generate",
-            rows[["id", "configuration", "repetition", "seed"]],
-            {"prompt": rows["prompt"].tolist(), "seed": rows["seed"].tolist()},
-            {"new_tokens": asked.new_tokens, "chat": configuration == CHAT},
-        )
+        rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
+        inputs, told = {key: rows[key].tolist() for key in ("prompt", "seed")}, rows.drop(columns="prompt")
+        settings = {"new_tokens": asked.new_tokens, "chat": configuration == CHAT}
+        yield Request("replies", "generate", told, inputs, settings)
 
 
 @cache  # once for all instruments, however often they say what they ask
@@ -133,13 +118,6 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     Orders are turned on from stimulus to stimulus, so that over stimuli every option stands at every letter as often as
     their number allows (a Latin square). Each placebo has stimuli of its own, evenly spread over the list; the orders
     go through those of one placebo before those of the next, so that they are balanced within each.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        asked: How many of what.
-
-    Returns:
-        Rows of `prompts`.
     """
     place = prompts["stimulus"].map({stimulus: i for i, stimulus in enumerate(asked.stimuli)})
     known = prompts[place.notna()]
@@ -155,15 +133,10 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
-    """Words as they may stand at a decision point: as they are and with a capital, after a space and without.
+    """Words as they may stand at a decision point (`after` the prompt), with a capital or not, after a space or not.
 
-    Without a space a word is one of its own only where no letter or digit stands before it.
-
-    Args:
-        words: Of the outcome classes.
-        after: The prompt.
-        chat: Whether the answer begins a turn of its own.
-        apart: Whether it is a text of its own, as an encoder-decoder's: no space is before a word then.
+    Without a space a word is one of its own only where no letter or digit stands before it; `chat`: the answer begins a
+    turn of its own; `apart`: it is a text of its own, as an encoder-decoder's, and no space is before a word.
     """
     bare = chat or apart or not after[-1:].isalnum()
     spaces = ([] if apart else [" "]) + ([""] if bare else [])
@@ -175,32 +148,20 @@ def asked_forms(
     prompts: pd.DataFrame,
     outcomes: Mapping[str, Sequence[str]],
     options: Mapping[str, Sequence[str]],
-    configurations: Sequence[str],
+    configuration: str,
     apart: bool = False,
 ) -> pd.DataFrame:
-    """One row per prompt, configuration and surface form.
+    """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
 
-    Where a prompt lists options, a form is a letter, or a letter with the text of its option; else a word of a class.
-
-    Args:
-        prompts: With `id` and `prompt`.
-        outcomes: Surface forms by class.
-        options: By id of a prompt, the texts of its options in the order of the letters; not there, or empty, where
-            words are read.
-        configurations: `plain` and `chat`, or one of them.
-        apart: Whether an answer is a text of its own (`surface_forms`).
-
-    Returns:
-        `id, configuration, prompt, form`.
+    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, or a letter with the
+    text of its option; else a word of a class. `apart` as of `surface_forms`.
     """
     words = [form for forms in outcomes.values() for form in forms]
-    rows = []
+    chat, rows = configuration == CHAT, []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
         texts = options.get(row_id, ())
-        for configuration in configurations:
-            chat = configuration == CHAT
-            forms = letter_forms(texts, prompt, chat, apart) if texts else surface_forms(words, prompt, chat, apart)
-            rows += [(row_id, configuration, prompt, form) for form in forms]
+        forms = letter_forms(texts, prompt, chat, apart) if texts else surface_forms(words, prompt, chat, apart)
+        rows += [(row_id, configuration, prompt, form) for form in forms]
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
 
 
@@ -214,18 +175,17 @@ def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = Fal
     return surface_forms([*letters, *with_text], after, chat, apart)
 
 
-def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurations: Sequence[str]) -> pd.DataFrame:
+def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str) -> pd.DataFrame:
     """`id, configuration, prompt, repetition, seed` of every reply to sample, in one of the orders, at random.
 
     Each row's own seed hangs on `seed` and on what the row is.
     """
     rows = []
     for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
-        for configuration in configurations:
-            for repetition in range(repetitions):
-                own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
-                chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
-                rows.append((chosen["id"], configuration, chosen["prompt"], repetition, own))
+        for repetition in range(repetitions):
+            own = int(content_sha256(seed, *map(str, key), repetition)[:15], 16)
+            chosen = orders.iloc[int(np.random.default_rng(own).integers(len(orders)))]
+            rows.append((chosen["id"], configuration, chosen["prompt"], repetition, own))
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "repetition", "seed"])
 
 

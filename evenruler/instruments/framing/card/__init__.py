@@ -101,12 +101,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         found.append("A form counts by its first token alone, so words that only begin like it count too.")
     if not settings.asked:
         return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
-    beside = {
-        factor
-        for task in tasks
-        for factor, placebos in task.placebos.items()
-        if any(placebos.template(cell, variant) for cell in placebos.cells)
-    }
+    beside = {factor for task in tasks for factor, *_ in task.replaced(variant)}
     found += filled(
         WORDS["limits_of_asking"],
         source=source,

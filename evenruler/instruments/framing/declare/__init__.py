@@ -133,24 +133,21 @@ def headings(plan: Plan) -> list[Column]:
     counted = "mean over the tasks with enough coverage and placebos, as far as there are such"
     over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
     points = f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less likely"
+    likelier, fewer = f"the cue makes `{asked.headline}`", "the cue has {} replies answer"
     headlines = [
         Column(
             CHANGE + name,
             f"`{asked.headline}`, {name}",
             f"{points}; {counted}" if name in asked.factors else points,
             "headline",
-            says=[f"the cue makes `{asked.headline}` likelier", f"the cue makes `{asked.headline}` less likely"],
+            says=[f"{likelier} likelier", f"{likelier} less likely"],
         )
         for name in asked.confirmatory
     ]
+    what = "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
+    says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
-        Column(
-            UNANSWERED + factor,
-            f"unanswered, {factor}",
-            "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable",
-            "headline",
-            says=["the cue has fewer replies answer", "the cue has more replies answer"],
-        )
+        Column(UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says)
         for factor in asked.confirmed_tasks
     ]
     return [
@@ -171,7 +168,6 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def _of_study(asked: FramingPlan) -> Iterator[Column]:
-    """Before and after of a replicated study."""
     for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
         if not measure.startswith("AS"):
             yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")

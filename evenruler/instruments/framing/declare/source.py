@@ -214,10 +214,8 @@ class ContrastSource(Source):
             comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
             if not comparing:
                 raise ValueError(f"no task has two cells that differ in {factor} alone, so it cannot be measured")
-            numbers = {
-                name: len(task.placebos[factor].texts) if factor in task.placebos else 0
-                for name, task in comparing.items()
-            }
+            placebos = {name: task.placebos.get(factor) for name, task in comparing.items()}
+            numbers = {name: len(own.texts) if own else 0 for name, own in placebos.items()}
             if len(set(numbers.values())) > 1:
                 told = ", ".join(f"{number} in {name}" for name, number in numbers.items())
                 raise ValueError(f"placebos of {factor} go together over tasks, so that each needs as many: {told}")
@@ -231,9 +229,8 @@ class ContrastSource(Source):
                 raise ValueError(f"confirmatory names the factor {factor!r}; {nearest(factor, self.factors)}")
             measured = [task for task, own in self.tasks.items() if own.pairs(factor)]
             if name and name not in measured:
-                raise ValueError(
-                    f"confirmatory names {name!r} for {factor}, which is measured in {', '.join(measured)}"
-                )
+                there = ", ".join(measured)
+                raise ValueError(f"confirmatory names {name!r} for {factor}, which is measured in {there}")
         return self
 
     @property

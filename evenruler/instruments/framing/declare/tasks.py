@@ -149,6 +149,14 @@ class TaskEntry(Strict):
         found: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
         return found
 
+    def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
+        """What stands in the place of cues: factor, cell, number and text of it (`Placebos.numbered`), and template."""
+        for factor, placebos in self.placebos.items():
+            for cell in placebos.cells:
+                if template := placebos.template(cell, variant):
+                    for number, text in placebos.numbered.items():
+                        yield factor, cell, number, text, template.replace(PLACEBO, text)
+
     def pairs(self, factor: str) -> list[str]:
         """The framings with the cue of a factor that are also there without it."""
         return [cell for cell in self.cells if factor in cues_of(cell) and without(cell, factor) in self.cells]
@@ -261,23 +269,13 @@ def faults_of_placebos(
             for cell in task.cells:
                 prompt = _prompt(task, cell, task.template(cell, variant), variant)
                 seen.setdefault(prompt, f"those of the cell {cell!r}")
-        for where, task, cell, filled, told in _placebos(tasks, variant):
-            prompt = _prompt(task, cell, filled, variant)
-            if prompt in seen:
-                yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
-            seen[prompt] = told
-
-
-def _placebos(tasks: Mapping[str, TaskEntry], variant: str) -> Iterator[tuple[str, TaskEntry, str, str, str]]:
-    """Every placebo and wording in every cell: where it stands, task, cell, template with it, and what it is called."""
-    for name, task in tasks.items():
-        for factor, placebos in task.placebos.items():
-            for cell in placebos.cells:
-                template = placebos.template(cell, variant)
-                for number, text in placebos.numbered.items() if template else ():
-                    filled = (template or "").replace(PLACEBO, text)
-                    told = f"those of {_kind(number)} of {factor} in task {name}"
-                    yield _named(name, factor, number, text), task, cell, filled, told
+        for name, task in tasks.items():
+            for factor, cell, number, text, filled in task.replaced(variant):
+                prompt = _prompt(task, cell, filled, variant)
+                if prompt in seen:
+                    where = _named(name, factor, number, text)
+                    yield f"{where}, cell {cell!r}: its prompts are {seen[prompt]}, and would be left out"
+                seen[prompt] = f"those of {_kind(number)} of {factor} in task {name}"
 
 
 def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:

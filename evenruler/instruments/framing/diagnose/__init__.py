@@ -47,20 +47,10 @@ COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation c
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """Diagnose one model on one contrast.
+    """What one model says to one contrast: by `TABLES`, all but `comparisons`; `scores` may be empty.
 
-    Args:
-        name: Of the contrast.
-        tables: `prompts`, `content-free` and `stimuli`, by their schemas in `schemas`.
-        plan: By `FramingPlan`.
-        scores: `forms` and `replies`, by `FORMS` and `REPLIES`; may be empty.
-        subject: The model.
-        resampling: How intervals are computed.
-
-    Returns:
-        By `TABLES`, all but `comparisons`. Cells of the metric `choice` with too many invalid replies are in
-        `distributions` and `exclusions`, count in the coverage, and are in nothing else. Cells of `token` with too
-        little mass are in no shift, and make effects unfit.
+    Cells of the metric `choice` with too many invalid replies are in `distributions` and `exclusions`, count in the
+    coverage, and are in nothing else. Cells of `token` with too little mass are in no shift, and make effects unfit.
 
     Raises:
         UserError: `mass: first_token`, and no first token is a class's own.
@@ -70,12 +60,8 @@ def figures(
     options = options_by_prompt(prompts, stimuli, asked)
     read = answered.read_replies(scores["replies"], prompts, asked.words, options, asked.left_out)
     content_free = tables["content-free"] if asked.calibrated else None
-    distributions = stacked(
-        [
-            answered.token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass),
-            answered.choice_distributions(read, asked.forms),
-        ]
-    )
+    by_words = answered.token_distributions(scores["forms"], prompts, content_free, asked.forms, asked.mass)
+    distributions = stacked([by_words, answered.choice_distributions(read, asked.forms)])
     excluded = answered.exclusions(distributions, asked.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
     # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
@@ -95,10 +81,11 @@ def figures(
         found["continuations"] = answered.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
     if asked.replicates is not None:
         # In the order of the source, which says from which group the preference of another is taken off.
-        in_order = {group: stimuli.loc[stimuli["group"] == group, "stimulus"] for group in asked.groups}
-        groups = {stimulus: group for group, own in in_order.items() for stimulus in own}
-        level = resampling.level
-        found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, level)
+        known = stimuli[stimuli["group"].isin(asked.groups)].sort_values(
+            "group", key=lambda own: own.map(asked.groups.index)
+        )
+        groups = dict(zip(known["stimulus"], known["group"], strict=True))
+        found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, resampling.level)
     found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
     told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
     rested_on = rows_of(tables["prompts"].filter(READS["prompts"]), ["stimulus"])
@@ -111,11 +98,9 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
-        own = [record.found["shifts"] for record in records if record.instrument == instrument]
-        shifted = stacked(own)
+        shifted = stacked([record.found["shifts"] for record in records if record.instrument == instrument])
         # One order of rows whatever that of the records: sums hang on it in their last bits.
-        ordered = shifted.sort_values([column for column in schemas.SHIFTS.names if column != "shift"])
-        found.append(comparisons(ordered, resampling))
+        found.append(comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling))
     return {"comparisons": stacked(found)}
 
 
@@ -139,17 +124,16 @@ def figures_of(
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
+        of_part = {name: found[name] for name in ("effects", "shifts", "exclusions")}
         own = {
             name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
-            for name, table in found.items()
-            if name in ("effects", "shifts", "exclusions")
+            for name, table in of_part.items()
         }
         effects = Effects.of({**own, "distributions": measured}, asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
-        bars[part] = bar = Fitness(
-            unfit=answered.unmeasured(measured, replies[replies["framing"].map(placebo_of) <= 0])
-        )
+        of_cues = replies[replies["framing"].map(placebo_of) <= 0]
+        bars[part] = bar = Fitness(unfit=answered.unmeasured(measured, of_cues))
         shifted = shift_figures(own["shifts"], list(asked.forms), level)
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats
@@ -162,10 +146,8 @@ def figures_of(
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
         rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
-    rows += [
-        (part, marked(figure, bars.get(part, Fitness())), Fitness())
-        for part, figure in _replicated(found["replications"])
-    ]
+    replicated = _replicated(found["replications"])
+    rows += [(part, marked(figure, bars.get(part, Fitness())), Fitness()) for part, figure in replicated]
     judged = judge([(figure, fitness) for _, figure, fitness in rows])
     told = [
         {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}

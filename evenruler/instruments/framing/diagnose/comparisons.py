@@ -51,19 +51,20 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
 
     Args:
         shifts: By `schemas.SHIFTS`.
-        resampling: How intervals are computed; `level` holds for all methods.
+        resampling: Its `level` holds for all methods.
 
     Returns:
-        By `schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the
-        model, `tukey` and `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes
-        before it in the alphabet; n counts the shifts that the method used; n_models counts lineages. Null with the
-        reason where a model did not converge, is singular, or has nothing to judge by.
+        By `schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the model, `tukey` and
+        `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes before it in the
+        alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
+        singular, or has nothing to judge by.
 
     Source: section 5.3; the rule of five and errors below it are decisions of ours.
     """
+    part = ["benchmark", "configuration", "metric"]
     found = [
-        {"benchmark": benchmark, "configuration": configuration, "metric": metric, **row}
-        for (benchmark, configuration, metric), own in shifts.groupby(["benchmark", "configuration", "metric"])
+        {**dict(zip(part, key, strict=True)), **row}
+        for key, own in shifts.groupby(part)
         for row in _of_part(own, resampling)
     ]
     return pd.DataFrame(found, columns=schemas.COMPARISONS.names)
@@ -73,9 +74,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
     classes = sorted(shifts["outcome"].unique())
     lineages = shifts["lineage"].nunique()
     method, fit = (MIXED, _mixed(shifts)) if lineages >= FEWEST_LINEAGES else (FIXED, _fixed(shifts))
-    sums = shifts.pivot_table(
-        index="stimulus", columns="outcome", values="shift", aggfunc=["sum", "size"], fill_value=0
-    )
+    sums = shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
 
     def difference(drawn: Floats) -> float:
         """Of [stimuli, 4]: sums of the shifts of two classes, and how many there are of each."""

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def token_distributions(
     outcomes: Mapping[str, Sequence[str]],
     mass: Mass = "words",
 ) -> pd.DataFrame:
-    """Mass and share of every class, by task, framing and stimulus.
+    """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, metric `token`.
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
     for; its mass is that of the letter with no word after it, and of the letter with the first word of its option.
@@ -51,12 +52,7 @@ def token_distributions(
         content_free: By `schemas.CONTENT_FREE`: masses of letters are divided by those that they have there, their sum
             kept (Zhao et al. 2021). None where they stay as they are.
         outcomes: Surface forms by class.
-        mass: `words`: all tokens of a form, and that no letter follows; `forms`: the same whatever follows, as a
-            harness has it; `first_token`: its first token alone, each counted once, one that begins forms of several
-            classes for none of them.
-
-    Returns:
-        By `schemas.DISTRIBUTIONS`, metric `token`.
+        mass: By `Mass`; a first token counts once, one that begins forms of several classes for none of them.
 
     Raises:
         UserError: No first token is a class's own.
@@ -64,19 +60,17 @@ def token_distributions(
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
     described = prompts[["id", "benchmark", *_STIMULUS, "order"]]
-    without_words = described.loc[described["order"].map(len) > 0, "id"]
-    if content_free is not None:
-        without_words = pd.concat([without_words, content_free["id"]])
+    without_words = [*described.loc[described["order"].map(len) > 0, "id"]]
+    without_words += [] if content_free is None else [*content_free["id"]]
     weighed = _weighed(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
     by_letter = _letters(joined[lettered])
     if content_free is not None:
         by_letter = _calibrated(by_letter, weighed, content_free)
-    by_letter["outcome"] = [
-        order[LETTERS.index(letter)] for letter, order in zip(by_letter["letter"], by_letter["order"], strict=True)
-    ]
-    by_letter["outcome"] = by_letter["outcome"].where(by_letter["outcome"].isin(list(outcomes)), _FILLER)
+    letters = zip(by_letter["letter"], by_letter["order"], strict=True)
+    chosen = pd.Series([order[LETTERS.index(letter)] for letter, order in letters], by_letter.index, dtype="str")
+    by_letter["outcome"] = chosen.where(chosen.isin(list(outcomes)), _FILLER)
     by_form = {form.lower(): outcome for outcome, words in outcomes.items() for form in words}
     by_word = joined[~lettered]
     by_word = by_word.assign(outcome=by_word["form"].str.strip().str.lower().map(by_form))
@@ -87,10 +81,7 @@ def token_distributions(
 
 
 def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
-    """Forms with their probability, `mass`, and where letters are read the letter, and whether nothing is after it.
-
-    A letter counts what is the same in `once` a single time.
-    """
+    """Forms with `mass`, and where letters are read the letter; it counts what is the same in `once` a single time."""
     texts = forms["form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
     if mass == "words":
@@ -112,10 +103,7 @@ def _letters(joined: pd.DataFrame) -> pd.DataFrame:
 
 
 def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """Masses of letters divided by their priors; what all letters of a prompt have together stays.
-
-    The prior of a letter in a cell is its share of the letters after prompts without content, mean over these.
-    """
+    """Masses divided by each letter's mean share of the letters without content; a prompt's sum stays as it is."""
     own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
     own = own.merge(content_free[["id", "task", "framing"]], on="id")
     masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
@@ -125,10 +113,9 @@ def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd
     found = by_letter.merge(priors, on=cell, how="left", validate="m:1")
     if found["prior"].isna().any():
         raise ValueError("a letter was not asked after the prompts without content")
-    key = [*_MODEL, "id"]
-    total = found.groupby(key)["mass"].transform("sum")
-    divided = found["mass"] / found["prior"]
-    return found.assign(mass=divided / found.assign(mass=divided).groupby(key)["mass"].transform("sum") * total)
+    divided, key = found["mass"] / found["prior"], [*_MODEL, "id"]
+    totals = found.assign(divided=divided).groupby(key)[["mass", "divided"]].transform("sum")
+    return found.assign(mass=divided / totals["divided"] * totals["mass"])
 
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -170,8 +157,7 @@ def read_replies(
         replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
         prompts: By `PROMPTS`, with a column `benchmark`.
         outcomes: Words by class: its surface forms and its terms.
-        options: By id of a prompt, slug and text of each option in the order of its letters; empty, or not there, where
-            words are read.
+        options: By `ask.options_by_prompt`; a prompt may lack where words are read.
         left_out: Phrases in which a word does not count.
 
     Returns:
@@ -210,32 +196,25 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
-    """How many replies of the neutral class name another class after all (appendix A.3).
+    """How many replies of the neutral class hold a keyword, which names another class after all (appendix A.3).
 
     The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
 
-    Args:
-        choices: By `schemas.CHOICES`.
-        factors: In the order of the contrast.
-        neutral: The class.
-        keywords: What names another class, as whole words in any case.
-
     Returns:
-        By `CONTINUATIONS`: all replies of a model first, then those with and without the cue of each factor.
+        By `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
     """
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
     rows = []
     for key, of_model in choices.groupby(CONFIGURATION, sort=True):
         replies = of_model[of_model["outcome"] == neutral]
         names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
+        cues = replies["framing"].map(cues_of)
         parts = [(EVERY, False, names)]
-        for factor in factors:
-            cued = replies["framing"].map(lambda framing, cue=factor: cue in cues_of(framing)).astype(bool)
-            parts += [(factor, False, names[~cued]), (factor, True, names[cued])]
+        for factor, cue in product(factors, (False, True)):
+            parts.append((factor, cue, names[[(factor in own) == cue for own in cues]]))
         for factor, cue, part in parts:
-            row = {**dict(zip(CONFIGURATION, key, strict=True)), "factor": factor, "cue": cue}
             share = part.mean() if len(part) else math.nan
-            rows.append({**row, "n": len(part), "named": int(part.sum()), "share": share})
+            rows.append((*key, factor, cue, len(part), int(part.sum()), share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)
 
 
@@ -247,12 +226,12 @@ def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
     one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
     rows = []
     for key, own in one_class.groupby([*CELL, "metric"], sort=True):
-        cell = dict(zip([*CELL, "metric"], key, strict=True))
-        floor = LEAST_OF_CHOICES if cell["metric"] == CHOICE else least
+        floor = LEAST_OF_CHOICES if key[-1] == CHOICE else least
         covered = float(np.average(own["coverage"], weights=own["n"]))
         low = covered < floor - 1e-12  # a rounding of the mean takes no cell out
-        rows.append({**cell, "coverage": covered, "least": floor, "n": int(own["n"].sum()), "excluded": low})
-    return pd.DataFrame(rows, columns=EXCLUSIONS.names)
+        rows.append((*key, covered, floor, int(own["n"].sum()), low))
+    columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
+    return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
 
 def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
@@ -264,11 +243,9 @@ def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metr
 
 
 def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
-    """Why a model's answers in one part (configuration and metric) measure nothing; None where they do.
+    """Why answers in one part (configuration and metric) measure nothing; None where they do.
 
-    Args:
-        measured: By `schemas.DISTRIBUTIONS`, of the part.
-        replies: By `schemas.CHOICES`, of the configuration; no row where words have probabilities.
+    `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; no row where words have probabilities.
     """
     if measured["metric"].iloc[0] == CHOICE and (why := unanswered(counted(replies))):
         return why

@@ -1,6 +1,5 @@
 """Figures that describe how far each cue moves answers and classes (section 4.3)."""
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,7 +17,7 @@ from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import paired
 from evenruler.measurement.figures import finite, jackknifed
-from evenruler.measurement.resampling import PLAIN, Interval, sign_flips, squared_shift
+from evenruler.measurement.resampling import PLAIN, jackknife, sign_flips, squared_shift
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirmatory, marked
 
 UNIT = "stimuli"
@@ -42,7 +41,6 @@ class Effects:
     measured: pd.DataFrame
     """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
     exclusions: pd.DataFrame
-    """By `schemas.EXCLUSIONS`."""
     asked: FramingPlan
     level: float
 
@@ -63,9 +61,7 @@ class Effects:
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
         """
-        columns: list[tuple[str, int, str]] = []
-        weights: list[float] = []
-        lacking = None
+        columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
         for factor in self.asked.factors:
             known = self._known(factor)
             unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
@@ -74,17 +70,15 @@ class Effects:
             columns_known: list[Any] = self.table.columns.tolist()
             with_placebos = {task for of, placebo, task in columns_known if of == factor and placebo > 0}
             counted = counted_tasks(known, unfit, with_placebos)
-            why = unfit.get(counted[0]) if counted else None
-            figure = self._figure(factor, counted or self.tasks, factor, why)
-            if figure.value is not None:
-                # Which of the tasks with the cue the mean is over, and why.
-                low = [task for task in unfit if task not in counted]
-                bare = [task for task in known if task not in counted and task not in unfit]
-                left_out = [f"too little coverage in {', '.join(low)}"] if low else []
-                left_out += [f"no placebos in {', '.join(bare)}"] if bare else []
-                told = f"over {', '.join(counted)} alone: {'; '.join(left_out)}"
-                figure = replace(figure, reason=told if left_out else None)
-            yield figure
+            figure = self._figure(factor, counted or self.tasks, factor, unfit.get(counted[0]) if counted else None)
+            # Which of the tasks with the cue the mean is over, and why.
+            without = {
+                "too little coverage": [task for task in unfit if task not in counted],
+                "no placebos": [task for task in known if task not in counted and task not in unfit],
+            }
+            left_out = "; ".join(f"{why} in {', '.join(tasks)}" for why, tasks in without.items() if tasks)
+            told = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
+            yield figure if figure.value is None else replace(figure, reason=told)
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
@@ -112,7 +106,6 @@ class Effects:
         return finite(float(means[means.index > 0].mean(axis=1).mean()))
 
     def _known(self, factor: str) -> list[str]:
-        """The tasks in which the cue of a factor was measured."""
         return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
 
     @property
@@ -129,7 +122,6 @@ class Effects:
         return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
-        """Why cells have no effect of a factor."""
         measured = self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
         framings = measured.groupby("task")["framing"].unique()
         if not any(partners(list(of_task), self.asked.factors, factor) for of_task in framings):
@@ -144,14 +136,8 @@ def low_coverage(
 ) -> str | None:
     """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
 
-    Of replies a placebo may bring few of any class: an invalid one is an answer to it.
-
-    Args:
-        measured: By `schemas.DISTRIBUTIONS`, of one model and part.
-        exclusions: By `schemas.EXCLUSIONS`, of the same.
-        factors: Of the contrast, in order.
-        factor: The cue.
-        task: The task.
+    Of replies a placebo may bring few of any class: an invalid one is an answer to it. `measured` and `exclusions` by
+    `schemas`, of one model and part.
     """
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
@@ -225,24 +211,18 @@ def headlines(
 
 
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    """Percentage points by which each wording of a cue and each placebo moves each class, about each stimulus.
+    """`factor, task, at, placebo, stimulus`, and by class the percentage points by which a wording or placebo moves it.
 
     Of words, of the probability of any class; of replies, of all replies, so that an invalid one is a class.
-
-    Returns:
-        `factor, task, at, placebo, stimulus`, and a column a class.
     """
     sampled = bool((measured["metric"] == CHOICE).any())
-    found = []
+    key, found = ["factor", "task", "at", "placebo", "stimulus"], []
     for of, less, more in pairs(measured, asked.factors, "mass" if sampled else "share"):
         change = 100 * (more - less)
         if sampled:
             change[INVALID] = -change.sum(axis=1)
-        found.append(of[_KEY].join(change.set_axis(of.index)))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*_KEY, *asked.forms])
-
-
-_KEY = ["factor", "task", "at", "placebo", "stimulus"]
+        found.append(of[key].join(change.set_axis(of.index)))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*key, *asked.forms])
 
 
 def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
@@ -277,15 +257,14 @@ def headline(
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
         return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, smallest, lacking)
     # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
-    found = jackknifed(name, np.mean, wordings.mean(axis=1).to_numpy(), PLAIN, 1 - ALPHA, UNIT)
-    ends = [math.nan if end is None else end for end in (found.value, found.low, found.high)]
+    by_stimulus = wordings.mean(axis=1)
+    found = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
     placebo = float(placebos.mean().mean()) if placebos.size else None
-    p_null = sign_flips(wordings.mean(axis=1), seed)
-    return Confirmatory(name, UNIT, levels, Interval(*ends), smallest, p_null, placebo, lacking=lacking)
+    p_null = sign_flips(by_stimulus, seed)
+    return Confirmatory(name, UNIT, levels, found, smallest, p_null, placebo, lacking=lacking)
 
 
 def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
-    """What a design has too little of, the first."""
     wordings, placebos = levels["wordings"], levels["placebos"]
     if wordings < FEWEST_WORDINGS:
         return f"{wordings} answered wording{'s' * (wordings > 1)} of the cue, of at least {FEWEST_WORDINGS}"

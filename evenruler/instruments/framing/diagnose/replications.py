@@ -1,7 +1,7 @@
 """Measures of two published studies, before and after their prompts say what they test (framing, appendix B)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,9 +22,6 @@ Stimuli = NDArray[np.intp]
 
 AS = "AS"
 """How the name of a measure begins that is the mean absolute change of others; it has no before and after."""
-
-AS_OF_WORDS = f"{AS} of GLD and ADD"
-"""Of indirect probing, AS of what is of the probability of words alone."""
 
 MEANS = {"GAS", "GLD", "S"}
 """Means over stimuli: of other stimuli they are the same but for chance. The others bend."""
@@ -99,20 +96,11 @@ class Answers:
 
 def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
     """By metric and name, those of AS after the ones that they are made of; `groups` of stimuli are for `p-at`."""
-    if study == "indirect-probing":
-        found = list(_probing(answers))
-    else:
-        order = list(dict.fromkeys(groups.values()))
-        group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
-        sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
-        found = []
-        for metric in ("token", "choice") if sampled else ("token",):
-            own = _preferences(metric, answers.prompts(metric, "share"), group)
-            found += [*own, _sensitivity(AS, metric, own)]
+    found = _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
     return {(measure.metric, measure.name): measure for measure in found}
 
 
-def _probing(answers: Answers) -> Iterator[Measure]:
+def _probing(answers: Answers) -> list[Measure]:
     replies = answers.gendered()
     # Shares are masses over their sum, so that they are GLD as they are.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
@@ -131,7 +119,7 @@ def _probing(answers: Answers) -> Iterator[Measure]:
 
     known = _known(_tasks(mass))
     unsampled = wordless = None
-    if not len(answers.replies):
+    if answers.replies.empty:
         # A model that was asked in two ways was asked for words in one and for replies in the other.
         remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
         unsampled = f"no replies were asked for in this way; {remedy}"
@@ -139,20 +127,20 @@ def _probing(answers: Answers) -> Iterator[Measure]:
         wordless = f"no words were asked for in this way; {BOTH_WAYS}"
     no_mass = "a class has no mass" if len(known) and by_stimulus.sum(axis=1).min() == 0 else None
     gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled)
-    of_words = [
-        Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless),
-        Measure("ADD", "token", add, known, wordless or no_mass),
-    ]
-    yield from (gas, *of_words)
-    yield _sensitivity(AS, "all", [gas, *of_words])
-    yield _sensitivity(AS_OF_WORDS, "token", of_words)
+    gld = Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless)
+    of_words = [gld, Measure("ADD", "token", add, known, wordless or no_mass)]
+    # The second AS is of what is of the probability of words alone.
+    of_both, of_those = (
+        _sensitivity(AS, "all", [gas, *of_words]),
+        _sensitivity(f"{AS} of GLD and ADD", "token", of_words),
+    )
+    return [gas, *of_words, of_both, of_those]
 
 
-def _preferences(metric: str, shares: Floats, group: Stimuli) -> list[Measure]:
-    """S and H of shares, [sides, stimuli, tasks, classes]; `group`, [stimuli], is 0 or 1."""
-    totals, tasks = np.nansum(shares, axis=2), _tasks(shares)
-    preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
-    by_group = preferences[..., None] * np.eye(2)[group][:, None]
+def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Measure]:
+    order = list(dict.fromkeys(groups.values()))
+    group = np.array([order.index(groups[stimulus]) for stimulus in answers.stimuli])
+    sampled = len(answers.replies) > 0 or "choice" in set(answers.distributions["metric"])
 
     def s(sums: Floats) -> float:
         return float(np.subtract(*(sums[0] / sums[1]))) / 2
@@ -160,12 +148,19 @@ def _preferences(metric: str, shares: Floats, group: Stimuli) -> list[Measure]:
     def h(sums: Floats) -> float:
         return float(entr(sums / sums.sum()).sum() / np.log(2))
 
-    known = _known(tasks)
-    lacking = "a group has no stimulus with a value on both sides" if len(set(group[known])) == 1 else None
-    return [
-        Measure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
-        Measure("H", metric, _of_sums(totals, h), known),
-    ]
+    found = []
+    for metric in ("token", "choice") if sampled else ("token",):
+        shares = answers.prompts(metric, "share")
+        totals, tasks = np.nansum(shares, axis=2), _tasks(shares)
+        preferences = np.stack([totals[..., 0] - totals[..., 1], tasks], axis=-1)
+        by_group, known = preferences[..., None] * np.eye(2)[group][:, None], _known(tasks)
+        lacking = "a group has no stimulus with a value on both sides" if len(set(group[known])) == 1 else None
+        own = [
+            Measure("S", metric, _of_sums(by_group, s), known, lacking, lowest=-1.0),
+            Measure("H", metric, _of_sums(totals, h), known),
+        ]
+        found += [*own, _sensitivity(AS, metric, own)]
+    return found
 
 
 def _of_sums(table: Floats, statistic: Callable[[Floats], float]) -> Callable[[Stimuli, int], float]:
@@ -195,8 +190,6 @@ def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure
 
 
 Row = dict[str, object]
-
-_MODEL = ["benchmark", "model", "lineage", "configuration"]
 
 
 def replications(
@@ -239,8 +232,8 @@ def replications(
         level: Of intervals.
 
     Returns:
-        By `schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on
-        both sides; `AS` is where one of its measures is.
+        By `schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on both sides; `AS` is
+        where one of its measures is.
 
     Raises:
         ValueError: There are not two classes, or there is more than one cue.
@@ -256,16 +249,16 @@ def replications(
     sides = [BARE, *(cues or [""])]
     placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
-    asked = pd.concat([distributions[_MODEL], choices[_MODEL]]).drop_duplicates()
-    models = asked.groupby(_MODEL[:-1])["configuration"].transform("size")
+    of_model = ["benchmark", "model", "lineage", "configuration"]
+    asked = pd.concat([distributions[of_model], choices[of_model]]).drop_duplicates()
+    models = asked.groupby(of_model[:-1])["configuration"].transform("size")
     for key, ways in sorted(zip(asked.itertuples(index=False, name=None), models, strict=True)):
-        own, replies = (frame[(frame[_MODEL] == list(key)).all(axis=1)] for frame in (distributions, choices))
+        own, replies = (frame[(frame[of_model] == list(key)).all(axis=1)] for frame in (distributions, choices))
         stimuli = pd.Index(sorted({*own["stimulus"], *replies["stimulus"]}))
-        here = {**dict(zip(_MODEL, key, strict=True)), "study": study}
-
         answers = partial(Answers, own, replies, outcomes, stimuli=stimuli, elsewhere=ways > 1)
         beside = [measures(answers(sides=[BARE, placebo]), study, groups) for placebo in placebos]
         for name, measure in measures(answers(sides=sides), study, groups).items():
+            here = {**dict(zip(of_model, key, strict=True)), "study": study}
             rows.append({**here, **_row(measure, [other[name] for other in beside if name in other], level)})
     return pd.DataFrame(rows, columns=schemas.REPLICATIONS.names)
 
@@ -284,10 +277,7 @@ def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
 
 
 def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:
-    """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix.
-
-    Its range is from `lowest` to the width of the measure's, or to 1.
-    """
+    """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix."""
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0

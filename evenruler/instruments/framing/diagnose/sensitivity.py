@@ -14,11 +14,6 @@ TOLERANCE = 1e-6
 
 MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
 
-BY_STIMULUS = [*MEASURED, "factor", "placebo", "stimulus"]
-"""What an effect is of."""
-
-_PAIR = [*MEASURED, "factor", "at", "stimulus"]
-
 
 def apd(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     """Absolute Proportion Difference: half the sum of absolute differences of two distributions.
@@ -61,34 +56,29 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     Returns:
         By `schemas.EFFECTS`; no row where a stimulus has no feasible pair.
 
-    Raises:
-        ValueError: A framing has a cue that is no factor, or a cell lacks a class.
-
     Source: section 4.3, GenEffect and InstrEffect.
     """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     if not found:
         return pd.DataFrame(columns=schemas.EFFECTS.names)
-    return pd.concat(found).groupby(BY_STIMULUS, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
+    by = [*MEASURED, "factor", "placebo", "stimulus"]
+    return pd.concat(found).groupby(by, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1) on shares.
+    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1): by `schemas.SHIFTS`.
 
-    Returns:
-        By `schemas.SHIFTS`: from -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no
-        share in either cell. Arguments and errors are those of `effects`.
-
-    Source: section 5.3; what 0 / 0 is, is a decision of ours.
+    From -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no share in either cell.
+    Arguments are those of `effects`. Source: section 5.3; what 0 / 0 is, is a decision of ours.
     """
-    found = []
+    pair, found = [*MEASURED, "factor", "at", "stimulus"], []
     for of, less, more in pairs(distributions[distributions["framing"].map(placebo_of) == 0], factors):
         change, total = more - less, more + less
         shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
-        found.append(of[_PAIR].join(shift).melt(_PAIR, var_name="outcome", value_name="shift"))
+        found.append(of[pair].join(shift).melt(pair, var_name="outcome", value_name="shift"))
     if not found:
         return pd.DataFrame(columns=schemas.SHIFTS.names)
-    return pd.concat(found).sort_values([*_PAIR, "outcome"], ignore_index=True)
+    return pd.concat(found).sort_values([*pair, "outcome"], ignore_index=True)
 
 
 def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
@@ -119,11 +109,14 @@ def pairs(
     for benchmark, own in distributions.groupby("benchmark", sort=True):
         shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)
         known = shares.notna()
-        if (known.any(axis=1) & ~known.all(axis=1)).any():
-            what = f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
-            raise ValueError(what)
-        known_shares = shares[known.all(axis=1)].groupby(level="framing")
-        by_framing = {str(framing): rows.droplevel("framing") for framing, rows in known_shares}
+        whole = known.all(axis=1)
+        if (known.any(axis=1) & ~whole).any():
+            raise ValueError(
+                f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
+            )
+        by_framing = {
+            str(framing): rows.droplevel("framing") for framing, rows in shares[whole].groupby(level="framing")
+        }
         for factor in factors:
             for (at, placebo), other in partners(list(by_framing), factors, factor).items():
                 less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)

@@ -1,7 +1,7 @@
 """What the page says of a contrast: how far cues move answers, and in which direction; sections and their tables."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,7 +17,7 @@ from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import figure, listed, missing, number, p_value, with_interval
+from evenruler.report.words import by_verdict, figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml
 
 CAPTIONS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("captions.yaml"))
@@ -75,13 +75,31 @@ def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
 def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
     """Every effect of a cue beside what placebos in its place do; they describe. Tables by `schemas`."""
     known = _records(figures)
-    rows = []
+    # Over all tasks first; where a factor has one, of that alone.
+    names: list[tuple[str, str, str]] = []
+    for factor in source.factors:
+        tasks = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
+        every = {factor: "all tasks"} if len(tasks) > 1 else {}
+        names += [(factor, name, where) for name, where in (every | tasks).items()]
+    rows: list[list[str | Cell]] = []
     for metric, model in _asked(known):
-        told = list(_effects_of(source, known, metric, model))
-        reasons = {record["reason"] for _, _, record in told}
-        if told and len(reasons) == 1 and all(missing(record["value"]) for _, _, record in told):
-            told = [("every cue", "", told[0][2])]
-        rows += [_beside(model, metric, *one) for one in told]
+        found = [
+            (factor, where, record)
+            for factor, name, where in names
+            if (record := known.get((metric, model, EFFECT + name))) is not None
+        ]
+        lacking = all(missing(record["value"]) for *_, record in found)
+        if found and lacking and len({record["reason"] for *_, record in found}) == 1:
+            found = [("every cue", "", found[0][2])]
+        for factor, where, record in found:
+            if not missing(record["value"]) and isinstance(record["reason"], str):  # which tasks it is over
+                where = with_titles(record["reason"], source)
+            why = (
+                Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else ""
+            )
+            rows.append(
+                [model, METRICS[metric], in_words(factor), where, figure(record), number(record["control"]), why]
+            )
     columns = ["model", "metric", "cue", "task", "effect", "control", "why"]
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
@@ -96,27 +114,7 @@ def _records(figures: pd.DataFrame) -> Records:
 
 
 def _asked(known: Records) -> list[tuple[str, str]]:
-    """Metric and model, in the order of rows."""
     return sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
-
-
-def _effects_of(
-    source: ContrastSource, known: Records, metric: str, model: str
-) -> Iterator[tuple[str, str, Mapping[Any, Any]]]:
-    """Factor, task (or which, where it is not of all) and figure, over all tasks first; of one task alone, in one."""
-    for factor in source.factors:
-        names = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
-        if len(names) > 1:
-            names = {factor: "all tasks", **names}
-        for name, where in names.items():
-            if (record := known.get((metric, model, EFFECT + name))) is not None:
-                told = None if missing(record["value"]) else record["reason"]
-                yield factor, with_titles(told, source) if isinstance(told, str) else where, record
-
-
-def _beside(model: str, metric: str, factor: str, where: str, record: Mapping[Any, Any]) -> list[str | Cell]:
-    why = Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else ""
-    return [model, METRICS[metric], in_words(factor), where, figure(record), number(record["control"]), why]
 
 
 def whole(figures: pd.DataFrame) -> list[Table]:
@@ -158,18 +156,18 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
         return []
     models = sorted(real["model"].unique())
     known = {(row["metric"], row["task"], row["framing"], row["model"]): row for row in real.to_dict("records")}
+
+    def covered(*key: Any) -> str | Cell:
+        record = known.get(key)
+        share = number(record["coverage"], 3) if record else ""
+        return Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
+
     rows: list[list[str | Cell]] = []
     for metric, (slug, task) in product(METRICS, source.tasks.items()):
         for cell in task.cells:
-            own = [known.get((metric, slug, cell, model)) for model in models]
-            if any(own):
-                shares = [(record, number(record["coverage"], 3) if record else "") for record in own]
-                cells = [
-                    Cell(f"{share}, too little", "poor") if record and record["excluded"] else share
-                    for record, share in shares
-                ]
+            if any(shares := [covered(metric, slug, cell, model) for model in models]):
                 cues = " + ".join(map(in_words, cues_of(cell))) or "no cue"
-                rows.append([METRICS[metric], f"{task.title}: {cues}", *cells])
+                rows.append([METRICS[metric], f"{task.title}: {cues}", *shares])
     said = [
         f"{model}, {METRICS[metric]}, {int(own['excluded'].sum()) or 'none'} of {len(own)} cells"
         for metric in METRICS
@@ -192,13 +190,12 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     columns = {("all", False): "all replies"}
     for factor in source.factors:
         columns |= {(factor, cue): f"{'with' if cue else 'without'} {in_words(factor)}" for cue in (False, True)}
-    rows = []
-    for model in sorted(continuations["model"].unique()):
-        told = [known.get((model, *column)) for column in columns]
-        shares = [
-            f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE for own in told
-        ]
-        rows.append([model, *shares])
+
+    def share(own: Mapping[Any, Any] | None) -> str:
+        return f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE
+
+    models = sorted(continuations["model"].unique())
+    rows = [[model, *(share(known.get((model, *column))) for column in columns)] for model in models]
     neutral = source.continuation.outcome
     caption = CAPTIONS["continuations"].format(neutral=neutral, keywords=", ".join(source.continuation.keywords))
     title = f"Does “{neutral}” stay “{neutral}”?"
@@ -207,17 +204,15 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
 
 def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:
     """Measures of a published study (`meaning`) before and after the intervention, and what placebos change."""
+    records: list[dict[Any, Any]] = replications.to_dict("records")
     rows = [
         [
-            str(record["model"]),
-            str(record["measure"]),
-            METRICS.get(record["metric"], str(record["metric"])),
-            with_interval(record["before"], record["before_low"], record["before_high"]),
-            with_interval(record["after"], record["after_low"], record["after_high"]),
-            figure({**{str(k): v for k, v in record.items()}, "value": record["change"]}, decimals=3),
-            number(record["control"], 3),
+            *(str(own["model"]), str(own["measure"]), METRICS.get(own["metric"], str(own["metric"]))),
+            *(with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"]) for at in ("before", "after")),
+            figure({**own, "value": own["change"]}, decimals=3),
+            number(own["control"], 3),
         ]
-        for record in replications.to_dict("records")
+        for own in records
     ]
     cue = listed([in_words(factor) for factor in factors])
     columns = ["model", "measure", "metric", "before", "after", "change", "control"]
@@ -229,30 +224,25 @@ __all__ = ["sections"]
 
 def sections(shown: Shown) -> list[Section]:
     """A section for every contrast."""
-    return [section(name, source, shown.tables) for name, source in shown.sources.items()]
+    return [_section(name, source, shown.tables) for name, source in shown.sources.items()]
 
 
-Parts = list[Table | Picture]
-
-CLASS_SHIFT = "shift: "
-"""Before the name of a class in figures."""
-
-
-def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
-    """What the page says of one contrast, by the tables of the diagnosis."""
+def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     here = {name: _called(table[table["benchmark"] == contrast]) for name, table in tables.items()}
     asked, sample = here["distributions"]["stimulus"].nunique(), ""
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
-    of_words = effects[effects["metric"] == "token"]
-    parts: Parts = [
+    of_words = {
+        name: of[of["metric"] == "token"] for name, of in here.items() if name in ("effects", "figures", "shifts")
+    }
+    parts: list[Table | Picture] = [
         *headlines(source, figures),
         *effects_with_controls(source, figures, here["effects"]),
-        *_cues_among_placebos(source, here["effects"], figures),
-        *(_sensitivity(source, of_words, figures) if len(of_words) and len(source.factors) > 1 else ()),
+        *_cues_among_placebos(source, **of_words),
+        *_sensitivity(source, **of_words),
         *whole(figures),
-        *_shifts(source, here["shifts"], figures),
+        *_shifts(source, **of_words),
         *comparisons(here["comparisons"]),
         *coverage(source, here["exclusions"]),
         *_metrics(source, effects, figures),
@@ -266,12 +256,8 @@ def section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         told = "No replies were sampled, so there are token probabilities alone."
     if unasked := here["distributions"].empty:
         told = "No model was asked."
-    sentences = [
-        "" if unasked else lead(source, figures),
-        f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}.",
-        sample,
-        told,
-    ]
+    cues = f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}."
+    sentences = ["" if unasked else lead(source, figures), cues, sample, told]
     with_sample = [
         replace(part, caption=f"{part.caption} {sample}".strip()) if isinstance(part, Picture) else part
         for part in parts
@@ -302,18 +288,19 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
     }
     here = {column: names for column, names in words.items() if column in table}
     ordered = {
-        column: pd.Categorical(table[column].map(names), list(dict.fromkeys(names.values())))
-        for column, names in here.items()
+        column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())]) for column, own in here.items()
     }
     by = dict.fromkeys([first, "model", *here])
     return table.assign(**ordered).sort_values(list(by)).astype(dict.fromkeys(here, str))
 
 
-def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 2 task by task, with placebos, of token probability."""
-    if (effects := effects[effects["metric"] == "token"]).empty:
+def _cues_among_placebos(
+    source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame, **_: Any
+) -> list[Picture]:
+    """Figure 2 task by task, with placebos."""
+    if effects.empty:
         return []
-    own = figures[(figures["metric"] == "token") & figures["figure"].str.startswith(EFFECT)]
+    own = figures[figures["figure"].str.startswith(EFFECT)]
     named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
     by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
     means = _declared(by_task[["model", "factor", "task", "value", "low", "high"]], source)
@@ -321,20 +308,21 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
     return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
 
-def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 1, of token probability."""
-    own = figures[(figures["metric"] == "token") & (figures["figure"] == SHIFT)]
-    caption = CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"])
-    return [Picture("Probability of a shift", caption, charts.shift_probability(_declared(effects, source), own))]
+def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame, **_: Any) -> list[Picture]:
+    """Figure 1, of several cues."""
+    cues = effects[effects["placebo"] == 0]
+    if cues.empty or len(source.factors) < 2:
+        return []
+    drawn = charts.shift_probability(_declared(cues, source), figures[figures["figure"] == SHIFT])
+    return [Picture("Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn)]
 
 
-def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 3, of token probability."""
-    shifts = shifts[shifts["metric"] == "token"]
+def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame, **_: Any) -> list[Picture]:
+    """Figure 3."""
     if shifts.empty:
         return []
-    names = {f"{CLASS_SHIFT}{outcome}": outcome for outcome in source.outcomes}
-    own = figures[(figures["metric"] == "token") & figures["figure"].isin(names)]
+    names = {f"shift: {outcome}": outcome for outcome in source.outcomes}
+    own = figures[figures["figure"].isin(names)]
     means = own.assign(outcome=own["figure"].map(names))[["model", "outcome", "value", "low", "high"]]
     drawn = charts.shifts(_declared(shifts, source, "outcome"), means)
     return [Picture("Which classes shift", CAPTIONS["shifts"], drawn)]
@@ -342,14 +330,10 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
 
 def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 4: what both metrics know of, and nothing else."""
-    known = figures[figures["value"].notna()]
-    told = set(zip(known["metric"], known["model"], known["figure"], strict=True))
-    columns = [effects[name] for name in ("metric", "model", "factor", "task")]
-    has_figure = [
-        (metric, model, f"{EFFECT}{factor}, {task}") in told
-        for metric, model, factor, task in zip(*columns, strict=True)
-    ]
-    effects = effects[pd.Series(has_figure, index=effects.index, dtype=bool)]
+    named = effects.assign(figure=EFFECT + effects["factor"] + ", " + effects["task"])
+    key = ["metric", "model", "figure"]
+    told = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
+    effects = effects[pd.MultiIndex.from_frame(named[key]).isin(told)]
     same = ["model", "task", "factor", "stimulus"]
     both = effects[effects.groupby(same)["metric"].transform("nunique") == len(METRICS)]
     if both.empty:
@@ -358,18 +342,17 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
     return [Picture("Metric by metric", caption, charts.metrics(_declared(both, source, "task")))]
 
 
-def _replications(source: ContrastSource, replications: pd.DataFrame) -> Parts:
+def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
     """Measures of a published study before and after the intervention (figure 5)."""
     if source.replicates is None or replications.empty:
         return []
     replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
-    parts: Parts = [measures(source.factors, CAPTIONS["studies"][source.replicates], replications)]
+    told = measures(source.factors, CAPTIONS["studies"][source.replicates], replications)
     measured = replications.dropna(subset=["before", "after"])
-    if len(measured):
-        labels = measured["measure"] + ", " + measured["metric"].map(METRICS)
-        drawn = charts.replications(measured.assign(measure=labels))
-        parts.append(Picture("Before and after", CAPTIONS["before_and_after"], drawn))
-    return parts
+    if measured.empty:
+        return [told]
+    drawn = charts.replications(measured.assign(measure=measured["measure"] + ", " + measured["metric"].map(METRICS)))
+    return [told, Picture("Before and after", CAPTIONS["before_and_after"], drawn)]
 
 
 FOLLOWS = {
@@ -388,27 +371,19 @@ def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
     if judged.empty:
         return "Nothing has a verdict: what follows describes."
     groups: Any = judged.groupby(["model", "metric"], sort=True)
-    sentences = [_of_model(f"{model}, {METRICS[str(metric)]}", own, source) for (model, metric), own in groups]
+    sentences = [f"How much likelier a cue makes “{source.headline}”, in percentage points."]
+    for (model, metric), own in groups:
+        told = [(record["verdict"], _change(record, source)) for record in own.to_dict("records")]
+        sentences.append(f"{model}, {METRICS[str(metric)]}: {by_verdict(told, FOLLOWS)}.")
     if without := sorted(set(figures["name"]) - set(judged["name"])):
         sentences.append(f"{listed(without)}: no verdict.")
-    about = f"How much likelier a cue makes “{source.headline}”, in percentage points."
-    return " ".join([about, *sentences])
-
-
-def _of_model(called: str, judged: pd.DataFrame, source: ContrastSource) -> str:
-    groups = []
-    for verdict, follows in FOLLOWS.items():
-        own = [_change(record, source) for record in judged[judged["verdict"] == str(verdict)].to_dict("records")]
-        if own:
-            groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
-    return f"{called}: {'; '.join(groups)}."
+    return " ".join(sentences)
 
 
 def _change(record: dict[Any, Any], source: ContrastSource) -> str:
     """Cue and task, the change, and that of placebos."""
     factor, _, task = str(record["figure"]).removeprefix(CHANGE).partition(", ")
     where = f" in “{source.tasks[task].title}”" if task else ""
-    if missing(record["value"]):
-        return f"{in_words(factor)}{where}"
     beside = "" if missing(record["placebo"]) else f", placebos {number(record['placebo'], 1)}"
-    return f"{in_words(factor)}{where} ({number(record['value'], 1)}{beside})"
+    value = "" if missing(record["value"]) else f" ({number(record['value'], 1)}{beside})"
+    return f"{in_words(factor)}{where}{value}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
@@ -12,14 +13,12 @@ from evenruler.tables import stacked
 
 DIGITS = 4
 """Decimals that a page keeps; values that agree in them are one value."""
-WIDE = 640
-LABELS = 230
-"""Pixels that a name of a model may take."""
+WIDE, NARROW, LABELS = 640, 300, 230
+"""Pixels: of a panel, of one of several, and those that a name of a model may take."""
 GOLDEN = 0.618034
 """Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
 SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
-NARROW = 300
 CUE, STIMULUS, PLACEBO = "cue", "cue, one stimulus", "a placebo in its place"
 DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
 """Hue and area of a dot beside placebos, by what it is of."""
@@ -36,13 +35,12 @@ def _where(condition: str) -> alt.Chart:
     return alt.Chart().transform_filter(condition)
 
 
-def _number(field: str, title: str) -> alt.Tooltip:
-    return alt.Tooltip(f"{field}:Q", title=title, format=".3f")
+def _numbers(**titles: str) -> list[alt.Tooltip]:
+    """What is told of numbers, by their fields."""
+    return [alt.Tooltip(f"{field}:Q", title=title, format=".3f") for field, title in titles.items()]
 
 
-def _of_mean() -> list[alt.Tooltip]:
-    """What is told of a mean with its interval."""
-    return [_number("value", "mean"), _number("low", "interval from"), _number("high", "to")]
+OF_MEAN: Final = {"value": "mean", "low": "interval from", "high": "to"}
 
 
 def _panels(
@@ -56,25 +54,18 @@ def _panels(
 ) -> alt.FacetChart:
     """A panel a name of `row`, each below the other, the name on its left; those of `column` beside each other."""
     below = alt.Header(labelAngle=0, labelAlign="left", labelLimit=LABELS, labelFontSize=12)
-    columns: Any = alt.Undefined
+    by: dict[str, Any] = {"row": alt.Row(f"{row.name}:N", sort=in_order(row), title=None, header=below)}
     if column is not None:
         header = alt.Header(labelFontWeight="bold", labelLimit=size[0])
-        columns = alt.Column(f"{column.name}:N", sort=in_order(column), title=None, header=header)
-    chart: alt.FacetChart = layers.properties(width=size[0], height=size[1]).facet(
-        data=data,
-        row=alt.Row(f"{row.name}:N", sort=in_order(row), title=None, header=below),
-        column=columns,
-        spacing=between,
-    )
+        by["column"] = alt.Column(f"{column.name}:N", sort=in_order(column), title=None, header=header)
+    chart: alt.FacetChart = layers.properties(width=size[0], height=size[1]).facet(data=data, spacing=between, **by)
     return chart
 
 
 def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """How far the cues move each model's answers, a dot a stimulus (framing, figure 1).
+    """How far the cues move each model's answers, a dot a stimulus: mean over tasks, then over factors (figure 1).
 
-    Args:
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`; a dot is the mean over tasks, then over factors.
-        means: By `model` the mean with its interval: `value`, `low`, `high`.
+    `effects`: by `schemas.EFFECTS`. `means`: by `model` the mean with its interval: `value`, `low`, `high`.
     """
     by_factor = effects.groupby(["model", "stimulus", "factor"], sort=False)["apd"].mean()
     dots = by_factor.groupby(["model", "stimulus"], sort=False).mean().reset_index()
@@ -82,12 +73,10 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
 
 
 def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """What each cue does in each task beside placebos in its place (framing, figure 2, by task and with controls).
+    """What each cue does in each task beside placebos in its place (figure 2, by task and with controls).
 
-    Args:
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`, with cues (`placebo` 0) and placebos.
-        means: Of cues, by `model`, `factor` and `task` the mean with its interval: `value`, `low`, `high`. One that too
-            few stimuli have is drawn stimulus by stimulus. Of placebos each is a dot, however few.
+    `effects`: by `schemas.EFFECTS`, with placebos, of which each is a dot, however few. `means`: of cues, by `model`,
+    `factor` and `task` the mean with its interval; one that too few stimuli have is drawn stimulus by stimulus.
     """
     # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
     panel = ["model", "factor", "task"]
@@ -105,9 +94,8 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     ]
     found = stacked(parts)
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
-    names = [in_order(effects[name]) for name in ("factor", "task")]
-    every = pd.MultiIndex.from_product(names, names=["factor", "task"])
-    empty = every.difference(pd.MultiIndex.from_frame(found[["factor", "task"]]), sort=False)
+    every = pd.MultiIndex.from_product([in_order(effects[name]) for name in panel[1:]], names=panel[1:])
+    empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
     found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
     data = found.reindex(columns=[*panel, "value", "low", "high", "kind", "what"]).round(DIGITS)
     models = in_order(effects["model"])
@@ -121,7 +109,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
         scale=alt.Scale(domain=kinds, range=[DOTS[kind][0] for kind in kinds]),
         legend=alt.Legend(title=None, orient="top", symbolSize=60),
     )
-    told = ["model:N", "factor:N", "task:N", "what:N", _number("value", "APD")]
+    told = ["model:N", "factor:N", "task:N", "what:N", *_numbers(value="APD")]
     layers = alt.layer(
         rule.encode(y=lane, x=_apd("APD", "low"), x2="high:Q"),
         dots.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
@@ -131,36 +119,26 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
 
 
 def metrics(effects: pd.DataFrame) -> alt.FacetChart:
-    """Both metrics above each other, a panel a task, a dot a stimulus of one model (framing, figure 4).
+    """Both metrics above each other, a panel a task, a dot a stimulus of one model: mean over factors (figure 4).
 
-    Args:
-        effects: By `evenruler.instruments.framing.schemas.EFFECTS`, of cues; a dot is the mean over factors. Means are
-            over all dots.
+    `effects`: by `schemas.EFFECTS`, of cues. Means are over all dots.
     """
-    by = ["metric", "task", "model", "stimulus"]
-    dots = effects.groupby(by, sort=False)["apd"].mean().reset_index()
+    dots = effects.groupby(["metric", "task", "model", "stimulus"], sort=False)["apd"].mean().reset_index()
     means = over_stimuli(dots, ["metric", "task"], "apd")
-    size = _shared(effects["task"], 820), 84
-    return _violins(dots, means, row="metric", column="task", size=size)
+    return _violins(dots, means, row="metric", column="task", size=(_shared(effects["task"], 820), 84))
 
 
 def _shared(names: "pd.Series[Any]", width: int) -> float:
-    """The width of one of several panels."""
     return min(NARROW, width / max(1, names.nunique()))
 
 
 def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
     """Means with jackknife intervals over stimuli, left out with all their rows: `value`, `low`, `high`, `stimuli`."""
-
-    def ratio(sums_and_counts: Any) -> float:
-        total, count = sums_and_counts.sum(axis=0)
-        return float(total / count)
-
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
-        rows.append({**dict(zip(by, key, strict=True)), **vars(jackknife(ratio, stimuli))})
-        rows[-1]["stimuli"] = len(stimuli)
+        mean = jackknife(lambda sums_and_counts: float(np.divide(*sums_and_counts.sum(axis=0))), stimuli)
+        rows.append({**dict(zip(by, key, strict=True)), **vars(mean), "stimuli": len(stimuli)})
     return pd.DataFrame(rows)
 
 
@@ -191,10 +169,10 @@ def _violins(
     layers = alt.layer(
         shape,
         each.encode(
-            x=_apd(title), y=alt.Y("across:Q", scale=across, axis=None), tooltip=[*known, _number("apd", "APD")]
+            x=_apd(title), y=alt.Y("across:Q", scale=across, axis=None), tooltip=[*known, *_numbers(apd="APD")]
         ),
         rule.encode(x=_apd(title, "low"), x2="high:Q", y=middle),
-        mean.encode(x=_apd(title, "value"), y=middle, tooltip=_of_mean()),
+        mean.encode(x=_apd(title, "value"), y=middle, tooltip=_numbers(**OF_MEAN)),
     )
     data, beside = _with_means(dots, means, panel), dots[column] if column else None
     return _panels(layers, data, dots[row], beside, size=size, between={"row": 6, "column": 22})
@@ -218,20 +196,17 @@ def _apd(title: str, field: str = "apd") -> alt.X:
 
 
 def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """How much more or less of every class there is with the cues, a panel a model (framing, figure 3).
+    """How much more or less of every class there is with the cues, a panel a model (figure 3).
 
-    Args:
-        shifts: By `evenruler.instruments.framing.schemas.SHIFTS`, of cues; drawn where there are too few stimuli.
-        means: By `model` and `outcome` the mean with its interval: `value`, `low`, `high`.
+    `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by `model` and `outcome` the
+    mean with its interval.
     """
     # One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus.
     bar = ["model", "outcome"]
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
     bars = by_stimulus.loc[enough, bar].drop_duplicates().merge(means, on=bar)
-    columns = [*bar, "stimulus", "value", "low", "high"]
-    data = stacked([bars, by_stimulus[~enough]]).reindex(columns=columns).round(DIGITS)
-
+    data = stacked([bars, by_stimulus[~enough]]).reindex(columns=[*bar, "stimulus", *OF_MEAN]).round(DIGITS)
     outcomes = in_order(shifts["outcome"])
     title = "mean shift: below 0, less with the cue; above 0, more"
     classes = alt.Y("outcome:N", sort=outcomes, title=None)
@@ -242,7 +217,7 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
     mean = _where("!isValid(datum.stimulus)").mark_bar(color=ONE_HUE, opacity=0.75, height={"band": 0.7})
     interval = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.8)
     layers = [
-        (data["stimulus"].isna(), mean.encode(y=classes, x=x, tooltip=[*named, *_of_mean()])),
+        (data["stimulus"].isna(), mean.encode(y=classes, x=x, tooltip=[*named, *_numbers(**OF_MEAN)])),
         (data["stimulus"].notna(), single.encode(y=classes, x=x, tooltip=of_stimulus)),
         (data["low"].notna(), interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")),
     ]
@@ -255,15 +230,18 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
 def replications(replications: pd.DataFrame) -> alt.FacetChart:
     """Every measure of a study before and after the intervention, a panel a model (framing, figure 5)."""
     # One line a measure and moment; `way`: where the value goes.
-    rows = []
-    for record in replications.round(DIGITS).to_dict("records"):
-        change = record["after"] - record["before"]
-        way = "up" if change > 0 else "down" if change < 0 else "same"
-        for step, moment in enumerate(MOMENTS):
-            own = {"value": moment, "low": f"{moment}_low", "high": f"{moment}_high"}
-            row = {"model": record["model"], "measure": record["measure"], "moment": moment, "step": step}
-            rows.append(row | {"way": way if step else "before"} | {key: record[name] for key, name in own.items()})
-    data = pd.DataFrame(rows)
+    found = replications.round(DIGITS).reset_index(drop=True)
+    ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
+    moments = [
+        found[["model", "measure"]].assign(
+            moment=moment,
+            step=step,
+            way=ways if step else "before",
+            **{name: found[f"{moment}{end}"] for name, end in (("value", ""), ("low", "_low"), ("high", "_high"))},
+        )
+        for step, moment in enumerate(MOMENTS)
+    ]
+    data = pd.concat(moments).sort_index(kind="stable")
     measures = in_order(data["measure"])
     base = alt.Chart().encode(
         y=alt.Y("measure:N", sort=measures, title=None).axis(labelLimit=LABELS),
@@ -279,9 +257,8 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     def at(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title="value of the measure")
 
-    ways = alt.Scale(
-        domain=["before", "up", "down", "same"], range=["circle", "triangle-right", "triangle-left", "circle"]
-    )
+    shapes = {"before": "circle", "up": "triangle-right", "down": "triangle-left", "same": "circle"}
+    drawn = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     path = base.mark_line(strokeWidth=1.2)
     intervals = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.55)
@@ -292,8 +269,8 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
         intervals.encode(x=at("low"), x2="high:Q"),
         points.encode(
             x=at("value"),
-            shape=alt.Shape("way:N", scale=ways, legend=None),
-            tooltip=["model:N", "measure:N", "moment:N", *_of_mean()],
+            shape=alt.Shape("way:N", scale=drawn, legend=None),
+            tooltip=["model:N", "measure:N", "moment:N", *_numbers(**OF_MEAN)],
         ),
     )
     return _panels(layers, data, data["model"], size=(WIDE - 160, 36 * len(measures)), between={"row": 10})

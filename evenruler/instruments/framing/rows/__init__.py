@@ -45,14 +45,12 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
     how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
+    of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
         **how_asked,
         factors=list(source.factors),
         placebos={  # as many in every task that tells of the factor
-            factor: max(
-                (len(task.placebos[factor].texts) for task in source.tasks.values() if factor in task.placebos),
-                default=0,
-            )
+            factor: max((len(own[factor].texts) for own in of_tasks if factor in own), default=0)
             for factor in source.factors
         },
         outcomes=[
@@ -97,13 +95,10 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
-    """Orders in which each option stands equally often at every position.
+    """Orders in which each option stands equally often at every position: k where k is even, 2 k where it is odd.
 
     They come in pairs, an order and its reverse: in any number of whole pairs every option has the same mean position.
-
-    Returns:
-        k orders where k is even, each option once at every position; 2 k where it is odd, each twice; one where there
-        is but one, or none at all.
+    Where there is but one option, or none, there is one order.
     """
     shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
     step = 1 if len(shuffled) % 2 else 2  # turned by two, an order and its reverse take odd and even positions
@@ -122,14 +117,8 @@ def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[
                 for turn, order in enumerate(balanced_orders(list(asked.options), seed)):
                     prompt = _written(task, asked.template, entry.text, [texts[slug] for slug in order])
                     own = {"stimulus": stimulus, "order": " ".join(order)}
-                    yield {
-                        **_of_cell(name, source, settings, task_name, asked, own, prompt),
-                        "stimulus": stimulus,
-                        "group": entry.group,
-                        "placebo": asked.placebo,
-                        "turn": turn,
-                        "order": order,
-                    }
+                    more = {"stimulus": stimulus, "group": entry.group, "placebo": asked.placebo, "turn": turn}
+                    yield _of_cell(name, source, settings, task_name, asked, own, prompt) | more | {"order": order}
 
 
 def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
@@ -157,13 +146,9 @@ def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
     """Every cell of a task, then every placebo and further wording of every cue of it."""
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
-    for factor, placebos in task.placebos.items():
-        for cell in placebos.cells:
-            template = placebos.template(cell, variant)
-            for number, text in placebos.numbered.items() if template else ():
-                framing = tasks.with_placebo(cell, factor, number)
-                filled = (template or "").replace(tasks.PLACEBO, text)
-                yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
+    for factor, cell, number, text, filled in task.replaced(variant):
+        framing = tasks.with_placebo(cell, factor, number)
+        yield _Cell(framing, filled, task.options_of(cell, variant), text if number > 0 else None)
 
 
 def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:

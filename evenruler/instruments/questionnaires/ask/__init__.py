@@ -48,23 +48,19 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     """What to ask next: everything whose table of answers is not there, of what the model can do.
 
     A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
-    again after every measured epoch of every fit to every corpus, one after the other, so that nothing is trained
-    twice.
+    again after every measured epoch of every fit to every corpus, in turn, so that nothing is trained twice.
 
     Raises:
         UserError: A form cannot ask an item, as it reads from the left and the intensifier stands first.
     """
-    questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
     if "clm" in subject.forms:
+        questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
         questions.require_order(questionnaire, tables["items"], subject.name)
-    return [
-        request
-        for request in _all(questionnaire, tables, plan, subject)
-        if request.table not in answers and len(request.rows)
-    ]
+    wanted = _all(tables, plan, subject)
+    return [request for request in wanted if request.table not in answers and len(request.rows)]
 
 
-def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
     own, twins = questions.apart(tables)
     yield from _prompts(own, subject)
     yield from _prompts(twins, subject)
@@ -82,7 +78,6 @@ def _all(questionnaire: str, tables: Tables, plan: Plan, subject: Subject) -> It
 
 
 def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
-    """Every prompt in every form of the model."""
     for form in subject.forms:
         if form in LIKELIHOODS and subject.can("in_place"):
             rows = _rows(tables["prompts"], form, state)

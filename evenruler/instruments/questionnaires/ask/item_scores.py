@@ -32,9 +32,6 @@ ACCEPTABLE = "acceptable"
 
 SIDES = ["premise", "hypothesis"]
 
-OF_TWINS = "_of_twins"
-"""What the measure of a twin ends in."""
-
 COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
 
 
@@ -60,21 +57,9 @@ def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: st
 
 
 def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str) -> pd.DataFrame:
-    """Mean over the sentences of each item: its premises and hypotheses, with source and inverse terms, each once.
+    """Mean over the distinct premises and hypotheses of each item, with source and inverse terms: `schemas.CONTENT`.
 
-    An item has a premise for every term and a hypothesis for every intensifier (or the other way round), which its
-    prompts pair; a sentence that stands in several of its prompts is still one sentence.
-
-    Args:
-        prompts: By `schemas.PROMPTS`.
-        by_text: The figure of every sentence.
-        measure: `slor` (nats per token) or `acceptability` (probability).
-
-    Returns:
-        By `schemas.CONTENT`: `value` is the mean over `n` distinct sentences.
-
-    Raises:
-        KeyError: A sentence has no figure.
+    `by_text`: the figure of every sentence. `measure`: `slor` (nats per token) or `acceptability` (probability).
     """
     rows = []
     for (questionnaire, item), of_item in prompts.groupby(["questionnaire", "item"], sort=True):
@@ -89,7 +74,7 @@ def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
     return chosen.assign(whole=chosen["premise"] + " " + chosen["hypothesis"])
 
 
-def licensed_id(item: str) -> str:
+def licensed_id(item: object) -> str:
     """What answers about the licensed wording of an item go by; `item` is the id of its row."""
     return f"{item}-licensed"
 
@@ -104,24 +89,19 @@ def embedding_request(tables: Tables, plan: Plan) -> Request:
 
 
 def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
-    """By id of answers: the question of each item in a wording that is not published; none where that file is not.
-
-    Whoever builds the questionnaire has it (`declare.load` sees to that); whoever measures with it need not.
-    """
+    """By id of answers: the question of each item in a wording that is not published; none where that file is not."""
     wording = plan.get("wording")
     if wording is None or not Path(wording["file"]).expanduser().is_file():
         return {}
     by_item = licensed_wording(wording["file"], wording["items"], "plan.json: wording")
-    asked = items[["id", "item"]].itertuples(index=False, name=None)
-    return {licensed_id(str(row)): by_item[str(item)] for row, item in asked}
+    return {licensed_id(row): by_item[item] for row, item in zip(items["id"], items["item"], strict=True)}
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
     """What the judge says of every sentence, those of twins, too."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
-    table = SLOR if judge["operation"] == "slor" else ACCEPTABILITY
-    rows, inputs = pd.DataFrame({"text": texts}), {"text": texts}
-    return Request(table, judge["operation"], rows, inputs, by=judge["model"], of_instrument=True)
+    table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
+    return Request(table, judge["operation"], pd.DataFrame(inputs), inputs, by=judge["model"], of_instrument=True)
 
 
 def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
@@ -135,19 +115,13 @@ def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.Da
     by_text = _judged(plan, answers)
     if by_text:
         measure = SLOR if len(answers[SLOR]) else ACCEPTABILITY
-        found.append(acceptability(tables["prompts"], by_text, measure))
-        if len(twins["prompts"]):
-            beside = acceptability(twins["prompts"], by_text, measure)
-            found.append(beside.assign(measure=f"{measure}{OF_TWINS}"))
+        for own, name in ((tables["prompts"], measure), (twins["prompts"], f"{measure}_of_twins")):
+            found += [acceptability(own, by_text, name)] if len(own) else []
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=COLUMNS)
 
 
 def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]) -> pd.DataFrame:
-    """SS: mean cosine between the original question and its source prompts.
-
-    `vectors`: by id of an item, its question; by `licensed_id` the same in its licensed wording, where there is one;
-    and by id of a source prompt, the whole of it.
-    """
+    """SS: mean cosine between the original question and its source prompts; `vectors`: by id of answers."""
     by_item = {key: rows["id"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
     rows = []
     for item in items.to_dict("records"):
@@ -234,15 +208,12 @@ def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float6
 
 
 def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
-    """Weighted mean of PSS over the source terms and intensifiers of an item (EMPALC, section 3.2).
+    """Sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers) (EMPALC, section 3.2).
 
     Args:
         pss: [terms, intensifiers] by `two_way`.
         is_source: [terms] whether a term keeps the stance of the original question; inverse terms do not enter.
         weights: [intensifiers].
-
-    Returns:
-        sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers).
 
     Raises:
         ValueError: No term is a source term, or shapes do not go together.
@@ -266,12 +237,10 @@ class Scoring(NamedTuple):
     three_way: bool = False
 
 
-def score_items(
-    prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]
-) -> pd.DataFrame:
+def score_items(prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
     """Item scores alone; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
-    return item_scores(cells_of(prompts, scores, settings), items)
+    return item_scores(cells_of(prompts, scores, scoring), items)
 
 
 def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
@@ -285,7 +254,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
             raise UserError(what, where=where, remedy="see rejected.parquet and mend its templates or terms")
 
 
-def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str, Scoring]) -> pd.DataFrame:
+def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
     """P_e and PSS of every prompt and model, by `schemas.CELLS`; ValueError where an answer is missing."""
     if scores.empty:
         raise ValueError(f"all {len(prompts)} prompts have no score")
@@ -297,17 +266,16 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, settings: Mapping[str,
         if lacking := len(prompts) - prompts["id"].isin(rows["id"]).sum():
             raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
     parts = []
-    for (*_, _item), rows in joined.groupby([*MODEL, "item"], sort=True):
-        chosen = settings[rows["questionnaire"].iloc[0]]
+    for _, rows in joined.groupby([*MODEL, "item"], sort=True):
         if rows["configuration"].iloc[0] in LIKELIHOODS:
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
                 raise ValueError("a log-probability is not a number")
         else:
-            log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=chosen.three_way)
+            log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=scoring.three_way)
         rows = rows.assign(log_p=log_p)
         table = rows.pivot(index="term", columns="intensifier", values="log_p")
-        pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), chosen.temperature), table.index, table.columns)
+        pss = pd.DataFrame(two_way_of_logs(table.to_numpy(), scoring.temperature), table.index, table.columns)
         long = pss.reset_index().melt(id_vars="term", var_name="intensifier", value_name="pss")
         parts.append(rows.merge(long, on=["term", "intensifier"], validate="1:1"))
     found = pd.concat(parts, ignore_index=True)
@@ -357,10 +325,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     """Numbers made of the answers of one model to one questionnaire.
 
     Returns:
-        `cells` and `items` by `schemas.CELLS` and `schemas.ITEM_SCORES`; `twins`: the same of the twins of items, under
-        the names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
-        `STAGE`; `labelled` by `schemas.LABELLED_PAIRS`, with `model`; `content` and `course` by
-        `schemas.CONTENT` and `schemas.COURSE`.
+        `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items, under the
+        names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
+        `STAGE`; `labelled` by `LABELLED_PAIRS`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.
@@ -369,7 +336,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     name = str(tables["prompts"]["questionnaire"].iloc[0])
     own, twins = apart({**tables, "items": tables["items"].assign(questionnaire=name)})
     prompts, items = own["prompts"], own["items"]
-    settings = {name: Scoring(plan["temperature"], plan["three_way"])}
+    scoring = Scoring(plan["temperature"], plan["three_way"])
     require_whole(prompts, items)
     # Answers to prompts, a row a measure, with `framing` as of bare ones.
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
@@ -383,49 +350,35 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     known = bare["id"].isin(tables["prompts"]["id"])
     asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
     reads = VERBALISER in subject.forms  # a question, before which something could stand
-    cells = cells_of(prompts, asked, settings) if len(asked) else _none(schemas.CELLS)
-    beside = _none(schemas.ITEM_SCORES)
+    cells = cells_of(prompts, asked, scoring) if len(asked) else _none(schemas.CELLS)
+    none = _none(schemas.ITEM_SCORES)
+    beside = none
     if len(asked) and len(twins["prompts"]):
         of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
-        beside = score_items(twins["prompts"], twins["items"], of_twins, settings)
+        beside = score_items(twins["prompts"], twins["items"], of_twins, scoring)
+
+    def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
+        """The items of these prompts alone."""
+        return score_items(rows, items[items["item"].isin(rows["item"])], told, scoring)
+
+    prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]
+    framed = prefixed_rows(prompts if reads else prompts[:0], plan)
+    for prefix, rows in framed.groupby("framing", sort=True) if len(framed) else ():
+        own_answers = after[after["id"].isin(rows["id"])].assign(framing=prefix)
+        prefixed.append(scored(rows, own_answers))
+    then = answered[answered["corpus"] != ""]
+    for _, told in then.groupby(STAGE, sort=True):
+        adapted.append(scored(prompts[prompts["id"].isin(then["id"])], told).assign(**told[STAGE].iloc[0]))
     return {
         "cells": cells,
-        "items": item_scores(cells, items) if len(asked) else _none(schemas.ITEM_SCORES),
+        "items": item_scores(cells, items) if len(asked) else none,
         "twins": beside,
-        "prefixed": _prefixed(prefixed_rows(prompts, plan) if reads else prompts[:0], items, after, settings),
-        "adapted": _adapted(prompts, items, answered[answered["corpus"] != ""], settings),
+        "prefixed": stacked(prefixed),
+        "adapted": stacked(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }
-
-
-def _prefixed(
-    prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Scoring]
-) -> pd.DataFrame:
-    """Item scores after every prefix."""
-    if prompts.empty:
-        return _none(schemas.ITEM_SCORES)
-    chosen = items[items["item"].isin(prompts["item"])]
-    found = []
-    for prefix, rows in prompts.groupby("framing", sort=True):
-        own = answered[answered["id"].isin(rows["id"])].assign(framing=prefix)
-        found.append(score_items(rows, chosen, own, settings))
-    return pd.concat(found, ignore_index=True)
-
-
-def _adapted(
-    prompts: pd.DataFrame, items: pd.DataFrame, answered: pd.DataFrame, settings: Mapping[str, Scoring]
-) -> pd.DataFrame:
-    """Scores of the items that are asked after epochs on corpora."""
-    own = prompts[prompts["id"].isin(answered["id"])]
-    chosen = items[items["item"].isin(own["item"])]
-    found = [
-        score_items(own, chosen, rows, settings).assign(**rows[STAGE].iloc[0])
-        for _, rows in answered.groupby(STAGE, sort=True)
-    ]
-    none = _none(schemas.ITEM_SCORES).assign(corpus="", fit=0, epoch=0)
-    return pd.concat(found, ignore_index=True) if found else none
 
 
 def _none(schema: pa.Schema) -> pd.DataFrame:

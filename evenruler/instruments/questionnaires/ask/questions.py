@@ -108,13 +108,13 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
     if subject.adapted is None:
         return
     corpora = sorted(plan["corpora"].items())
-    told = tuple(
-        (name, tuple(own["sentences"] if "sentences" in own else lines_of(own["file"], f"corpus {name}")))
+    told = (
+        (name, own["sentences"] if "sentences" in own else lines_of(own["file"], f"corpus {name}"))
         for name, own in corpora
     )
     recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
     # The same for every questionnaire whose models are adapted to the same corpora.
-    adaptation = Adaptation(told, recipes)
+    adaptation = Adaptation(tuple((name, tuple(sentences)) for name, sentences in told), recipes)
     for corpus, epochs, *_ in adaptation.recipes:
         for fit in range(1, plan["fits"] + 1):
             on_the_way = range(1, epochs) if subject.adapted == "every" and fit == 1 else ()
@@ -151,20 +151,16 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
     """How the adaptations of a model went, by `schemas.COURSE`; the same whichever questionnaire asked."""
     pairs = answers["pairs"]
     said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
-    accuracies = (
-        pairs.assign(right=said == pairs["label"]).groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
-    )
+    right = pairs.assign(right=said == pairs["label"])
+    accuracies = right.groupby(STAGE, as_index=False)["right"].agg(["mean", "size"])
     replies, losses = answers["replies"], answers["losses"]
     untold = losses["loss"].isna().map({True: "no token of what is held out can be asked about"})
-    found = pd.concat(
-        [
-            _measured(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
-            _measured(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
-            _measured(losses, "loss", value=losses["loss"], reason=untold, n=losses["n"]),
-        ],
-        ignore_index=True,
-    )
-    return found.assign(model=model).sort_values(STAGE, kind="stable")
+    found = [
+        _measured(accuracies, "accuracy", value=accuracies["mean"], n=accuracies["size"]),
+        _measured(replies, "reply", text=replies["reply"], reason=replies["reason"], n=1),
+        _measured(losses, "loss", value=losses["loss"], reason=untold, n=losses["n"]),
+    ]
+    return pd.concat(found, ignore_index=True).assign(model=model).sort_values(STAGE, kind="stable")
 
 
 def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:

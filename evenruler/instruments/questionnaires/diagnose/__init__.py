@@ -45,12 +45,9 @@ all questionnaires stands in a table once."""
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """What one model makes of one questionnaire.
+    """What one model makes of one questionnaire: by `TABLES` but what is of all models, and what `FOR_ALL` names.
 
-    Returns:
-        Rows of `cells`, `items`, `twins` (scores of the twins, under the names of their items), `quality`, `figures`,
-        `trajectories` and `changes`, what `FOR_ALL` names, and `accuracy_of_any`, the same for all questionnaires. All
-        figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
+    All figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
     """
     cells, items = scores["cells"], scores["items"]
     accuracy = population.accuracies(scores["labelled"], resampling.level)
@@ -78,9 +75,6 @@ def figures(
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """What rests on several models or questionnaires, and what does not depend on a model.
-
-    Returns:
-        Rows of `accuracy`, `population`, `scales`, `content`, `quality`, `figures` and `course`.
 
     Raises:
         UserError: An item is poor on a model that counts, of a questionnaire that asks to stop there.

@@ -32,17 +32,10 @@ def of_models(
     """Figures of one model alone: its answer, beside twins, silhouette, PSS range, order of words, accuracy; by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself. The control of answer, silhouette and range is the same of the items' twins. Where accuracy fails its bar,
-    the answer says so. It is told of subscales, too, and so is `OVER_ITEMS`: how much more of its construct the model
-    answers than twins account for, if items could have been others; the headline takes them for fixed.
-
-    Args:
-        items: By `schemas.ITEM_SCORES`.
-        twins: The same of twins, under the names of their items.
-        cells: By `schemas.CELLS`.
-        accuracy: By `schemas.ACCURACY`.
-        fits: By form, whether answers count.
-        level: Of intervals.
+    itself. The control of answer, silhouette and range is the same of the items' twins, which go under the names of
+    their items. Where `fits` (by form) say that answers do not count, the answer says so. It is told of subscales, too,
+    and so is `OVER_ITEMS`: how much more of its construct the model answers than twins account for, if items could have
+    been others; the headline takes them for fixed.
     """
     rows = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
@@ -87,10 +80,7 @@ def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
 
 
 def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: float) -> Figure:
-    """Spearman between declared level and how much more the source terms take of an intensifier than the inverse.
-
-    Items that are keyed the other way round are turned first: else they cancel the others out.
-    """
+    """Spearman between declared level and how much more the source terms, keyed, take of an intensifier."""
     keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
     by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
@@ -108,8 +98,9 @@ def of_population(
     """
     rows: list[dict[str, object]] = []
 
-    def add(questionnaire: object, subscale: object, figure: Figure) -> None:
-        rows.append({"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure)})
+    def add(questionnaire: object, subscale: object, figure: Figure, configuration: object = None) -> None:
+        name = figure.figure if configuration is None else of_those(figure.figure, str(configuration))
+        rows.append({"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure), "figure": name})
 
     for configuration, asked in items.groupby("configuration", sort=True):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
@@ -117,17 +108,16 @@ def of_population(
             counted = part[called(part).isin(members)]
             matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
-            alpha = _alpha(matrix.to_numpy(), resampling.level)
-            add(questionnaire, subscale, replace(alpha, figure=of_those(alpha.figure, str(configuration))))
+            add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling.level), configuration)
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
     for configuration, asked in scales.groupby("configuration", sort=True):
         whole = asked["subscale"] == WHOLE
         for own, figure in _between(asked[whole], "questionnaire", resampling.level, members):
-            add(own, WHOLE, replace(figure, figure=of_those(figure.figure, str(configuration))))
+            add(own, WHOLE, figure, configuration)
         for questionnaire, parts in asked[~whole].groupby("questionnaire", sort=True):
             for subscale, figure in _between(parts, "subscale", resampling.level, members):
-                add(questionnaire, subscale, replace(figure, figure=of_those(figure.figure, str(configuration))))
+                add(questionnaire, subscale, figure, configuration)
     return pd.DataFrame(rows)
 
 
@@ -141,11 +131,10 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
         reason = f"fewer than {FEWEST_LINEAGES} lineages of models"
     elif constant_columns(x).any():
         reason = "an item does not tell the models apart"
+    elif finite(alpha := measurement.cronbach_alpha(x)) is None:
+        reason = "undefined for these values"
     if reason:
         return Figure("alpha", None, n, "lineages", reason=reason)
-    alpha = measurement.cronbach_alpha(x)
-    if finite(alpha) is None:
-        return Figure("alpha", None, n, "lineages", reason="undefined for these values")
     interval = measurement.feldt_interval(alpha, n, k, level)
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
@@ -223,7 +212,6 @@ def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[
 
 
 def _lacking(configuration: str, *, asked: bool) -> str | None:
-    """Why nothing was asked after prefixes in a form."""
     if configuration in LIKELIHOODS:
         return NO_QUESTION
     if configuration != VERBALISER:

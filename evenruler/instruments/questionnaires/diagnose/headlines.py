@@ -92,20 +92,10 @@ def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
 def moved(
     changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
 ) -> Iterator[tuple[Confirmatory, Fitness]]:
-    """How much farther one model moves with an intervention than with its control, in one form.
+    """How much farther one model moves with an intervention than with its control (`moved_by_...`), in points.
 
-    Corpora are fixed, fits could have been others.
-
-    Args:
-        changes: By `schemas.CHANGES`.
-        course: Of the model, by `schemas.COURSE`.
-        plan: Declares pairs, the points that are worth naming, and the bar of accuracy.
-        form: In which it was asked.
-        level: Of the interval of accuracy.
-
-    Yields:
-        `moved_by_...` of every intervention, in points; unfit where the adapted model is below the bar that it had to
-        pass before.
+    Corpora are fixed, fits could have been others. `changes` and `course`, of the model, by `schemas`. Unfit where the
+    adapted model is below the bar of accuracy that it had to pass before.
     """
     for pair in pairs_of(plan):
         own = changes[changes["corpus"] == pair.corpus]
@@ -155,10 +145,7 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
 
 
 def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float) -> str | None:
-    """In words, that a model adapted to one of the corpora is not surely above the bar; None where it is above.
-
-    Fits are asked the same labelled pairs, so that their mean accuracy is of so many pairs, not of so many more.
-    """
+    """In words, that a model adapted to one of the corpora is not surely above the bar; None where it is above."""
     accuracy = course[(course["measure"] == "accuracy") & (course["epoch"] > 0)]
     for corpus, own in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
         last = own[own["epoch"] == own["epoch"].max()]
@@ -291,14 +278,11 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 
 
 def beyond_twins(answers: ArrayLike, twins: ArrayLike) -> tuple[Estimate, Paired]:
-    """Answers to items, and the same less those to their twins.
+    """The mean answer to items, and what it is beside their twins; one fit is taken as it is.
 
     Args:
         answers: [fits, items, wordings] in points: a step between neighbouring words is 1.
         twins: [fits, items, twins] of the twins of each item.
-
-    Returns:
-        The mean answer, and what it is beside twins; one fit is taken as it is.
 
     Raises:
         ValueError: Fits or items differ, or an item has a single wording or twin: of one, nobody knows how far another
@@ -331,14 +315,8 @@ def _nested(x: Floats) -> list[Part]:
 def tells_apart(fits: Sequence[Record], form: str) -> float:
     """P that source terms are told from inverse ones: in every item the two may change places, in all fits at once.
 
-    Terms of one end of an item are near synonyms, so that they change places together or not at all.
-
-    Args:
-        fits: Of one questionnaire.
-        form: In which they were asked.
-
-    Returns:
-        Two-sided, of the difference of the mean weight that the terms get, items keyed; 1 where no item has both.
+    Terms of one end of an item are near synonyms, so that they change places together or not at all. Two-sided, of the
+    difference of the mean weight that the terms get, items keyed; 1 where no item has both.
     """
     found = []
     for record in fits:

@@ -29,17 +29,10 @@ UNKNOWN = Fitness(doubt="nothing says how well likelihoods of words answer an it
 
 
 def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs.
+    """Accuracy and AUC of each model, form and set of labelled pairs, by `schemas.ACCURACY`.
 
     The label that a model gives is the likeliest of those that its set has. AUC is that of Mann and Whitney, of the
     difference of the logits of entailment and contradiction, which is what items are scored by.
-
-    Args:
-        labelled: By `schemas.LABELLED_PAIRS`, with `model`.
-        level: Of the intervals.
-
-    Returns:
-        By `schemas.ACCURACY`.
 
     Source: Wilson (1927), by statsmodels; AUC by scikit-learn.
     """
@@ -145,15 +138,16 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
 
 def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
     """Accuracy of a form with its bar, and whether the form counts."""
-    unknown = dict.fromkeys(("accuracy", "low", "high", "n", "bar"))
-    if form in LIKELIHOODS:
-        return {**unknown, "member": False, "standing": "likelihoods of words have no accuracy, does not count"}
+    asked = form not in LIKELIHOODS
+    found = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar if asked else None, "member": False}
+    if not asked:
+        return {**found, "standing": "likelihoods of words have no accuracy, does not count"}
     if judged is None:
-        return {**unknown, "bar": bar, "member": False, "standing": f"{NOT_ASKED}, does not count"}
+        return {**found, "standing": f"{NOT_ASKED}, does not count"}
     member = fitness(judged, bar).unfit is None
-    own = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
     standing = "counts" if member else "accuracy is not surely above its bar, does not count"
-    return {**own, "bar": bar, "member": member, "standing": standing}
+    own = {column: judged[column] for column in ("accuracy", "low", "high", "n")}
+    return {**found, **own, "member": member, "standing": standing}
 
 
 def members_of(population: pd.DataFrame) -> list[str]:

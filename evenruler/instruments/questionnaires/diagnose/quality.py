@@ -62,15 +62,9 @@ def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
 
 def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
     for record in figures.to_dict("records"):
-        measure, value = str(record["measure"]), record["value"]
-        threshold = THRESHOLDS.get(measure)
-        found = verdict(measure, float(value))
+        threshold, found = THRESHOLDS.get(record["measure"]), verdict(record["measure"], float(record["value"]))
         yield {
-            "questionnaire": record["questionnaire"],
-            "item": record["item"],
-            "measure": measure,
-            "model": record["model"],
-            "value": value,
+            **{str(column): own for column, own in record.items()},
             "threshold": threshold.good if threshold else None,
             "verdict": found,
             "advice": threshold.advice if threshold and found in ("weak", "poor") else None,
@@ -99,18 +93,9 @@ Key = tuple[str, str]
 def over_fits(
     subjects: Sequence[Subject], items: pd.DataFrame, twins: pd.DataFrame, members: Collection[str], level: float
 ) -> pd.DataFrame:
-    """Agreement of fits about the items of every questionnaire; the same row for each of the fits.
+    """Agreement of fits about the items of every questionnaire, by `schemas.FIGURES`; the same row for each fit.
 
-    Args:
-        subjects: Who was asked; may name one several times.
-        items: By `schemas.ITEM_SCORES`.
-        twins: The same of twins, under the names of their items.
-        members: The models that count; of others it is null.
-        level: Of intervals.
-
-    Returns:
-        By `schemas.FIGURES`, of every model that was fitted here; null with the reason where it has no other fit, or
-        does not count.
+    Of every model that was fitted here; null with the reason where it has no other fit, or is not among `members`.
     """
     rows: list[dict[str, object]] = []
     for fits in _by_recipe(subjects, members):

@@ -12,7 +12,7 @@ from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, Corp
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
 from evenruler.report.page import Cell, Mark, Picture, Section, Table
-from evenruler.report.words import SCORE_DECIMALS, called, figure, listed, missing, number, p_value
+from evenruler.report.words import SCORE_DECIMALS, by_verdict, called, figure, listed, missing, number, p_value
 from evenruler.strict import read_yaml
 from evenruler.tables.schemas import WHOLE
 
@@ -105,11 +105,8 @@ def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
     """A figure with its control, marked where the instrument does not measure on the model."""
     if record is None:
         return ""
-    told = figure(record)
-    control = record.get("control")
-    if control is not None and not missing(control):
-        told = f"{told}; control {number(control)}"
-    verdict = record.get("verdict")
+    control, verdict = number(record.get("control")), record.get("verdict")
+    told = f"{figure(record)}; control {control}" if control else figure(record)
     return told if verdict is None or pd.isna(verdict) else Cell(f"{told}: {verdict}", Verdict(verdict).mark)
 
 
@@ -125,7 +122,6 @@ def _models(tables: Tables) -> dict[str, str]:
 
 
 def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any]:
-    """The rows of a figure, by model."""
     rows = figures[(figures["figure"] == figure) & (figures["part"] == subscale)]
     return {record["model"]: record for record in rows.to_dict("records")}
 
@@ -139,26 +135,21 @@ def _score(record: Mapping[Any, Any]) -> str:
 def _items(tables: Tables) -> Table:
     """A row an item, those that need work first."""
     # By questionnaire and item, and then by model: the least and the greatest PSS, in words.
-    items = tables["items"]
-    found: dict[tuple[Any, Any], dict[str, str]] = {}
+    items, quality, models = tables["items"], tables["quality"], _models(tables)
+    ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(called(items), items.to_dict("records"), strict=True):
-        own = found.setdefault((row["questionnaire"], row["item"]), {})
+        own = ranges.setdefault((row["questionnaire"], row["item"]), {})
         own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
-    quality, models, ranges = tables["quality"], _models(tables), found
     counts = set(called(tables["population"][tables["population"]["member"]]))
     content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
     judged = [model for model in models if model in set(quality["model"].dropna())]
     rows = []
-    for (questionnaire, item), of_item in quality.groupby(["questionnaire", "item"], sort=True):
-        records = of_item.to_dict("records")
-        of_item_scores = ranges.get((questionnaire, item), {})
-        by_column = {
-            CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"]): _judged(
-                record, counts, of_item_scores
-            )
-            for record in records
-        }
-        counted = [record for record in records if record["model"] in counts or pd.isna(record["model"])]
+    for key, of_item in quality.groupby(["questionnaire", "item"], sort=True):
+        by_column: dict[str, Cell] = {}
+        for record in of_item.to_dict("records"):
+            column = CONTENT.get(record["measure"], "") if pd.isna(record["model"]) else str(record["model"])
+            by_column[column] = _judged(record, counts, ranges.get(key, {}))
+        counted = of_item[of_item["model"].isin(counts) | of_item["model"].isna()].to_dict("records")
         order = sorted(SEVERITY[record["verdict"]] for record in counted)
         cells = [by_column.get(column, "") for column in [*content, *judged]]
         advice = {
@@ -166,7 +157,7 @@ def _items(tables: Tables) -> Table:
             for record in counted
             if not pd.isna(record["advice"])
         }
-        rows.append((order, [_label(questionnaire, item), *cells, "; ".join(advice) or "nothing"]))
+        rows.append((order, [_label(*key), *cells, "; ".join(advice) or "nothing"]))
     columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
 
@@ -175,13 +166,11 @@ def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[
     """A figure of an item with its traffic light, in words as well; of a model, with the range of its PSS."""
     if missing(record["value"]):
         return Cell("none", "told")
+    said, verdict = f"{record['value']:.2f}", record["verdict"]
     if not pd.isna(record["model"]):
-        said = f"{record['value']:.2f} {record['verdict']}, {ranges[record['model']]}"
-        return Cell(said, record["verdict"] if record["model"] in counts else "told")
-    if record["verdict"] != "told":
-        return Cell(f"{record['value']:.2f} {record['verdict']}", record["verdict"])
-    paraphrased = record["measure"] == "similarity_to_paraphrase"
-    return Cell(f"{record['value']:.2f}{' to paraphrase, told only' if paraphrased else ''}", "told")
+        return Cell(f"{said} {verdict}, {ranges[record['model']]}", verdict if record["model"] in counts else "told")
+    paraphrased = " to paraphrase, told only" if record["measure"] == "similarity_to_paraphrase" else ""
+    return Cell(f"{said} {verdict}" if verdict != "told" else f"{said}{paraphrased}", verdict)
 
 
 def _label(questionnaire: object, item: object) -> str:
@@ -231,15 +220,11 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
     judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]
     if judged.empty:
         return "No score has a verdict: what follows describes."
-    groups = []
-    for verdict, follows in FOLLOWS.items():
-        own = [
-            record["model"] if missing(record["value"]) else f"{record['model']} ({number(record['value'])})"
-            for record in judged[judged["verdict"] == str(verdict)].to_dict("records")
-        ]
-        if own:
-            groups.append(f"{verdict}{f' ({follows})' if follows else ''}: {listed(own)}")
-    return f"Items beside their twins: {'; '.join(groups)}."
+    told = [
+        (own["verdict"], own["model"] if missing(own["value"]) else f"{own['model']} ({number(own['value'])})")
+        for own in judged.to_dict("records")
+    ]
+    return f"Items beside their twins: {by_verdict(told, FOLLOWS)}."
 
 
 def _headlines(figures: pd.DataFrame, columns: int) -> list[list[str | Cell]]:
@@ -319,7 +304,6 @@ def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
-    """Loss and plain pairs of the first fit, a column an epoch, and of all fits at the end."""
     if course.empty:
         return []
     first = course[course["fit"] == 1]
@@ -336,7 +320,6 @@ def _course(course: pd.DataFrame) -> list[Table]:
 
 
 def _replies(replies: pd.DataFrame) -> list[Table]:
-    """What chat models answer before and after the first fit."""
     if replies.empty:
         return []
     rows = []

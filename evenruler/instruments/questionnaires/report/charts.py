@@ -18,12 +18,8 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> al
     """Raw scores and what the two-way normalisation makes of them, side by side (EMPALC, figure 2).
 
     Two drop-downs choose item and model. The cells of all models stand in one compact table: a row a prompt, and for
-    the model with number i its p as `p{i}` and its pss as `s{i}`.
-
-    Args:
-        cells: `item`, `term`, `polarity`, `intensifier`, `level`, `model`, `p`, `pss`; items, terms and models as they
-            are to be named, in the order in which they are to stand.
-        templates: By item, the lines that say what its prompts are.
+    the model with number i its p as `p{i}` and its pss as `s{i}`. Items, terms and models are named in `cells` as they
+    are to be, in order; `templates`: by item, the lines that say what its prompts are.
     """
     items, models = list(cells["item"].unique()), list(cells["model"].unique())
     item = _drop_down("item", items)
@@ -97,12 +93,7 @@ def _block(data: alt.InlineData, measure: str, polarity: str) -> alt.LayerChart:
 
 
 def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatChart:
-    """Answers epoch by epoch, an intervention beside its control, and their difference: a row a model and intervention.
-
-    Args:
-        lines: `model`, `questionnaire`, `intervention`, `role`, `corpus`, `fit`, `epoch`, `answer`.
-        differences: `model`, `questionnaire`, `intervention`, `value`, `low`, `high`, `n`; where there are intervals.
-    """
+    """Answers by epoch, an intervention beside its control, and their difference: a row a model and intervention."""
     rows = []
     for (model, intervention), own in lines.groupby(["model", "intervention"], sort=True):
         chosen = (differences["model"] == model) & (differences["intervention"] == intervention)

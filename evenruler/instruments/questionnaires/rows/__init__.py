@@ -37,10 +37,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     source: Source = declaration.source
     rows = translate(declaration.name, source, source.responses)
     tables = {
-        "items": table_of(rows.items, schemas.ITEMS),
-        "terms": table_of(rows.terms, schemas.TERMS),
-        "prompts": table_of(rows.prompts, schemas.PROMPTS),
-        "rejected": table_of(rows.rejected, schemas.REJECTED),
+        name: table_of(own, schema)
+        for name, own, schema in (
+            ("items", rows.items, schemas.ITEMS),
+            ("terms", rows.terms, schemas.TERMS),
+            ("prompts", rows.prompts, schemas.PROMPTS),
+            ("rejected", rows.rejected, schemas.REJECTED),
+        )
     }
     said = [f"{len(rows.prompts):,} prompts, {len(rows.rejected):,} rejected"]
     plan = sized(declaration, lambda settings: _plan(declaration.name, source, settings, catalogue))
@@ -83,10 +86,7 @@ def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
 
 
 def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings) -> dict[str, Any]:
-    """How models are adapted to a corpus, and what that should do to this questionnaire.
-
-    Sentences that lie in a file of their own are not to be kept, so that a plan, which is published, names the file.
-    """
+    """How models are adapted to a corpus, and to what end; sentences of a file of their own are not published."""
     written = source.corpora[corpus]
     sentences = {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
     expected = written.expect.get(questionnaire, OPEN)
@@ -126,15 +126,16 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
         yield {
             **carried(own, source, *content, variant=VARIANT),
             **(_rights(source) if asked is item else {}),
-            "item": slug,
-            "twin": asked is not item,
-            "subscale": item.subscale,
-            "keying": item.keying,
+            **_of_item(slug, item, asked),
             "original": original,
             "wording": source.original.wording if asked is item else None,
             "premise": asked.premise,
             "hypothesis": asked.hypothesis,
         }
+
+
+def _of_item(slug: str, item: Item, asked: Wording) -> Row:
+    return {"item": slug, "twin": asked is not item, "subscale": item.subscale, "keying": item.keying}
 
 
 def _twin_of(item: Item, asked: Wording) -> dict[str, str]:
@@ -185,11 +186,8 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                     identity = prompt_id(name, slug, term, intensifier, BARE, **_twin_of(item, asked))
                     yield {
                         **carried(identity, source, *content, variant=VARIANT),
+                        **_of_item(slug, item, asked),
                         "questionnaire": name,
-                        "subscale": item.subscale,
-                        "item": slug,
-                        "twin": asked is not item,
-                        "keying": item.keying,
                         "term": term,
                         "polarity": polarity,
                         "intensifier": intensifier,
