@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 48_450, 256
+LINES, MODULES = 47_700, 256
 ROOT = Path(__file__).parents[1]
 
 
