@@ -119,6 +119,9 @@ class Card:
     """The first is the default."""
     quality: Sequence[Column]
     """Of each model."""
+    items: Sequence[str] = ()
+    """Parts of the evidence that are items: a row each, of `of_items`, in one table."""
+    of_items: Sequence[Column] = ()
     compared: Sequence[Column] = ()
     """Of those, what is shown of a part beside others."""
     listed: Sequence[Column] = ()

@@ -139,7 +139,7 @@ def shorten(attributes: int, sets: tuple[str, ...]) -> Callable[[dict], None]:
 def shorten_items(source: dict) -> None:
     """An edit of a questionnaire that keeps its first three items, with their twins."""
     for name in list(source["items"])[3:]:
-        del source["items"][name], source["twins"][name]
+        del source["items"][name]
 
 
 def short_pairs(folder: Path) -> None:

@@ -212,7 +212,7 @@ class TestFigures:
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
-        each = {"answer", "beyond_twins", "beyond_twins_over_items", "intensifier_order", "level_shift", "pss_range"}
+        each = {"answer", "beyond_twins", "intensifier_order", "level_shift", "pss_range"}
         each |= {"reordering", "silhouette"}
         adapted = {"changed_with_calm", "moved_by_calm"}
         told = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}

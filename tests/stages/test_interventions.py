@@ -63,7 +63,7 @@ def workshop(folder: Path) -> None:
     }
     (folder / "params.yaml").write_text(json.dumps(declared))
     source = YAML(typ="safe").load(ROOT / "data/sources/questionnaires/gad-7.yaml")
-    source |= {kind: dict(list(source[kind].items())[:2]) for kind in ("items", "twins")}
+    source["items"] = dict(list(source["items"].items())[:2])
     same = {"title": "t", "about": "a", "source": "s", "licence": "cc0-1.0", "provenance": "p"}
     written = {"gad-7": source, **{f"shared/corpora/{name}": {**c, **same} for name, c in CORPORA.items()}}
     for name, content in written.items():
@@ -95,7 +95,7 @@ def built(tmp_path_factory) -> Iterator[list[str]]:
 def prompts() -> pd.DataFrame:
     """Of items, not of their twins."""
     found = frames("questionnaires", "gad-7")["prompts"]
-    return found[~found["twin"]]
+    return found[found["twin"] == 0]
 
 
 def answers(model: str) -> pd.DataFrame:

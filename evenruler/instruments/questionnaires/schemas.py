@@ -3,18 +3,18 @@
 from evenruler.tables.schemas import COMMON, columns, figures_of
 
 ITEMS = columns(
-    COMMON, "item: str; twin: bool; subscale: str?; keying: int8; original wording: str?; premise hypothesis: str"
+    COMMON, "item: str; twin: int8; subscale: str?; keying: int8; original wording: str?; premise hypothesis: str"
 )
-"""One row an item, and one its twin, which has no original. `wording`: whether `original` is held as published or is a
-paraphrase of ours; where it is held, `source` and `licence` name both, whose the templates are and whose the wording.
-`twin`: false of an item; true of its impersonal twin, here and in the tables below."""
+"""One row an item, and one each of its twins, which have no original. `wording`: whether `original` is held as
+published or is a paraphrase of ours; where it is held, `source` and `licence` name both, whose the templates are and
+whose the wording. `twin`: 0 of an item; the number of its impersonal twin, here and in the tables below."""
 
-TERMS = columns(COMMON, "item: str; twin: bool; term word polarity: str")
+TERMS = columns(COMMON, "item: str; twin: int8; term word polarity: str")
 """One row a term of an item. `polarity`: `source` keeps the stance of the question, `inverse` turns it around."""
 
 PROMPTS = columns(
     COMMON,
-    "questionnaire: str; subscale: str?; item: str; twin: bool; keying: int8; term polarity intensifier: str",
+    "questionnaire: str; subscale: str?; item: str; twin: int8; keying: int8; term polarity intensifier: str",
     "level: int8; weight: float; premise hypothesis: str",
 )
 """One row a prompt: an item filled with a term and an intensifier. `level`: 1 is the lowest."""
@@ -63,16 +63,16 @@ _MODEL = columns("questionnaire model lineage kind configuration framing: str")
 """`model`: its name in the catalogue. One that answers in several forms has rows of each `configuration`; tables
 without that column name the form instead, as in "bert (mlm)"."""
 
-CELLS = columns(_MODEL, "item term polarity intensifier: str; level: int8; weight p pss: float")
-"""One row per prompt, model and configuration: P_e, the entailment score or (configurations `clm` and `mlm`) the
-probability of the intensifier a token, and PSS, what the two-way normalisation makes of it."""
+CELLS = columns(_MODEL, "item: str; twin: int8; term polarity intensifier: str; level: int8; weight p pss: float")
+"""One row per prompt of an item (`twin` is 0), model and configuration: P_e, the entailment score or (configurations
+`clm` and `mlm`) the probability of the intensifier a token, and PSS, what the two-way normalisation makes of it."""
 
 ITEM_SCORES = columns(
     _MODEL,
-    "subscale: str?; item: str; keying: int8; score: float; silhouette: float?; pss_low pss_high: float",
+    "subscale: str?; item: str; twin keying: int8; score: float; silhouette: float?; pss_low pss_high: float",
     "n: int",
 )
-"""One row per item and model. `score`: keyed, in units of the scale's weights;
+"""One row per item, or twin of one, and model. `score`: keyed, in units of the scale's weights;
 `silhouette`: how well source and inverse terms are told apart (SC), whatever the size of PSS; `pss_low` and `pss_high`:
 the least and the greatest PSS of its cells, all terms, alike where words make no difference; `n`: cells that the score
 rests on."""

@@ -413,7 +413,7 @@ class TestThroughTheDoors:
     def test_evidence_is_by_questionnaire_and_part(self, found) -> None:
         said = evidence(together(found[0], RESAMPLING))
         assert sorted(said) == ["meetings", "other"]
-        assert sorted(said["meetings"]) == ["all", "night"]
+        assert sorted(said["meetings"]) == ["all", "night", "one", "two"]
         assert said["meetings"]["all"]["m0"]["level_shift"]["reason"] == "fewer than 3 items were asked after prefixes"
         assert evidence({"figures": pd.DataFrame()}) == {}
 

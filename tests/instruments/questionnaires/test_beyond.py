@@ -1,39 +1,44 @@
-"""Answers beyond twins: variance of wordings, twins and fits by hand, and one verdict over fits."""
+"""Answers beyond twins: variance of items and fits by hand, one verdict over fits, and what items carry."""
 
 import numpy as np
 import pytest
 
-from evenruler.instruments.questionnaires.diagnose.headlines import beyond_twins
+from evenruler.instruments.questionnaires.diagnose.headlines import beyond, beyond_twins, of_items, stand_out
 from evenruler.measurement.verdicts import Fitness, Verdict, confirmatory, judge
 
 
 def drawn(
-    seed: int, beyond: float, of_fits: float = 0.0, fits: int = 3, items: int = 7
+    seed: int, beyond: float, of_items: float = 0.3, of_fits: float = 0.0, fits: int = 3, items: int = 7
 ) -> tuple[np.ndarray, np.ndarray]:
+    """[fits, items] answers and means of three twins: items differ in good and bad (both), and in what is beyond."""
     random = np.random.default_rng(seed)
-    of_item, of_fit = random.normal(0, 1, (1, items, 1)), random.normal(0, of_fits, (fits, 1, 1))
-    wordings, twins = (random.normal(0, 0.4, (1, items, 3)) for _ in range(2))
-    noise = [random.normal(0, 0.05, (fits, items, 3)) for _ in range(2)]
-    return beyond + of_item + of_fit + wordings + noise[0], of_item + twins + noise[1]
+    plain, own = random.normal(0, 1, (1, items)), random.normal(0, of_items, (1, items))
+    of_fit, twins = random.normal(0, of_fits, (fits, 1)), random.normal(0, 0.4, (1, items, 3)).mean(axis=2)
+    noise = [random.normal(0, 0.05, (fits, items)) for _ in range(2)]
+    return beyond + plain + own + of_fit + noise[0], plain + twins + noise[1]
 
 
-def test_the_variance_is_that_of_wordings_twins_and_fits() -> None:
+def test_the_variance_is_that_of_items_and_fits_crossed() -> None:
+    """Brennan (2001): var(items) / I + var(fits) / F + rest / (I F), from mean squares."""
     own, twins = drawn(1, 0.5, of_fits=0.3)
     effect, beside = beyond_twins(own, twins)
-    by_fit = own.mean(axis=(1, 2)) - twins.mean(axis=(1, 2))
-    expected = sum(x.mean(axis=0)[item].var(ddof=1) / 3 for x in (own, twins) for item in range(7)) / 49
-    assert beside.difference.value == pytest.approx(by_fit.mean())
-    assert beside.difference.variance == pytest.approx(expected + by_fit.var(ddof=1) / 3)
-    assert effect.value == pytest.approx(own.mean())
-    with pytest.raises(ValueError, match="two wordings and two twins"):
-        beyond_twins(own[:, :, :1], twins)
-    with pytest.raises(ValueError, match="same fits and items"):
+    table = own - twins
+    of_fits, of_items = table.mean(axis=1).var(ddof=1) / 3, table.mean(axis=0).var(ddof=1) / 7
+    rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    assert beside.difference.value == pytest.approx(table.mean())
+    assert beside.difference.variance == pytest.approx(of_fits + of_items - (rest**2).sum() / (2 * 6) / 21)
+    assert (effect.value, beside.mean) == (pytest.approx(own.mean()), pytest.approx(twins.mean()))
+    alone = beyond_twins(own[:1], twins[:1])[1].difference
+    assert (alone.variance, alone.df) == (pytest.approx(table[0].var(ddof=1) / 7), 6)
+    with pytest.raises(ValueError, match="two items at least"):
+        beyond_twins(own[:, :1], twins[:, :1])
+    with pytest.raises(ValueError, match="same fits"):
         beyond_twins(own[:2], twins)
 
 
 def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
     own, twins = drawn(2, 0.0)
-    own = own + np.array([1.5, -1.2, 0.9])[:, None, None]
+    own = own + np.array([1.5, -1.2, 0.9])[:, None]
     effect, beside = beyond_twins(own, twins)
     figure = confirmatory("beyond twins", "items", {"items": 7}, effect, 0.001, beside, smallest=0.5)
     assert judge([(figure, Fitness())])[0].verdict == Verdict.INCONCLUSIVE
@@ -42,17 +47,56 @@ def test_three_fits_of_opposite_signs_are_one_inconclusive_verdict() -> None:
 def test_a_point_beyond_twins_is_found_and_none_is_denied() -> None:
     """What tells ill from well no more than twins do is not specific; what does not tell them apart is nothing."""
     found = []
-    for beyond, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
-        effect, beside = beyond_twins(*drawn(3, beyond))
-        figure = confirmatory("beyond twins", "items", {"items": 7}, effect, p_null, beside, smallest=0.5)
+    for size, p_null in ((1.0, 0.001), (0.0, 0.001), (0.0, 0.5)):
+        own, twins = drawn(3, size)
+        figure = beyond(own + 2.0, twins + 2.0, 3, p_null, smallest=0.5, least=6)
         found.append(judge([(figure, Fitness())])[0].verdict)
     assert found == [Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT]
 
 
-def test_intervals_hold_the_truth_where_items_are_fixed() -> None:
+@pytest.mark.parametrize(
+    ("items", "twins", "lacks"), [(5, 3, "5 items, of at least 6"), (7, 1, "1 twin an item, of at least 3")]
+)
+def test_too_few_items_or_twins_are_inconclusive_with_their_interval(items, twins, lacks) -> None:
+    figure = beyond(*drawn(4, 2.0, items=items), twins, 0.001, smallest=0.5, least=6)
+    (found,) = judge([(figure, Fitness())])
+    assert (found.verdict, lacks in str(found.why), found.low is not None) == (Verdict.INCONCLUSIVE, True, True)
+
+
+def test_intervals_hold_the_truth_where_items_are_drawn() -> None:
     held = []
     for seed in range(400):
         _, beside = beyond_twins(*drawn(seed, 0.5, of_fits=0.1))
         span = beside.difference.interval()
         held.append(span.low <= 0.5 <= span.high)
     assert 0.92 <= np.mean(held) <= 0.985
+
+
+ITEMS = [f"item-{i}" for i in range(7)]
+
+
+def test_items_stand_with_their_twins_and_with_the_scale_without_them() -> None:
+    own, twins = drawn(5, 0.5)
+    apart = np.array([0.2] * 6 + [np.nan])
+    found = {(item, figure.figure): figure for item, figure in of_items(ITEMS, own, twins, apart)}
+    answer, without = found["item-2", "item_answer"], found["item-2", "without_item"]
+    assert (answer.value, answer.control) == (pytest.approx(own[:, 2].mean()), pytest.approx(twins[:, 2].mean()))
+    rest = np.delete(own - twins, 2, axis=1)
+    assert (without.value, without.n) == (pytest.approx(rest.mean()), 6)
+    assert found["item-0", "item_silhouette"].value == 0.2
+    assert found["item-6", "item_silhouette"].reason == "its terms are answered alike"
+
+
+def test_an_item_that_carries_more_than_a_third_is_named_and_a_form_of_its_own() -> None:
+    none = np.zeros((3, 7))
+    own, _ = drawn(6, 1.0, of_items=0.05)
+    even = beyond(own - own.mean() + 1, none, 3, 0.001, 0.5, 6)
+    assert stand_out(even, ITEMS, none + 1, none) is None
+    heavy = none + np.array([0.5, 0.6, 3.0, 0.7, 0.6, 0.5, 0.6])
+    assert stand_out(beyond(heavy, none, 3, 0.001, 0.5, 6), ITEMS, heavy, none) == (
+        "More than a third of it is carried by item-2 46%."
+    )
+    odd = none - np.array([0, 0, 0, 0, 1.2, 0, 0])
+    assert stand_out(even, ITEMS, odd + 1, odd) == (
+        "The form of item-4 is answered unlike the others where nobody is asked about."
+    )

@@ -34,14 +34,14 @@ ITEMS = pd.DataFrame(
         ("joy", "only", None, 1, "Are you glad?", "paraphrased"),
     ],
     columns=["questionnaire", "item", "subscale", "keying", "original", "wording"],
-).assign(twin=False)
+).assign(twin=0)
 PROMPTS = pd.DataFrame(
     [
         {
             "id": f"{item.item}-{term}-{word}",
             "questionnaire": item.questionnaire,
             "item": item.item,
-            "twin": False,
+            "twin": 0,
             "term": term,
             "polarity": polarity,
             "intensifier": word,
@@ -570,7 +570,6 @@ class TestTables:
             "accuracy",
             "answer",
             "beyond_twins",
-            "beyond_twins_over_items",
             "auc",
             "intensifier_order",
             "level_shift",
@@ -578,7 +577,7 @@ class TestTables:
             "reordering",
             "silhouette",
         }
-        assert set(metrics["fear"]["body"]["m0"]) == {"answer", "beyond_twins_over_items"}
+        assert set(metrics["fear"]["body"]["m0"]) == {"answer"}
 
     def test_one_model_is_enough(self, diagnosed, tmp_path) -> None:
         found = diagnosed({"m0": MODELS["m0"]})

@@ -92,8 +92,8 @@ class TestOfOneModel:
         )
         assert records(found, "benchmark", "model", "figure", "value", "n", "unit") == [
             ("fear", "m0", "answer", pytest.approx(4.0), 3, "items"),
-            ("fear", "m0", "beyond_twins_over_items", pytest.approx(3 * -0.375), 2, "items"),
         ]
+        assert found["control"].tolist() == pytest.approx([3 * 0.25])
 
     def test_models_forms_and_subscales_come_in_order_each_with_its_own(self) -> None:
         parts = [("m1", "nli"), ("m1", "head"), ("m0", "mlm")]
@@ -115,15 +115,14 @@ class TestOfOneModel:
             for model, value in (("m0 (mlm)", 6), ("m1", 3), ("m1", 0))
             for part in ("all", "body", "mind")
         ]
-        assert answers["control"].tolist() == pytest.approx([np.nan] * 6 + [3 * 0.375] + [np.nan] * 2, nan_ok=True)
+        assert answers["control"].tolist() == pytest.approx([np.nan] * 6 + [3 * 0.375, 3 * 0.25, np.nan], nan_ok=True)
         assert answers["why"].notna().tolist() == [False] * 3 + [True] * 3 + [False] * 3
         accuracies = found[found["figure"].str.startswith("accuracy")]
         assert records(accuracies, "model", "part", "value") == [("m1", "all", 0.75), ("m1", "all", 0.5)]
 
     def test_an_answer_that_does_not_count_says_so_in_subscales_too(self) -> None:
         found = of_one(fit=Fitness(unfit="it guesses")).set_index(["part", "figure"])["why"]
-        figures = ("answer", "beyond_twins_over_items")
-        assert found.dropna().index.tolist() == [(part, figure) for part in ("all", "body") for figure in figures]
+        assert found.dropna().index.tolist() == [(part, "answer") for part in ("all", "body")]
         assert (found.dropna().str.contains("it guesses")).all()
 
     def test_no_item_has_a_value(self) -> None:
@@ -157,22 +156,36 @@ BY_LINEAGE = np.vstack([DRAWN[:4], DRAWN[4:].mean(axis=0)])
 NO_SCALES = pd.DataFrame(columns=["questionnaire", "subscale", "model", "lineage", "score", "configuration"])
 
 
+def over_models(*given: Any) -> pd.DataFrame:
+    """Figures over models, without those of single items."""
+    found = of_population(*given).astype({"value": object})
+    found = found[~found["figure"].str.startswith("item_rest")].reset_index(drop=True)
+    return found.assign(value=found["value"].where(found["value"].notna(), None))
+
+
 class TestOverModels:
     def test_alpha_is_of_the_means_of_lineages(self) -> None:
         items = answered(DRAWN, LINEAGES)
-        (row,) = of_population(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
+        (row,) = over_models(items, NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict("records")
         alpha, interval = pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE), ci=0.9)
         assert (row["benchmark"], row["part"], row["model"], row["figure"]) == ("fear", "all", None, "alpha (head)")
         assert (row["n"], row["unit"], row["reason"]) == (5, "lineages", None)
         assert row["value"] == pytest.approx(alpha)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval), abs=6e-4)
 
+    def test_an_item_is_correlated_with_the_rest_over_lineages(self) -> None:
+        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        told = found[found["figure"] == "item_rest (head)"].set_index("part")
+        rest = BY_LINEAGE[:, [0, 2]].sum(axis=1)
+        assert told.loc["i1", "value"] == pytest.approx(np.corrcoef(BY_LINEAGE[:, 1], rest)[0, 1])
+        assert (told.loc["i1", "n"], told.loc["i1", "unit"], len(told)) == (5, "lineages", 3)
+
     def test_subscales_and_configurations_have_their_own_in_order(self) -> None:
         parts = [
             answered(DRAWN[:5], LINEAGES, configuration="tuned"),
             answered(DRAWN, LINEAGES, subscale="ability", silhouette=np.nan),
         ]
-        found = of_population(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        found = over_models(pd.concat(parts), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
         assert records(found, "part", "figure", "n") == [
             ("ability", "alpha (head)", 5),
             ("all", "alpha (head)", 5),
@@ -180,7 +193,7 @@ class TestOverModels:
         ]
 
     def test_alpha_of_two_items(self) -> None:
-        (row,) = of_population(answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict(
+        (row,) = over_models(answered(DRAWN[:, :2], LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS).to_dict(
             "records"
         )
         assert row["value"] == pytest.approx(pingouin.cronbach_alpha(pd.DataFrame(BY_LINEAGE[:, :2]))[0])
@@ -194,14 +207,14 @@ class TestOverModels:
         ],
     )
     def test_alpha_that_has_no_meaning_is_null_with_the_reason(self, values: np.ndarray, reason: str) -> None:
-        found = of_population(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
+        found = over_models(answered(values, LINEAGES), NO_SCALES, NO_CONTENT, RESAMPLING, MEMBERS)
         assert records(found, "figure", "value", "n", "unit", "reason") == [
             ("alpha (head)", None, 5, "lineages", reason)
         ]
 
     def test_where_nobody_counts_every_scale_still_says_why_there_is_none(self) -> None:
         scales = answered(DRAWN, LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
-        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
+        found = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, [])
         names = ["alpha", "rho_with_i1", "rho_with_i2", "rho_with_i2"]
         assert records(found, "figure", "n", "unit", "reason") == [
             (f"{name} (head)", 0, "lineages", "fewer than 5 lineages of models") for name in names
@@ -211,7 +224,7 @@ class TestOverModels:
     def test_content_has_a_mean_of_each_measure_without_a_model(self) -> None:
         content = pd.DataFrame({"questionnaire": "fear", "measure": "similarity", "value": [0.1, 0.1, 0.7]})
         both = pd.concat([content, content.head(1).assign(measure="acceptability")])
-        found = of_population(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
+        found = over_models(answered(DRAWN, LINEAGES), NO_SCALES, both, RESAMPLING, MEMBERS)
         reason = "no interval: fewer than 5 items"
         assert records(found.tail(2), "benchmark", "part", "figure", "value", "n", "unit", "reason") == [
             ("fear", "all", "acceptability", pytest.approx(0.1), 1, "items", reason),
@@ -225,7 +238,7 @@ class TestOverModels:
             for name in ("joy", "fear")
         ]
         scales = pd.concat([whole.assign(configuration="tuned"), whole, *parts])
-        found = of_population(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
+        found = over_models(answered(DRAWN, LINEAGES), scales, NO_CONTENT, RESAMPLING, MEMBERS).iloc[1:]
         pairs = [(0, 1), (0, 2), (1, 2)]
         rho = {(a, b): stats.spearmanr(BY_LINEAGE[:, a], BY_LINEAGE[:, b]).statistic for a, b in pairs}
         assert len({round(value, 6) for value in rho.values()}) > 1
@@ -243,7 +256,7 @@ class TestOverModels:
     def test_a_lineage_that_lacks_one_of_two_scales_is_left_out(self) -> None:
         scales = answered(DRAWN[:, :2], LINEAGES).assign(questionnaire=lambda rows: rows["item"], subscale="all")
         lacking = scales[(scales["lineage"] != "a") | (scales["item"] != "i1")]
-        found = of_population(answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS).iloc[-1]
+        found = over_models(answered(DRAWN, LINEAGES), lacking, NO_CONTENT, RESAMPLING, MEMBERS).iloc[-1]
         assert (found["benchmark"], found["figure"], found["n"]) == ("i0", "rho_with_i1 (head)", 4)
         assert (found["unit"], found["reason"]) == ("lineages", "fewer than 5 lineages of models")
         assert pd.isna(found["value"])

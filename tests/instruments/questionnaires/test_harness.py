@@ -43,7 +43,7 @@ SCALE = Scale.model_validate(
 )
 
 
-def declared(**changes: Any) -> QuestionnaireSource:
+def declared(twins: bool = True, **changes: Any) -> QuestionnaireSource:
     items = {
         "tense": {
             "original": "How often are you tense?",
@@ -60,18 +60,22 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "keying": -1,
         },
     }
-    twins = {
-        "tense": {
-            "premise": "The weather has been {TERM}.",
-            "hypothesis": "It {INTENSIFIER} looks this way.",
-            "terms": {"source": ["rough", "stormy"], "inverse": ["mild", "fair"]},
-        },
-        "rest": {
-            "premise": "When it rains, the road is {TERM}.",
-            "hypothesis": "It {INTENSIFIER} looks this way.",
-            "terms": {"source": ["clear", "safe"], "inverse": ["blocked"]},
-        },
+    looks = "It {INTENSIFIER} looks this way."
+    weather = {
+        "premise": "The weather has been {TERM}.",
+        "hypothesis": looks,
+        "terms": {"source": ["rough", "stormy"], "inverse": ["mild", "fair"]},
     }
+    road, lane = (
+        {
+            "premise": f"When it rains, the {way} is {{TERM}}.",
+            "hypothesis": looks,
+            "terms": {"source": ["clear", "safe"], "inverse": ["blocked"]},
+        }
+        for way in ("road", "lane")
+    )
+    if twins:
+        items["tense"]["twins"], items["rest"]["twins"] = [weather], [road, lane]
     return QuestionnaireSource.model_validate(
         {
             "title": "Tension",
@@ -82,7 +86,6 @@ def declared(**changes: Any) -> QuestionnaireSource:
             "licence": "cc0-1.0",
             "scale": "short",
             "items": items,
-            "twins": twins,
             **changes,
         }
     )
@@ -167,7 +170,7 @@ class TestTask:
             "subscales": ["body-and-mind"],
             "temperature": 0.5,
             "three_way": True,
-            "twins": {"tense": 16, "rest": 12},
+            "twins": {"tense": [16], "rest": [12, 12]},
         }
 
     def test_the_functions_that_are_named_are_there(self, metrics) -> None:
@@ -214,7 +217,7 @@ class TestDocs:
         assert docs.select(range(len(rows))).to_list() == rows.to_list()
         added = docs.select(range(len(rows), len(docs)))
         assert added["premise"][:] == ["N/A"] * 8
-        # Both items ask with the same hypotheses, and so do both twins.
+        # Both items ask with the same hypotheses, and so do all twins.
         words = ["always", "never", "rarely", "very rarely"]
         expected = [told.format(word) for told in ("I {} feel this way.", "It {} looks this way.") for word in words]
         assert sorted(added["hypothesis"]) == expected
@@ -232,7 +235,7 @@ class TestDocs:
             "rest": of_any,
         }
         of_twins = [list(module.entailment(doc, results)) for doc in whole if doc["twin"]]
-        assert of_twins == [["beyond_twins"]] * (16 + 12)
+        assert of_twins == [["beyond_twins"]] * (16 + 12 + 12)
         assert list(module.entailment(docs[-1], results)) == [*of_any, "score_body-and-mind"]
         found = by_item["rest"]["score"]
         assert found["nats"] == [-1.0, -2.0, -3.5]
@@ -241,9 +244,9 @@ class TestDocs:
         assert json.dumps(found)
 
     def test_without_twins_there_is_nothing_beyond_them(self, metrics) -> None:
-        files = files_of(declared(twins={}))
+        files = files_of(declared(twins=False))
         assert "beyond_twins" not in files["nli_my_tension.yaml"]
-        doc = rows_of(declared(twins={})).to_list()[0]
+        doc = rows_of(declared(twins=False)).to_list()[0]
         found = metrics(files).entailment(doc, [(-1.0, False), (-2.0, True), (-3.5, False)])
         assert list(found) == ["score", "answer", "score_body-and-mind"]
 
@@ -271,12 +274,9 @@ def ours(logits: Callable[[list[tuple[str, str]]], np.ndarray], settings: Scorin
         ]
     )
     items = pd.DataFrame(built.items).assign(questionnaire="my-tension")
-    found = []
-    for twin in (False, True):
-        own = prompts[prompts["twin"] == twin]
-        chosen = scores[scores["id"].isin(own["id"])]
-        found.append(score_items(own, items[items["twin"] == twin], chosen, settings).set_index("item"))
-    return found[0].assign(twin=found[1]["score"])
+    found = score_items(prompts, items, scores, settings)
+    beside = found[found["twin"] > 0].groupby("item")["score"].mean()
+    return found[found["twin"] == 0].set_index("item").assign(beside=beside)
 
 
 class TestScores:
@@ -290,7 +290,7 @@ class TestScores:
 
         both = ours(model.entailment, settings)
         expected = both["score"]
-        beyond = (expected - both["twin"]).mean() * 4
+        beyond = (expected - both["beside"]).mean() * 4
         assert module.beyond_twins(found["beyond_twins"]) == pytest.approx(beyond, abs=1e-4)
         assert abs(beyond) > 1e-2
         assert module.item_scores(found["score"]) == pytest.approx(expected.to_dict(), abs=1e-4)
@@ -303,7 +303,7 @@ class TestScores:
         """Shares of entailment .1, .4 of the source term and .3, .6 of the inverse."""
         module = metrics(files_of())
         module.SETTINGS["items"] = {"one": 4}
-        row = {"item": "one", "twin": False, "keying": -1, "premise": "p"}
+        row = {"item": "one", "twin": 0, "keying": -1, "premise": "p"}
         never, always = ({**row, "intensifier": word, "hypothesis": word} for word in ("never", "always"))
         never["weight"], always["weight"] = -4.0, 4.0
         answers = [

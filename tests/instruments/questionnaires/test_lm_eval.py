@@ -37,10 +37,9 @@ def shortened() -> tuple[QuestionnaireSource, Scale]:
     chosen = dict(list(declared["items"].items())[:2])
     for item, changes in zip(chosen.values(), ({"subscale": "friends"}, {"keying": -1}), strict=True):
         item |= changes
-    twins = {slug: declared["twins"][slug] for slug in chosen}
-    for asked in (*chosen.values(), *twins.values()):
+    for asked in (asked for item in chosen.values() for asked in (item, *item["twins"])):
         asked["terms"] = {"source": asked["terms"]["source"][:2], "inverse": asked["terms"]["inverse"][:1]}
-    return QuestionnaireSource.model_validate({**declared, "items": chosen, "twins": twins}), scale
+    return QuestionnaireSource.model_validate({**declared, "items": chosen}), scale
 
 
 def benchmark_of(source: QuestionnaireSource, scale: Scale, built: Translated) -> Benchmark:

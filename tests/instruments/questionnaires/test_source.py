@@ -271,12 +271,12 @@ class TestShipped:
     @pytest.mark.parametrize(
         ("name", "n_items", "n_prompts", "wording", "reversed_items"),
         [
-            ("gad-7", 7, 672, "held", 0),
-            ("phq-9", 9, 864, "held", 0),
-            ("soc-13", 13, 1248, "paraphrased", None),
-            ("trust-in-people", 6, 576, "held", 2),
-            ("ipip-extraversion", 10, 960, "held", 5),
-            ("women-roles", 8, 768, "held", 3),
+            ("gad-7", 7, 1344, "held", 0),
+            ("phq-9", 9, 1728, "held", 0),
+            ("soc-13", 13, 2496, "paraphrased", None),
+            ("trust-in-people", 6, 1152, "held", 2),
+            ("ipip-extraversion", 10, 1920, "held", 5),
+            ("women-roles", 8, 1536, "held", 3),
         ],
     )
     def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:

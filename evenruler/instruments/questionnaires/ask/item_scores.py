@@ -245,8 +245,8 @@ def score_items(prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame
 
 def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
     """Every item has every term with every intensifier, and a term that keeps its stance."""
-    by_item = dict(iter(prompts.groupby(["questionnaire", "item"])))
-    for key in items[["questionnaire", "item"]].itertuples(index=False, name=None):
+    by_item = dict(iter(prompts.groupby(["questionnaire", "item", "twin"])))
+    for key in items[["questionnaire", "item", "twin"]].itertuples(index=False, name=None):
         rows = by_item.get(key)
         whole = rows is not None and len(rows) == rows["term"].nunique() * rows["intensifier"].nunique()
         if rows is None or not whole or "source" not in set(rows["polarity"]):
@@ -260,13 +260,13 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
         raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
     answers = scores.pivot(index=index, columns="measure", values="value").reset_index()
-    columns = ["id", "questionnaire", "item", "term", "polarity", "intensifier", "level", "weight"]
+    columns = ["id", "questionnaire", "item", "twin", "term", "polarity", "intensifier", "level", "weight"]
     joined = prompts[columns].merge(answers, on="id", validate="1:m")
     for (model, configuration), rows in answers.groupby(["model", "configuration"]):
         if lacking := len(prompts) - prompts["id"].isin(rows["id"]).sum():
             raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
     parts = []
-    for _, rows in joined.groupby([*MODEL, "item"], sort=True):
+    for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
         if rows["configuration"].iloc[0] in LIKELIHOODS:
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
@@ -286,8 +286,8 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     """Scores of items from their cells, by `schemas.ITEM_SCORES`."""
     described = {(row["questionnaire"], row["item"]): row for row in items.to_dict("records")}
     rows = []
-    for key, of_item in cells.groupby([*MODEL, "item"], sort=True):
-        identity = dict(zip([*MODEL, "item"], key, strict=True))
+    for key, of_item in cells.groupby([*MODEL, "item", "twin"], sort=True):
+        identity = dict(zip([*MODEL, "item", "twin"], key, strict=True))
         item = described[identity["questionnaire"], identity["item"]]
         pss = of_item.pivot(index=["polarity", "term"], columns=["level", "weight", "intensifier"], values="pss")
         is_source = pss.index.get_level_values("polarity") == "source"
@@ -325,9 +325,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     """Numbers made of the answers of one model to one questionnaire.
 
     Returns:
-        `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items, under the
-        names of these; `prefixed`: items after prefixes, which `framing` names; `adapted`: items after epochs, with
-        `STAGE`; `labelled` by `LABELLED_PAIRS`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
+        `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items; `prefixed`:
+        items after prefixes, which `framing` names; `adapted`: items after epochs, with `STAGE`; `labelled` by
+        `LABELLED_PAIRS`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.

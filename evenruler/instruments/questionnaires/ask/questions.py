@@ -23,8 +23,8 @@ OF_BOTH = ("items", "terms", "prompts")
 
 def apart(tables: Tables) -> tuple[Tables, Tables]:
     """Of `items`, `terms` and `prompts`, each with `twin`: those of the items alone, and of the twins alone, if any."""
-    own = {name: tables[name][~tables[name]["twin"].astype(bool)] for name in OF_BOTH}
-    twins = {name: tables[name][tables[name]["twin"].astype(bool)] for name in OF_BOTH}
+    own = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
+    twins = {name: tables[name][tables[name]["twin"] > 0] for name in OF_BOTH}
     return {**tables, **own}, {**tables, **twins}
 
 
@@ -42,10 +42,10 @@ def placed(tables: Tables) -> dict[str, list[str]]:
 
     In premise and hypothesis, which a space parts; of `prompts`, `items` (their templates) and `terms` (their words).
     """
-    terms = tables["terms"][["item", "term", "word"]]
-    templates = tables["items"][["item", "premise", "hypothesis"]]
-    rows = tables["prompts"].merge(terms, on=["item", "term"], how="left", validate="m:1")
-    rows = rows.merge(templates, on="item", how="left", validate="m:1", suffixes=("", "_template"))
+    terms = tables["terms"][["item", "twin", "term", "word"]]
+    templates = tables["items"][["item", "twin", "premise", "hypothesis"]]
+    rows = tables["prompts"].merge(terms, on=["item", "twin", "term"], how="left", validate="m:1")
+    rows = rows.merge(templates, on=["item", "twin"], how="left", validate="m:1", suffixes=("", "_template"))
     found: dict[str, list[str]] = {"before": [], "word": [], "after": []}
     for row in rows.to_dict("records"):
         first = INTENSIFIER in row["premise_template"]

@@ -33,7 +33,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     words, of = WORDS["use"], {"construct": source.construct_, "language": source.language}
     original, bar, told = dict(source.original), plan["accuracy"]["bar"], WORDS["validity"]
     scales = f", with the subscales {', '.join(source.subscales)}" if source.subscales else ""
-    only = [told["twinned"].format(n=len(source.twins)) if source.twins else told["untwinned"]]
+    only = [told["twinned"].format(n=source.twins) if source.twins else told["untwinned"]]
     accurate = {
         model: figures["accuracy"]["low"] > bar  # the same in all parts
         for models in evidence.values()
@@ -58,6 +58,8 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         configs=[Published(name, **own) for name, own in WORDS["published"].items()],
         parameters={**scored, "scale": weights},
         quality=declare.headings(plan),
+        items=list(source.items),
+        of_items=[*_of_items()],
         quality_of_any=list(_of_any_model(source)),
         harness=harness_files(
             declaration.name,
@@ -111,6 +113,15 @@ def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
         for form, how in declare.CONFIGURATIONS.items():
             told = f"Spearman correlation with `{other}` over lineages of models that are asked by {how}"
             yield Column(declare.of_those(f"{declare.RHO}{other}", form), f"rho with {other}, {form}", told)
+
+
+def _of_items() -> Iterator[Column]:
+    """The figures of single items; the correlation with the rest for each way of asking."""
+    words = WORDS["of_items"]
+    yield from (Column(name, **words[name]) for name in declare.OF_ITEMS)
+    for form in declare.CONFIGURATIONS:
+        rest = words[declare.ITEM_REST]
+        yield Column(declare.of_those(declare.ITEM_REST, form), f"{rest['heading']}, {form}", rest["meaning"])
 
 
 def withheld(source: QuestionnaireSource, slug: str) -> str | None:

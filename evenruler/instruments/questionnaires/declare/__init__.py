@@ -15,17 +15,27 @@ from evenruler.instruments.questionnaires.declare.shared import (
     differences,
     load_corpus,
     load_pairs,
+)
+from evenruler.instruments.questionnaires.declare.source import (
+    QuestionnaireSource,
+    Scale,
+    load_questionnaire,
     uneven,
     unlike_in_valence,
 )
-from evenruler.instruments.questionnaires.declare.source import QuestionnaireSource, Scale, load_questionnaire
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml
 
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
 
-BEYOND, OVER_ITEMS = "beyond_twins", "beyond_twins_over_items"
-"""What items score more than their impersonal twins: the headline; and of one fit, if items could have been others."""
+BEYOND = "beyond_twins"
+"""What items score more than their impersonal twins: the headline."""
+
+OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
+"""Figures of single items, over all fits of a model: answer beside twins, SC, and the headline without the item."""
+
+ITEM_REST = "item_rest"
+"""Correlation of an item with the rest of its scale, over lineages of models."""
 
 FIT_AGREEMENT = "icc_over_fits"
 
@@ -144,15 +154,14 @@ class Settings(BaseSettings):
         return [*self.twin_warnings(source), *unlike]
 
     def twin_warnings(self, source: Any) -> list[str]:
-        """Twins with another number of terms or another valence than their items; and that there are none."""
+        """Twins with another number of terms or another valence than their items; and that there are too few."""
         if not source.twins:
             return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]
-        pairs = {slug: (source.items[slug], twin) for slug, twin in source.twins.items()}
-        found = {slug: uneven(*(asked.terms.by_polarity for asked in pair)) for slug, pair in pairs.items()}
-        prompts = ((item.keying, item.without_intensifier, own.without_intensifier) for item, own in pairs.values())
-        unlike = unlike_in_valence(prompts)
-        told = [f"twins.{slug}: {told}" for slug, told in found.items() if told]
-        return told if unlike is None else [*told, f"twins: {unlike}"]
+        return [
+            f"items.{slug}: {complaint}"
+            for slug, item in source.items.items()
+            for complaint in (*uneven(item, item.twins), *unlike_in_valence(item, item.twins))
+        ]
 
 
 class Source(QuestionnaireSource):

@@ -1,13 +1,11 @@
-"""What questionnaires share: corpora that models are adapted to, labelled pairs; text files of users; and controls.
+"""What questionnaires share: corpora that models are adapted to, labelled pairs, and text files of users.
 
-Control corpora, and twins of items, are to be like what they control in all but the construct. An impersonal twin has
-the template form of its item, as many terms, and terms of the same valence, but it is about weather, roads or machines.
-Its score is what plain good and bad come to in that form; an item shows its construct by what it scores beyond it.
+A control corpus is to be like what it controls in all but the construct.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from statistics import mean
@@ -18,7 +16,6 @@ from pydantic import Field, field_validator, model_validator
 from evenruler.errors import UserError
 from evenruler.strict import Slug, Strict, Text, read_csv, read_text, read_yaml, validate
 from evenruler.text.pipeline import compound
-from evenruler.text.slots import slots
 
 _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 
@@ -64,56 +61,6 @@ def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Matc
 def valence(text: str) -> float:
     """How good or bad its words are, -1 to 1 (VADER's compound score; Hutto and Gilbert, 2014)."""
     return float(compound([text])[0])
-
-
-SOMEBODY = re.compile(
-    r"\b(I|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours|yourself|he|him|his|himself|she|her|hers|herself|"
-    r"people|persons?|somebody|someone|anybody|anyone|everybody|everyone|nobody|strangers?|others)\b",
-    flags=re.IGNORECASE,
-)
-"""Words that are about a person."""
-
-Templates = Mapping[str, str]
-"""Premise and hypothesis, by these names."""
-
-Words = Mapping[str, Mapping[str, str]]
-"""Terms, by polarity and slug."""
-
-
-def unlike(item: Templates, twin: Templates, terms: Words) -> str | None:
-    """Why a twin is none of an item, as far as that can be told without reading it; None where nothing is wrong."""
-    words = [word for own in terms.values() for word in own.values()]
-    if somebody := SOMEBODY.search(" ".join([*twin.values(), *words])):
-        return f"{somebody[0]!r} is about a person, a twin is about nobody"
-    for side in item:
-        expected, found = (" and ".join(sorted(slots(of[side]))) or "no slot" for of in (item, twin))
-        if expected != found:
-            return f"its {side} holds {found}, that of its item {expected}"
-    return None
-
-
-def uneven(item: Words, twin: Words) -> str | None:
-    """What to warn of: a twin with more or fewer terms than its item; a score is of shares among all terms."""
-    for polarity in item:
-        wanted, there = len(item[polarity]), len(twin[polarity])
-        if wanted != there:
-            return f"{there} {polarity} terms, its item has {wanted}"
-    return None
-
-
-def unlike_in_valence(pairs: Iterable[tuple[int, Sequence[str], Sequence[str]]]) -> str | None:
-    """What to warn of: twins that are better or worse than their items, taken together as a score takes them.
-
-    `pairs`: by item its keying, and the prompts of source terms of the item and of its twin.
-    """
-    keyed = [[keying * mean(map(valence, prompts)) for prompts in both] for keying, *both in pairs]
-    items, twins = (mean(values) for values in zip(*keyed, strict=True))
-    if abs(items - twins) <= MOST_VALENCE:
-        return None
-    return (
-        f"the items have valence {items:.2f}, their twins {twins:.2f}; they may differ by {MOST_VALENCE:g}, so that "
-        "good and bad alone move no score: take other terms in the twins"
-    )
 
 
 def lines_of(file: str, where: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 from typing import Final, Literal
 
 from pydantic import Field, model_validator
@@ -13,7 +14,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.instruments import instrument
 from evenruler.instruments.instrument import MEND, Keying, Words
 from evenruler.instruments.prefixes import Framings
-from evenruler.instruments.questionnaires.declare.shared import licensed_wording, unlike
+from evenruler.instruments.questionnaires.declare.shared import MOST_VALENCE, licensed_wording, valence
 from evenruler.strict import Slug, Strict, Text, read_yaml, require_written, validate
 from evenruler.tables.ids import row_id
 from evenruler.text import fill
@@ -24,10 +25,15 @@ VARIANT: Final = "agree"
 """How articles before a slot are written."""
 
 
-def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, **more: str) -> str:
-    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does; `more` is of twins."""
+def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, twin: int = 0) -> str:
+    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does; `twin`: its number."""
     of_prompt = {"benchmark": questionnaire, "item": item, "term": term, "intensifier": intensifier}
-    return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **more)
+    return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **twin_of(twin))
+
+
+def twin_of(number: int) -> dict[str, str]:
+    """What the identity of a twin's row says that its item's (0) does not."""
+    return {"twin": str(number)} if number else {}
 
 
 TERM, INTENSIFIER = "{TERM}", "{INTENSIFIER}"
@@ -39,6 +45,17 @@ THIRD_ONLY = {"is", "has", "does"}
 ENDS_LIKE_THIRD = {"focus", "bus", "gas", "bias", "canvas"}
 ENDS_LIKE_PAST = {"need", "feed", "succeed", "exceed", "proceed", "speed", "breed", "bleed", "shed", "wed", "embed"}
 ADVERBS = {"still", "also", "just", "even", "not", "again"}
+
+
+SOMEBODY = re.compile(
+    r"\b(I|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours|yourself|he|him|his|himself|she|her|hers|herself|"
+    r"people|persons?|somebody|someone|anybody|anyone|everybody|everyone|nobody|strangers?|others)\b",
+    flags=re.IGNORECASE,
+)
+"""Words that are about a person."""
+
+FEWEST_TWINS = 3
+"""Of an item, below which nothing is asserted."""
 
 
 class Level(Strict):
@@ -112,11 +129,10 @@ class Wording(Strict):
         """By side of the pair."""
         return {"premise": self.premise, "hypothesis": self.hypothesis}
 
-    @property
-    def without_intensifier(self) -> list[str]:
-        """Its prompts with each source term."""
-        text = f"{self.premise} {self.hypothesis}"
-        return [fill(text, {TERM: term, INTENSIFIER: ""}, "literal") for term in self.terms.source.values()]
+    def valence_of(self, polarity: str) -> float:
+        """Mean valence of its prompts with the terms of one side, without intensifiers, -1 to 1."""
+        text, terms = f"{self.premise} {self.hypothesis}", self.terms.by_polarity[polarity].values()
+        return mean(valence(fill(text, {TERM: term, INTENSIFIER: ""}, "literal")) for term in terms)
 
     @model_validator(mode="after")
     def _lint(self) -> "Wording":
@@ -138,14 +154,62 @@ class Wording(Strict):
         return self
 
 
+def unlike(item: Wording, twin: Wording) -> str | None:
+    """Why a twin is none of an item, as far as that can be told without reading it; None where nothing is wrong."""
+    if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
+        return f"{somebody[0]!r} is about a person, a twin is about nobody"
+    for side, template in twin.templates.items():
+        expected, found = (" and ".join(sorted(slots(of))) or "no slot" for of in (item.templates[side], template))
+        if expected != found:
+            return f"its {side} holds {found}, that of its item {expected}"
+    return None
+
+
+def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
+    """What to warn of: too few twins, or one with more or fewer terms; a score is of shares among all terms."""
+    if len(twins) < FEWEST_TWINS:
+        yield f"{len(twins)} twin{'s' * (len(twins) > 1)}, of at least {FEWEST_TWINS}: nothing may be said of its scale"
+    for number, twin in enumerate(twins, start=1):
+        for polarity, wanted in item.terms.by_polarity.items():
+            there = len(twin.terms.by_polarity[polarity])
+            if there != len(wanted):
+                yield f"twin {number} has {there} {polarity} terms, the item {len(wanted)}"
+
+
+def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
+    """What to warn of: twins that are better or worse than their item, by source terms or by these less inverse ones.
+
+    The latter is what the normalisation contrasts.
+    """
+    source, inverse = (
+        (item.valence_of(side), mean(twin.valence_of(side) for twin in twins)) for side in ("source", "inverse")
+    )
+    contrast = (source[0] - inverse[0], source[1] - inverse[1])
+    for what, (own, others) in (("source terms", source), ("source less inverse terms", contrast)):
+        if abs(own - others) > MOST_VALENCE:
+            yield (
+                f"{what} have valence {own:.2f}, those of its twins {others:.2f}; they may differ by {MOST_VALENCE:g}, "
+                "so that good and bad alone move no score: take other terms in the twins"
+            )
+
+
 class Item(Wording):
-    """One question."""
+    """One question, with its controls."""
 
     original: Text
     """The question, or, where its wording may not be held, our paraphrase."""
     subscale: Slug | None = None
     keying: Keying = 1
     """+1; -1 where more of what the item asks for is less of the construct."""
+    twins: list[Wording] = Field(default_factory=list)
+    """Impersonal twins: the same asked of nobody's state, in its form, with terms as good or as bad."""
+
+    @model_validator(mode="after")
+    def _alike(self) -> "Item":
+        for number, twin in enumerate(self.twins, start=1):
+            if complaint := unlike(self, twin):
+                raise ValueError(f"twin {number}: {complaint}")
+        return self
 
 
 class Original(Strict):
@@ -178,24 +242,25 @@ class QuestionnaireSource(instrument.Source):
     framings: Framings | None = None
     """What the question to a causal model is also put after, to see what that moves."""
     items: dict[Slug, Item] = Field(min_length=1)
-    twins: dict[Slug, Wording] = Field(default_factory=dict)
-    """By item, what its score is compared with; of every item or of none."""
 
     @model_validator(mode="after")
     def _twins_of_all(self) -> "QuestionnaireSource":
-        if self.twins and (odd := sorted(set(self.twins) ^ set(self.items))):
-            has = "no twin" if odd[0] in self.items else "a twin, but is no item"
-            raise ValueError(f"{odd[0]!r} has {has}: either every item has one or none")
-        for slug, twin in self.twins.items():
-            if complaint := unlike(self.items[slug].templates, twin.templates, twin.terms.by_polarity):
-                raise ValueError(f"twins.{slug}: {complaint}")
+        bare = [slug for slug, item in self.items.items() if not item.twins]
+        if bare and len(bare) < len(self.items):
+            raise ValueError(f"{bare[0]!r} has no twin: either every item has some or none has")
         return self
 
     @property
-    def worded(self) -> Iterator[tuple[str, Item, Wording]]:
-        """Slug, item, and what is asked: every item, then every twin."""
-        yield from ((slug, item, item) for slug, item in self.items.items())
-        yield from ((slug, self.items[slug], twin) for slug, twin in self.twins.items())
+    def worded(self) -> Iterator[tuple[str, Item, int, Wording]]:
+        """Slug, item, number of the twin (0: the item itself) and what is asked: every item, then every twin."""
+        yield from ((slug, item, 0, item) for slug, item in self.items.items())
+        for slug, item in self.items.items():
+            yield from ((slug, item, number, twin) for number, twin in enumerate(item.twins, start=1))
+
+    @property
+    def twins(self) -> int:
+        """How many twins all items have."""
+        return sum(len(item.twins) for item in self.items.values())
 
     @property
     def subscales(self) -> list[str]:
@@ -205,7 +270,7 @@ class QuestionnaireSource(instrument.Source):
     @model_validator(mode="after")
     def _distinct_prompts(self) -> "QuestionnaireSource":
         seen: dict[tuple[str, str, str], str] = {}
-        for slug, _, item in self.worded:
+        for slug, _, _, item in self.worded:
             for word in item.terms.words:
                 first = seen.setdefault((item.premise, item.hypothesis, word.lower()), slug)
                 if first != slug:
@@ -235,10 +300,10 @@ def disagreement(template: str) -> str | None:
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
     """UserError where a template already says how often: it holds an intensifier of the scale."""
-    for slug, item, asked in source.worded:
+    for slug, _, twin, asked in source.worded:
         if word := own_intensifier(asked, scale):
             what, remedy = f"the intensifier {word!r} stands in a template", "take it out: {INTENSIFIER} says how often"
-            raise UserError(what, where=f"{path}: {'items' if asked is item else 'twins'}.{slug}", remedy=remedy)
+            raise UserError(what, where=f"{path}: items.{slug}{f', twin {twin}' if twin else ''}", remedy=remedy)
 
 
 def own_intensifier(asked: Wording, scale: Scale) -> str | None:

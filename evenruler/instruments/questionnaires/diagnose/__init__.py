@@ -119,12 +119,13 @@ def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[di
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """What `BEYOND` is made of, in points: the answer to every item and to its twin."""
+    """What `BEYOND` is made of, in points: the answer to every item (`pole` 1) and to each of its twins."""
     rows, found = rows_of(prompts.filter(READS["prompts"]), ["item"]), [pd.DataFrame(columns=HEADLINES.names)]
     for pole, own in ((1, items), (0, twins)):
         value = own["score"] * prompts["intensifier"].nunique()
         told = own.assign(
             model=population.called(own), unit=own["item"], rows=own["item"].map(rows), pole=pole, value=value
         )
-        found.append(told.assign(part=WHOLE, figure=BEYOND, at="1").reindex(columns=HEADLINES.names))
+        told = told.assign(part=WHOLE, figure=BEYOND, at=own["twin"].astype("str"))
+        found.append(told.reindex(columns=HEADLINES.names))
     return stacked(found)

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.declare import OVER_ITEMS, RHO, of_those
+from evenruler.instruments.questionnaires.declare import ITEM_REST, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
@@ -32,10 +32,8 @@ def of_models(
     """Figures of one model alone: its answer, beside twins, silhouette, PSS range, order of words, accuracy; by form.
 
     The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself. The control of answer, silhouette and range is the same of the items' twins, which go under the names of
-    their items. Where `fits` (by form) say that answers do not count, the answer says so. It is told of subscales, too,
-    and so is `OVER_ITEMS`: how much more of its construct the model answers than twins account for, if items could have
-    been others; the headline takes them for fixed.
+    itself. The control of answer, silhouette and range is the same of the items' twins. Where `fits` (by form) say that
+    answers do not count, the answer says so. It is told of subscales, too.
     """
     rows = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
@@ -43,10 +41,9 @@ def of_models(
     for key, of_model in items.groupby(OF_MODEL, sort=True):
         questionnaire, model, configuration = key
         own, fit = own_cells[key], fits[str(configuration)]
+        of_twins = own_twins.get(key, twins.head(0))
         intensifiers = own["intensifier"].nunique()
-        values = by_figure(of_model, intensifiers)
-        pairs = paired_answers(of_model, twins, intensifiers)
-        beside = controls(own_twins.get(key, twins.head(0)), intensifiers)
+        values, beside = by_figure(of_model, intensifiers), controls(of_twins, intensifiers)
         means = {
             name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
             for name, x in values.items()
@@ -56,15 +53,14 @@ def of_models(
             *means.values(),
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
-            marked(over_items(pairs, level), fit),
         ]
         here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         rows += [{**here, **asdict(figure)} for figure in found]
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            answers = by_figure(of_part, intensifiers)["answer"]
-            answer = _mean("answer", np.asarray(answers, dtype=np.float64), level)
-            told = (answer, over_items(pairs[pairs["subscale"] == subscale], level))
-            rows += [{**here, "part": subscale, **asdict(marked(figure, fit))} for figure in told]
+            control = controls(of_twins[of_twins["subscale"] == subscale], intensifiers)["answer"]
+            answers = np.asarray(by_figure(of_part, intensifiers)["answer"], dtype=np.float64)
+            answer = replace(_mean("answer", answers, level), control=control)
+            rows.append({**here, "part": subscale, **asdict(marked(answer, fit))})
     return pd.DataFrame(rows)
 
 
@@ -109,6 +105,8 @@ def of_population(
             matrix = counted.pivot_table(index="lineage", columns="item", values="score", aggfunc="mean")
             matrix = matrix.reindex(columns=sorted(part["item"].unique()))
             add(questionnaire, subscale, _alpha(matrix.to_numpy(), resampling.level), configuration)
+            for item, figure in _with_rest(matrix) if subscale == WHOLE else ():
+                add(questionnaire, item, figure, configuration)
     for (questionnaire, measure), part in content.groupby(["questionnaire", "measure"], sort=True):
         add(questionnaire, WHOLE, _mean(str(measure), part["value"].to_numpy(), resampling.level))
     for configuration, asked in scales.groupby("configuration", sort=True):
@@ -139,6 +137,17 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
     return Figure("alpha", alpha, n, "lineages", interval.low, interval.high)
 
 
+def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
+    """By item, its correlation with the rest of the scale over lineages; of [lineages, items]."""
+    n, items = matrix.shape
+    enough = n >= FEWEST_LINEAGES and items > 1
+    found = measurement.item_statistics(matrix).item_rest_correlation if enough else np.full(items, np.nan)
+    few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else "undefined for these values"
+    for item, r in zip(matrix.columns, found, strict=True):
+        value = finite(float(r))
+        yield str(item), Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None)
+
+
 def _between(scores: pd.DataFrame, column: str, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
     """Spearman between the scores of two scales over lineages, on the first of the two; `column` names the scale."""
     counted = scores[called(scores).isin(members)]
@@ -155,28 +164,6 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
 
 
 UNIT = "items"
-
-NO_TWINS = "its items have no twins to be compared with"
-
-
-def paired_answers(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int) -> pd.DataFrame:
-    """`OF_MODEL`, `subscale`, `item`, `own` and `twin`: answers to items and to their twins, on the scale itself.
-
-    `twins`: under the names of their items; no row where there are none. `intensifiers`: how many there are.
-    """
-    key = [*OF_MODEL, "item"]
-    both = items.merge(twins[[*key, "score"]], on=key, suffixes=("", "_twin"), validate="1:1")
-    scaled = both.assign(own=both["score"] * intensifiers, twin=both["score_twin"] * intensifiers)
-    return scaled[[*OF_MODEL, "subscale", "item", "own", "twin"]]
-
-
-def over_items(pairs: pd.DataFrame, level: float) -> Figure:
-    """The mean difference in points, with its interval of t; null where there are no twins."""
-    differences = (pairs["own"] - pairs["twin"]).to_numpy(dtype=np.float64)
-    n = len(differences)
-    if n < 2:
-        return Figure(OVER_ITEMS, None, n, UNIT, reason=NO_TWINS if not n else "one item is no sample of items")
-    return jackknifed(OVER_ITEMS, np.mean, differences, PLAIN, level, UNIT)
 
 
 def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:

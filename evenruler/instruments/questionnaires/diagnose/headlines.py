@@ -4,7 +4,7 @@ The latter by adaptation to a corpus beside its control (EMPALC, section 3.3.5).
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import nan
 
 import numpy as np
@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 from evenruler.instruments.instrument import Plan, Record
 from evenruler.instruments.questionnaires.ask.item_scores import MODEL
 from evenruler.instruments.questionnaires.ask.questions import STAGE
-from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED
+from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS
+from evenruler.instruments.questionnaires.declare.source import FEWEST_TWINS
 from evenruler.instruments.questionnaires.diagnose.population import fitness, fitness_by_form, interval_of
 from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
-from evenruler.measurement.facets import Estimate, Paired, Part, summed
-from evenruler.measurement.figures import jackknifed
+from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summed
+from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import LIKELIHOODS, named
@@ -157,13 +158,10 @@ def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, l
 
 
 UNIT = "items"
-"""They are the scale, so that they are fixed; wordings, twins and fits could have been others."""
+"""They, their twins and fits could have been others."""
 
-FEWEST_WORDINGS = FEWEST_TWINS = 3
-"""Of an item, below which nothing is asserted."""
-
-Judged = tuple[str, Confirmatory, Fitness]
-"""What figures call the model, a headline figure, and whether it was measured with what can measure."""
+Judged = tuple[str, str, Confirmatory | Figure, Fitness]
+"""Part (an item, or the whole), what figures call the model, a figure, and whether what it is made of measures."""
 
 
 def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
@@ -178,10 +176,10 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     rows = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
-        found = judge([(figure, fitness) for _, figure, fitness in judged])
+        found = judge([(figure, fitness) for *_, figure, fitness in judged])
         rows += [
-            {"benchmark": questionnaire, "part": WHOLE, "model": model, **asdict(figure)}
-            for (model, *_), figure in zip(judged, found, strict=True)
+            {"benchmark": questionnaire, "part": part, "model": model, **asdict(figure)}
+            for (part, model, *_), figure in zip(judged, found, strict=True)
         ]
     return pd.DataFrame(rows)
 
@@ -205,49 +203,102 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
         if answered:
             # A fit that misses its bar is left out, if another does not.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
-            yield named(label, form), _beyond([by_name[name] for name in counted], form), bars[counted[0]][form]
+            figure, of_items = _beyond([by_name[name] for name in counted], form)
+            yield WHOLE, named(label, form), figure, bars[counted[0]][form]
+            yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
         for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):
             before = bars[name][form]
             for figure, after in moved(changes[changes["configuration"] == form], course, of.plan, form, level):
-                yield named(name, form), figure, after if before.unfit is None else before
+                yield WHOLE, named(name, form), figure, after if before.unfit is None else before
 
 
-def _beyond(fits: Sequence[Record], form: str) -> Confirmatory:
+def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[tuple[str, Figure]]]:
+    """The headline of fits in one form, and what each item has to do with it."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     own, twins = (
-        pd.concat([_scores(record.found[table], form).rename(i) for i, record in enumerate(fits)], axis=1)
+        pd.concat([_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner")
         for table in ("items", "twins")
     )
-    both = own.index[own.notna().all(axis=1)].intersection(twins.index[twins.notna().all(axis=1)])
-    answers, beside = (table.loc[both].to_numpy(dtype=np.float64).T[..., None] * intensifiers for table in (own, twins))
-    plan = fits[0].plan
-    return beyond(answers, beside, tells_apart(fits, form), plan["smallest"], plan["least"])
+    beside = twins.groupby(level="item").mean()
+    both = own.index.get_level_values("item").intersection(beside.index)
+    answers, controls = (
+        table.loc[both].to_numpy(dtype=np.float64).T * intensifiers for table in (own.droplevel("twin"), beside)
+    )
+    plan, fewest = fits[0].plan, int(twins.groupby(level="item").size().min()) if len(twins) else 0
+    figure = beyond(answers, controls, fewest, tells_apart(fits, form), plan["smallest"], plan["least"])
+    told = [_scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits]
+    apart = pd.concat(told, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
+    analysis = of_items(both.tolist(), answers, controls, apart)
+    return replace(figure, note=stand_out(figure, both.tolist(), answers, controls)), analysis
 
 
-def _scores(table: pd.DataFrame, form: str) -> "pd.Series[float]":
-    """[items] of one model and form."""
-    return table[table["configuration"] == form].set_index("item")["score"]
+def _scores(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
+    """[items or twins] of one model and form."""
+    return table[table["configuration"] == form].set_index(["item", "twin"])[column]
 
 
-def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least: int) -> Confirmatory:
+def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Floats) -> Iterator[tuple[str, Figure]]:
+    """By item: its answer with that to its twins for control, SC, and the headline without it (interval as there).
+
+    `answers`, `controls`: [fits, items] in points; `apart`: [items] silhouettes.
+    """
+    fits, n = answers.shape
+    for place, item in enumerate(items):
+        own, beside = float(answers[:, place].mean()), float(controls[:, place].mean())
+        yield item, Figure(OF_ITEMS[0], own, fits, FITS, control=beside)
+        none = None if np.isfinite(apart[place]) else "its terms are answered alike"
+        yield item, Figure(OF_ITEMS[1], finite(float(apart[place])), fits, FITS, reason=none)
+        if n > FEWEST_UNITS:
+            rest = [np.delete(table, place, axis=1) for table in (answers, controls)]
+            yield item, Figure(OF_ITEMS[2], *_ends(beyond_twins(*rest)[1].difference.interval(), n - 1))
+
+
+def _ends(found: Interval, n: int) -> tuple[float, int, str, float, float]:
+    return found.value, n, UNIT, found.low, found.high
+
+
+THIRD = 1 / 3
+"""Of the headline, above which an item that carries more is named."""
+
+FAR = 1.0
+"""Points by which the twins of an item may lie off those of other items: beyond, its form is to blame."""
+
+
+def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats) -> str | None:
+    """Which items the headline hangs on, and whose form suits one kind of term; None where there is no such item."""
+    if figure.specific is None:
+        return None
+    beyond_by_item, twins = (answers - controls).mean(axis=0), controls.mean(axis=0)
+    value, told = figure.specific.value, []
+    if figure.specific.low > 0 or figure.specific.high < 0:  # where it may be 0, there is nothing to carry
+        shares = beyond_by_item / len(items) / value
+        carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
+        told += [f"More than a third of it is carried by {' and '.join(carry)}."] if carry else []
+    others = (twins.sum() - twins) / (len(twins) - 1)
+    odd = [item for item, own, rest in zip(items, twins, others, strict=True) if abs(own - rest) > FAR]
+    told += [f"The form of {', '.join(odd)} is answered unlike the others where nobody is asked about."] if odd else []
+    return " ".join(told) or None
+
+
+def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int) -> Confirmatory:
     """What is answered beyond twins, in points of the scale, keyed; `smallest`: points worth naming.
 
-    `answers`: [fits, items, wordings]; `twins`: [fits, items, twins]; with fewer than `least` items nothing is said.
+    `answers` and `controls`, of the mean over `twins` twins of each item: [fits, items]; with fewer than `least` items
+    nothing is said.
     """
-    fits, items, wordings = answers.shape
-    levels = {UNIT: items, "wordings": wordings, "twins": twins.shape[2], "fits": fits}
+    fits, items = answers.shape
+    levels = {UNIT: items, "twins": twins, "fits": fits}
     if not items:
         return Confirmatory(BEYOND, UNIT, levels, None, smallest, lacking="no twins of its items")
-    few = [f"{items} items, of at least {least}"] if items < least else []
-    for n, what, fewest in ((wordings, "wording", FEWEST_WORDINGS), (levels["twins"], "twin", FEWEST_TWINS)):
-        few += [f"{n} {what}{'s' * (n > 1)} an item, of at least {fewest}"] if n < fewest else []
+    few = [f"{items} item{'s' * (items > 1)}, of at least {least}"] if items < least else []
+    few += [f"{twins} twin{'s' * (twins > 1)} an item, of at least {FEWEST_TWINS}"] if twins < FEWEST_TWINS else []
     lacking = ", and ".join(few) or None
-    if min(wordings, twins.shape[2]) < 2:  # of one, nobody knows how far another would lie
-        difference = Interval(float(answers.mean() - twins.mean()), nan, nan)
+    if items < 2:  # of one, nobody knows how far another would lie
+        difference = Interval(float((answers - controls).mean()), nan, nan)
         return Confirmatory(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
-    effect, paired = beyond_twins(answers, twins)
+    effect, paired = beyond_twins(answers, controls)
     specific = paired.difference
     # Twins are taken off already: beside what is left they would be read as if they were not.
     return Confirmatory(
@@ -267,49 +318,42 @@ def beyond(answers: Floats, twins: Floats, p_null: float, smallest: float, least
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much more one model answers beyond twins than another, over the items of both, each a single fit.
 
-    `at` of `HEADLINES` numbers wordings and twins.
+    `at` of `HEADLINES` numbers twins.
     """
     both = first.merge(second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both["value"] = both["value_first"] - both["value_second"]
-    wide = both.pivot(index="unit", columns=["pole", "at"], values="value").dropna()
-    answers, twins = (wide.xs(pole, axis=1).to_numpy(dtype=np.float64) for pole in (1, 0))
-    p_null = sign_flips(answers.mean(axis=1) - twins.mean(axis=1), 0)
-    return beyond(answers[None], twins[None], p_null, smallest, 2)
+    wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean").dropna()
+    answers, controls = (wide[pole].to_numpy(dtype=np.float64)[None] for pole in (1, 0))
+    twins = int((both["pole"] == 0).groupby(both["unit"]).sum().min())
+    return beyond(answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2)
 
 
-def beyond_twins(answers: ArrayLike, twins: ArrayLike) -> tuple[Estimate, Paired]:
+def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Paired]:
     """The mean answer to items, and what it is beside their twins; one fit is taken as it is.
 
+    Items could have been others, each with twins of its own, and fits cross them: what twins vary is in what items do.
+
     Args:
-        answers: [fits, items, wordings] in points: a step between neighbouring words is 1.
-        twins: [fits, items, twins] of the twins of each item.
+        answers: [fits, items] in points: a step between neighbouring words is 1.
+        controls: [fits, items] mean over the twins of each item.
 
     Raises:
-        ValueError: Fits or items differ, or an item has a single wording or twin: of one, nobody knows how far another
-            would lie, and what twins vary says nothing of wordings.
+        ValueError: Fits or items differ, or there are fewer than two items.
 
     Source: docs/controls.md (part B), simulated.
     """
-    own, other = np.asarray(answers, dtype=np.float64), np.asarray(twins, dtype=np.float64)
-    if own.ndim != 3 or other.ndim != 3 or own.shape[:2] != other.shape[:2]:
-        raise ValueError(f"expected the same fits and items, got the shapes {own.shape} and {other.shape}")
-    if min(own.shape[2], other.shape[2]) < 2:
-        raise ValueError("expected two wordings and two twins of every item at least")
+    own, other = np.asarray(answers, dtype=np.float64), np.asarray(controls, dtype=np.float64)
+    if own.ndim != 2 or own.shape != other.shape or own.shape[1] < 2:
+        raise ValueError(f"expected the same fits and two items at least, got the shapes {own.shape} and {other.shape}")
 
     def weighted(of_own: float, of_twins: float) -> Estimate:
-        by_fit: Floats = of_own * own.mean(axis=(1, 2)) - of_twins * other.mean(axis=(1, 2))
-        parts = [*_nested(of_own * own), *(_nested(other * of_twins) if of_twins else [])]
-        if len(by_fit) > 1:
-            parts.append((float(by_fit.var(ddof=1)) / len(by_fit), len(by_fit) - 1.0))
-        return summed(float(by_fit.mean()), parts)
+        table = of_own * own - of_twins * other
+        fits, items = table.shape
+        if fits == 1:
+            return summed(float(table.mean()), [(float(table.var(ddof=1)) / items, items - 1.0)])
+        return crossed(lambda f, i: float(table[np.ix_(f, i)].mean()), [Facet.of(fits), Facet.of(items)])
 
     return weighted(1, 0), Paired(float(other.mean()), weighted(1, 1), weighted(0.5, 1))
-
-
-def _nested(x: Floats) -> list[Part]:
-    """Of each item: the variance of its mean over wordings or twins, fits taken together, as a part of the scale's."""
-    n = x.shape[2]
-    return [(float(variance) / n / x.shape[1] ** 2, n - 1.0) for variance in x.mean(axis=0).var(axis=1, ddof=1)]
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:

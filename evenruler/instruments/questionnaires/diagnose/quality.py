@@ -131,7 +131,7 @@ def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]
     """By questionnaire: [items, fits] scores."""
     own = frame[frame["model"].isin(fits)]
     return {
-        str(name): of_name.pivot(index="item", columns="model", values="score").dropna()
+        str(name): of_name.pivot_table(index="item", columns="model", values="score", aggfunc="mean").dropna()
         for name, of_name in own.groupby("questionnaire", sort=True)
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown, Tables
-from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, RHO, Source
+from evenruler.instruments.questionnaires.declare import BEYOND, CHANGED, MOVED, OF_ITEMS, RHO, Source
 from evenruler.instruments.questionnaires.declare.shared import MNLI, OPEN, CorpusSource
 from evenruler.instruments.questionnaires.report import charts
 from evenruler.measurement.verdicts import Verdict
@@ -142,6 +142,9 @@ def _items(tables: Tables) -> Table:
         own[model] = f"PSS {row['pss_low']:.2f} to {row['pss_high']:.2f}"
     counts = set(called(tables["population"][tables["population"]["member"]]))
     content = [column for column in dict.fromkeys(CONTENT.values()) if column in set(quality["measure"].map(CONTENT))]
+    analysed = tables["figures"][tables["figures"]["figure"].isin(OF_ITEMS)]
+    beside = {key: _analysis(rows) for key, rows in analysed.groupby(["benchmark", "part", "model"], sort=True)}
+    together = sorted(set(analysed["model"]))
     judged = [model for model in models if model in set(quality["model"].dropna())]
     rows = []
     for key, of_item in quality.groupby(["questionnaire", "item"], sort=True):
@@ -157,9 +160,22 @@ def _items(tables: Tables) -> Table:
             for record in counted
             if not pd.isna(record["advice"])
         }
-        rows.append((order, [_label(*key), *cells, "; ".join(advice) or "nothing"]))
-    columns = ["item", *content, *(f"SC {models[model]}" for model in judged), "what to change"]
+        answered = [beside.get((*key, model), "") for model in together]
+        rows.append((order, [_label(*key), *cells, *answered, "; ".join(advice) or "nothing"]))
+    judged_by = [f"SC {models[model]}" for model in judged]
+    columns = ["item", *content, *judged_by, *(f"points, {model}" for model in together), "what to change"]
     return Table(columns, [row for _, row in sorted(rows, key=lambda row: row[0])], **WORDS["tables"]["items"])
+
+
+def _analysis(figures: pd.DataFrame) -> str:
+    """What one item is answered, with its twins, and what the scale says without it."""
+    told = []
+    records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
+    for own in records:
+        if own["figure"] in WORDS["of_items"]:
+            twins = "" if missing(own["control"]) else f", twins {number(own['control'])}"
+            told.append(f"{WORDS['of_items'][own['figure']]} {figure(own)}{twins}")
+    return "; ".join(told)
 
 
 def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:

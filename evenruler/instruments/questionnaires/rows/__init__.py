@@ -14,11 +14,11 @@ from evenruler.instruments.questionnaires.declare.source import (
     INTENSIFIER,
     TERM,
     VARIANT,
-    Item,
     QuestionnaireSource,
     Scale,
     Wording,
     prompt_id,
+    twin_of,
 )
 from evenruler.models.declared import Catalogue
 from evenruler.tables import table_of
@@ -118,29 +118,23 @@ def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translate
 
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item, asked in source.worded:
+    for slug, item, twin, asked in source.worded:
         # The whole question: what the questionnaire begins every item with, and the item.
-        original = " ".join(filter(None, (source.original.stem, item.original))) if asked is item else None
+        original = None if twin else " ".join(filter(None, (source.original.stem, item.original)))
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
-        own = row_id(family=FAMILY, benchmark=name, item=slug, **_twin_of(item, asked))
+        own = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
         yield {
             **carried(own, source, *content, variant=VARIANT),
-            **(_rights(source) if asked is item else {}),
-            **_of_item(slug, item, asked),
+            **({} if twin else _rights(source)),
+            "item": slug,
+            "twin": twin,
+            "subscale": item.subscale,
+            "keying": item.keying,
             "original": original,
-            "wording": source.original.wording if asked is item else None,
+            "wording": None if twin else source.original.wording,
             "premise": asked.premise,
             "hypothesis": asked.hypothesis,
         }
-
-
-def _of_item(slug: str, item: Item, asked: Wording) -> Row:
-    return {"item": slug, "twin": asked is not item, "subscale": item.subscale, "keying": item.keying}
-
-
-def _twin_of(item: Item, asked: Wording) -> dict[str, str]:
-    """What the identity of a twin's row says that its item's does not."""
-    return {} if asked is item else {"twin": "impersonal"}
 
 
 def _rights(source: QuestionnaireSource) -> Row:
@@ -156,13 +150,13 @@ def _rights(source: QuestionnaireSource) -> Row:
 
 
 def _terms(name: str, source: QuestionnaireSource) -> Iterator[Row]:
-    for slug, item, asked in source.worded:
+    for slug, _, twin, asked in source.worded:
         for term, word, polarity in _words(asked):
-            own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **_twin_of(item, asked))
+            own = row_id(family=FAMILY, benchmark=name, item=slug, term=term, **twin_of(twin))
             yield {
                 **carried(own, source, word, polarity, variant=VARIANT),
                 "item": slug,
-                "twin": asked is not item,
+                "twin": twin,
                 "term": term,
                 "word": word,
                 "polarity": polarity,
@@ -175,7 +169,7 @@ def _words(item: Wording) -> Iterator[tuple[str, str, str]]:
 
 
 def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[Row]:
-    for slug, item, asked in source.worded:
+    for slug, item, twin, asked in source.worded:
         for term, word, polarity in _words(asked):
             for number, level in enumerate(scale.levels, start=1):
                 for intensifier, how_often in level.words.items():
@@ -183,11 +177,14 @@ def _prompts(name: str, source: QuestionnaireSource, scale: Scale) -> Iterator[R
                     premise = fill(asked.premise, filling, VARIANT)
                     hypothesis = fill(asked.hypothesis, filling, VARIANT)
                     content = (premise, hypothesis, polarity, number, level.weight, item.keying)
-                    identity = prompt_id(name, slug, term, intensifier, BARE, **_twin_of(item, asked))
+                    identity = prompt_id(name, slug, term, intensifier, BARE, twin)
                     yield {
                         **carried(identity, source, *content, variant=VARIANT),
-                        **_of_item(slug, item, asked),
                         "questionnaire": name,
+                        "subscale": item.subscale,
+                        "item": slug,
+                        "twin": twin,
+                        "keying": item.keying,
                         "term": term,
                         "polarity": polarity,
                         "intensifier": intensifier,

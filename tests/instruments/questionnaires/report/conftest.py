@@ -40,8 +40,14 @@ def questionnaire(name: str) -> Source:
             "source": "the test",
             "licence": "cc-by-4.0",
             "responses": scale(),
-            "items": {slug: item | {"hypothesis": f"I {{INTENSIFIER}} feel {slug}."} for slug in ITEMS[name]},
-            "twins": {slug: twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."} for slug in ITEMS[name]},
+            "items": {
+                slug: {
+                    **item,
+                    "hypothesis": f"I {{INTENSIFIER}} feel {slug}.",
+                    "twins": [twin | {"hypothesis": f"It {{INTENSIFIER}} looks {slug}."}],
+                }
+                for slug in ITEMS[name]
+            },
         }
     )
 
@@ -95,7 +101,7 @@ def cells() -> list[dict[str, Any]]:
     for name, model in product(sorted(ITEMS), MODELS):
         for item, (polarity, term), intensifier in product(ITEMS[name], sorted(terms), sorted(INTENSIFIERS)):
             level, weight = INTENSIFIERS[intensifier]
-            own = {"item": item, "term": term, "polarity": polarity, "intensifier": intensifier}
+            own = {"item": item, "twin": 0, "term": term, "polarity": polarity, "intensifier": intensifier}
             p = (len(rows) + 1.00001) / 10_000
             rows.append({**of_model(model, name), **own, "level": level, "weight": weight, "p": p, "pss": p / 2})
     return rows
@@ -159,7 +165,7 @@ def items() -> list[dict[str, Any]]:
     rows = []
     for (name, slugs), model in product(ITEMS.items(), MODELS):
         for at, slug in enumerate(slugs):
-            own = {"subscale": None, "item": slug, "keying": 1, "score": 0.0, "silhouette": 0.5, "n": 4}
+            own = {"subscale": None, "item": slug, "twin": 0, "keying": 1, "score": 0.0, "silhouette": 0.5, "n": 4}
             rows.append({**of_model(model, name), **own, "pss_low": 0.1, "pss_high": 0.2 + at / 10})
     return rows
 

@@ -89,7 +89,8 @@ def test_the_lead_says_where_nothing_is_judged_and_where_there_are_no_twins(decl
     said = lead(declared["worry"], own[own["model"] != "head-a"])
     assert said.startswith("Items beside their twins: invalid on this model")
     assert lead(declared["worry"], own[own["model"].isna()]) == "No score has a verdict: what follows describes."
-    without = declared["worry"].model_copy(update={"twins": {}})
+    bare = {slug: item.model_copy(update={"twins": []}) for slug, item in declared["worry"].items.items()}
+    without = declared["worry"].model_copy(update={"items": bare})
     assert lead(without, own) == "Its items have no twins, so nothing may be said of the scores."
 
 

@@ -1,7 +1,6 @@
 """A questionnaire benchmark as a task of lm-evaluation-harness: YAML and the small Python that it needs."""
 
 import json
-from collections.abc import Mapping
 from importlib import resources
 
 from evenruler.instruments.card import one_line, task_template
@@ -25,19 +24,18 @@ def harness_files(
 ) -> dict[str, str]:
     """The files of `lm_eval/`, by name."""
 
-    def counts(asked: Mapping[str, Wording]) -> dict[str, int]:
-        """How many prompts there are, by item."""
-        return {slug: len(own.terms.words) * len(scale.intensifiers) for slug, own in asked.items()}
+    def prompts(asked: Wording) -> int:
+        return len(asked.terms.words) * len(scale.intensifiers)
 
     here = resources.files(__name__)
     template = task_template(here)
     settings = {
         "content_free": CONTENT_FREE,
-        "items": counts(source.items),
+        "items": {slug: prompts(item) for slug, item in source.items.items()},
         "subscales": source.subscales,
         "temperature": temperature,
         "three_way": three_way,
-        "twins": counts(source.twins),
+        "twins": {slug: [*map(prompts, item.twins)] for slug, item in source.items.items() if item.twins},
     }
     task = template.render(
         task=task_name(questionnaire),
