@@ -526,9 +526,9 @@ def fewer_attributes(source: Any) -> None:
 def fewer_items(source: Any) -> None:
     """Three items with their twins, the fewest of which alpha can be told, in one wording."""
     source["items"] = every(source["items"], 3)
-    source["twins"] = {name: source["twins"][name] for name in source["items"]}
-    for item in (*source["items"].values(), *source["twins"].values()):
-        item["terms"] = {end: words[:1] for end, words in item["terms"].items()}
+    for item in source["items"].values():
+        for asked in (item, *item["twins"]):
+            asked["terms"] = {end: words[:1] for end, words in asked["terms"].items()}
 
 
 def fewer_concepts(source: Any) -> None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from evenruler.errors import UserError
 from evenruler.instruments.questionnaires.ask.questions import apart
-from evenruler.instruments.questionnaires.declare import Settings
+from evenruler.instruments.questionnaires.declare import SPREAD, Settings, detectable
 from evenruler.instruments.questionnaires.declare.source import (
     QuestionnaireSource,
     Scale,
@@ -82,6 +82,20 @@ class TestLinter:
         source_terms, contrast = settings.twin_warnings(source(3))
         assert source_terms.startswith("items.one: source terms have valence -0.54, those of its twins 0.00; they may")
         assert contrast.startswith("items.one: source less inverse terms have valence -1.04, those of its twins 0.00")
+
+
+class TestDetects:
+    def test_is_what_t_over_items_finds(self) -> None:
+        """Of 16 items that vary by a point: (2.131 + .866) / 4."""
+        assert detectable(16) == pytest.approx(0.749 * SPREAD, abs=1e-3)
+
+    def test_too_few_items_or_twins_find_nothing(self) -> None:
+        settings = Settings.model_validate({"embedder": "minilm"}, context={"scale": "quick"})
+        read, _ = load_questionnaire(SHIPPED / "gad-7.yaml", SHIPPED / "shared" / "scales")
+        assert str(settings.detects(read)).startswith(f"{detectable(7):.1f} points beyond twins")
+        few = {slug: item.model_copy(update={"twins": item.twins[:2]}) for slug, item in read.items.items()}
+        assert settings.detects(read.model_copy(update={"items": few})) is None
+        assert settings.detects(read.model_copy(update={"items": dict(list(read.items.items())[:5])})) is None
 
 
 class TestRows:

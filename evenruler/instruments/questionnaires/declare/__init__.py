@@ -1,5 +1,6 @@
 """What users write of questionnaires: settings, source, response scale and corpora."""
 
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +18,14 @@ from evenruler.instruments.questionnaires.declare.shared import (
     load_pairs,
 )
 from evenruler.instruments.questionnaires.declare.source import (
+    FEWEST_TWINS,
     QuestionnaireSource,
     Scale,
     load_questionnaire,
     uneven,
     unlike_in_valence,
 )
+from evenruler.measurement.facets import Estimate
 from evenruler.models.declared import Catalogue
 from evenruler.strict import Slug, Strict, read_yaml
 
@@ -80,6 +83,15 @@ def headings(plan: Plan) -> list[Column]:
         )
         found.append(Column(f"{MOVED}{name}", f"moved by {name}", what, "headline"))
     return found
+
+
+SPREAD = 1.0
+"""SD over items of what they are answered beyond their twins, in points: of four scales on three fits."""
+
+
+def detectable(items: int) -> float:
+    """The smallest points beyond twins that are found in 80% of studies of one model, by t over so many items."""
+    return Estimate(0.0, SPREAD**2 / items, items - 1.0).detectable()
 
 
 MOST = 127
@@ -141,6 +153,19 @@ class Settings(BaseSettings):
         if info.context is None:
             raise RuntimeError("settings by scale are read without a scale")
         return at_scale(corpora, info.context["scale"])
+
+    def detects(self, source: Any, form: str | None = None) -> str | None:
+        """The smallest points beyond twins that a single model's 80 of 100 studies find, and what `smallest` takes.
+
+        By t over items that vary by `SPREAD`; None where items or twins are too few for a verdict.
+        """
+        if len(source.items) < self.least or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
+            return None
+        wanted = next(n for n in count(self.least) if detectable(n) <= self.smallest)
+        return (
+            f"{detectable(len(source.items)):.1f} points beyond twins, where items vary by {SPREAD:g}; "
+            f"{self.smallest:g} points would take {wanted} items of {FEWEST_TWINS} twins"
+        )
 
     def uses(self, source: Any) -> list[Use]:
         """The embedder, and the judge of acceptability where one is named."""
