@@ -98,7 +98,7 @@ class Thoughts:
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
         own: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
         self._end = own[0] if len(own) == 1 else None
-        self._window = len(thinking.end.encode())  # it has no more tokens, however it is cut
+        self.window = len(thinking.end.encode())  # it has no more tokens, however it is cut
 
     @property
     def most(self) -> int:
@@ -112,7 +112,7 @@ class Thoughts:
         """Whether the n-th of some tokens ends a thought: before they are decoded, which may delete such marks."""
         if self._end is not None:
             return tokens[n - 1] == self._end
-        tail = tokens[max(0, n - self._window) : n]
+        tail = tokens[max(0, n - self.window) : n]
         return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
 
     def is_over(self, n: int, place: int) -> bool:
@@ -121,15 +121,6 @@ class Thoughts:
         One that thinks again while it answers takes that from the whole.
         """
         return n >= min(place + self._answer if place else self._thinking.tokens, self.most)
-
-    def trimmed(self, tokens: list[int]) -> list[int]:
-        """What would have been written with these budgets of a reply that was given both together."""
-        place = 0
-        for n in range(1, len(tokens) + 1):
-            place = n if self.ends(tokens, n) else place
-            if self.is_over(n, place):
-                return tokens[:n]
-        return tokens
 
     def answer(self, tokens: list[int], is_whole: bool, opened: bool) -> list[int] | None:
         """The tokens after the last thought; None where it does not end.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,9 +19,6 @@ from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
-
-if TYPE_CHECKING:  # which only those need that write
-    from evenruler.models.backends.refilling import Writer
 
 
 @dataclass(frozen=True)
@@ -217,15 +214,13 @@ class Causal:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Continue prompts, all with the same sampling settings; without special tokens.
 
-        A wave is a pack, so that a run that is killed has paid for nothing that is stored and asked again.
-
         Raises:
             UserError: Prompt and reply are longer than the model's context, or there is no chat template.
             FloatingPointError: What tokens would be drawn from is not a number.
         """
         if not prompts:
             return Packs([], lambda _: [])
-        from evenruler.models.backends.sampling import end_tokens, replies_of
+        from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
@@ -235,16 +230,34 @@ class Causal:
         sequences, opened = self._prompted(prompts, sampling.max_new_tokens)
         ends = end_tokens(self.model)
 
-        def answer(wave: Sequence[int]) -> list[tuple[int, Reply]]:
-            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling, thoughts)
-            found = [(wave[i], tokens) for replies in written for i, tokens in replies]
-            said: list[list[int] | None] = [tokens for _, tokens in found]
-            if thoughts is not None:
-                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in found]
-            whole = replies_of(self.tokenizer, self.model, [tokens for _, tokens in found], said)
-            return [(i, self._answered(prompts[i], reply)) for (i, _), reply in zip(found, whole, strict=True)]
+        new = sampling.max_new_tokens
+        order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
+        room = self._capacity.cache_bytes // (shape_of(self.model).token_bytes * (max(map(len, sequences)) + new))
+        size = max(1, min(self._capacity.replies, room))
 
-        return Packs(self._writer.waves(sequences, seeds, sampling.max_new_tokens), answer)
+        def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
+            asked = [sequences[i] for i in batch]
+            shared = self._shared(asked, new)
+            written = generate_batch(self.model, asked, [seeds[i] for i in batch], sampling, thoughts, shared)
+            said: list[list[int] | None] = [*written]
+            if thoughts is not None:
+                pairs = zip(batch, written, strict=True)
+                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs]
+            whole = replies_of(self.tokenizer, self.model, written, said)
+            return [(i, self._answered(prompts[i], reply)) for i, reply in zip(batch, whole, strict=True)]
+
+        return Packs([order[first : first + size] for first in range(0, len(order), size)], answer)
+
+    def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
+        """How many tokens some prompts begin with alike, where they may be read once: padding stands behind them.
+
+        A window counts padding, so all has to lie in it; and a model must go by the positions that it is told.
+        """
+        longest = max(map(len, sequences)) + new
+        window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
+        if self._scorer.plain_because or window < longest or len(sequences) == 1:
+            return 0
+        return min(shared_length(min(sequences), max(sequences)), min(map(len, sequences)) - 1)
 
     def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
         """A reply without thoughts, where its tokens were not looked at for them."""
@@ -273,16 +286,6 @@ class Causal:
             behind = read.rpartition(key[0])[2] if key[0] else read  # what the template writes
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in asked], [opened[key] for key in asked]
-
-    @cached_property
-    def _writer(self) -> "Writer":
-        from evenruler.models.backends.refilling import Writer
-
-        room = self._capacity
-        writer = Writer(self.model, room.nodes, room.replies, room.cache_bytes, self._scorer.plain_because)
-        if writer.plain_because:
-            note(f"{self._name}: replies in plain batches: {writer.plain_because}")
-        return writer
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.

@@ -89,10 +89,6 @@ class Trie:
         places = np.arange(len(self.tokens))
         return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
 
-    def path_to(self, node: int) -> NDArray[np.int64]:
-        """The nodes that a node sees, itself the last."""
-        return np.flatnonzero(self.ends[: node + 1] > node)
-
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""
         parents = self.edge_nodes[edges]

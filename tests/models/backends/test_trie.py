@@ -184,14 +184,6 @@ def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> 
 
 
 @given(SETS)
-def test_the_path_to_a_node_is_what_it_sees(drawn) -> None:
-    tree = build(drawn)
-
-    for node in range(len(tree.tokens)):
-        assert tree.path_to(node).tolist() == np.flatnonzero(tree.nodes.sees[node]).tolist()
-
-
-@given(SETS)
 def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
     tree = build(drawn)
 
