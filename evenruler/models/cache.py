@@ -49,7 +49,6 @@ class LackingError(Exception):
     """The store lacks answers, and the model is not to be asked."""
 
     def __init__(self, model: str, operation: str, amount: Amount) -> None:
-        """Say whose answers, and to how much."""
         self.model, self.operation, self.amount = model, operation, amount
         super().__init__(f"{model}: {amount.questions} answers are not in the store")
 
@@ -58,13 +57,9 @@ class Cache:
     """The answers of one model in one state."""
 
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
-        """Name whose answers these are.
+        """Name whose answers these are, and `engine`: all that an answer depends on but the question.
 
-        Args:
-            name: Of the model, for progress and its lease.
-            engine: All that an answer depends on but the question.
-            store: Where answers are kept.
-            asks: Whether the model may be asked; else what the store lacks is an error.
+        `asks`: whether the model may be asked; else what the store lacks is an error.
         """
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0
@@ -84,13 +79,8 @@ class Cache:
     ) -> list[Answer]:
         """The answer to each of some questions, which may repeat.
 
-        Args:
-            operation: With its version.
-            questions: n of them.
-            form: How their answers are stored.
-            ask: Asks the model.
-            as_key: The whole input of a question, as JSON holds it.
-            again: Whether some of what a release holds is asked again; not where one answer takes those of all others.
+        `operation`: with its version; `as_key`: the whole input of a question, as JSON holds it; `again`: whether some
+        of what a release holds is asked again, not where one answer takes those of all others.
 
         Raises:
             UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
@@ -130,8 +120,7 @@ class Cache:
     ) -> Mapping[bytes, bytes]:
         """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
 
-        Raises:
-            UserError: What was asked again differs beyond what another processor makes. Nothing is kept then.
+        UserError where that differs beyond what another processor makes; nothing is kept then.
         """
         held = released().get(operation, lacking)
         if not held or not self.asks:
@@ -139,8 +128,7 @@ class Cache:
         drawn = released().again(held) if again or released().share == 1 else []
         compared = Compared(released().release, len(held) - len(drawn))
         if drawn:
-            everything = frozenset(range(len(drawn)))
-            asked = [lacking[key] for key in drawn]
+            everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
             with self._lease():
                 now = self._asked(operation, asked, drawn, everything, form, ask, keeps=len(drawn) == len(held))
             for key in drawn:

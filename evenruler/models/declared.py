@@ -231,9 +231,8 @@ class ModelEntry(ChatSettings):
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
         if not complete or not schemes <= SCHEMES or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name or "
-            known += "recorded:file"
-            raise ValueError(f"found {source!r}, expected {known}")
+            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name"
+            raise ValueError(f"found {source!r}, expected {known} or recorded:file")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
         if schemes == {"local"}:
@@ -276,9 +275,8 @@ class ModelEntry(ChatSettings):
         if self.labels is not None and self.kind not in ("nli", "classifier"):
             raise ValueError("`labels` belongs to the kinds nli and classifier")
         if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
-            raise ValueError(
-                f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
-            )
+            expected = "entailment, neutral and contradiction in the model's order"
+            raise ValueError(f"labels are {self.labels}, expected {expected}")
         if self.forms is not None and (not self.is_verbalised or len(set(self.forms)) < len(self.forms)):
             raise ValueError("`forms` belongs to the kinds causal and completions, each form once")
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
@@ -381,11 +379,11 @@ class Catalogue(Strict):
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
-        entries = {name: self.models[name] for name in models}
-        return {
-            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
-            for name, entry in entries.items()
-        }
+        found = {}
+        for name in models:
+            entry = self.models[name]
+            found[name] = f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+        return found
 
     def to_be_given(self, models: Iterable[str]) -> str:
         """A line that names models of the Hub, or made of such, whose commit is to be given first; empty if none."""

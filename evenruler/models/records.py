@@ -29,9 +29,7 @@ CONTENT_FREE = "N/A"
 def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
     """The prompt of each pair for a causal model, and that of its hypothesis after a premise without content.
 
-    Args:
-        pairs: n of premise and hypothesis.
-        before: n words that both stand after, on a line of their own; nothing by default, and where they are empty.
+    `before`: n words that both stand after, on a line of their own; nothing by default, and where they are empty.
     """
     lines = [f"{words}\n" if words else "" for words in before or [""] * len(pairs)]
     asked, empty = [], []
@@ -215,13 +213,9 @@ class Amount:
 
 def amount_of(questions: Iterable[object]) -> Amount:
     """How much some questions are."""
-    n = letters = written = 0
-    for question in questions:
-        n += 1
-        letters += _letters(question)
-        sampling = getattr(question, "sampling", None)
-        written += sampling.max_new_tokens if isinstance(sampling, Sampling) else 0
-    return Amount(n, -(-letters // LETTERS_A_TOKEN), written)
+    asked = list(questions)
+    written = sum(question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt))
+    return Amount(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
 
 
 def _letters(question: Any) -> int:

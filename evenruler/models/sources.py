@@ -41,18 +41,8 @@ def locate(
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
     A GGUF file is checked against its checksum and converted once, under the store's folder; so is a zip file unpacked,
-    and an untrained model made. What was made is compared with its checksums, and made again where it is no longer what
-    it was.
-
-    Args:
-        name: In the catalogue.
-        entry: Its declaration.
-        store: Remembers checksums; what is made lies under its folder.
-        catalogue: All entries by name, for `untrained:`.
-        where: It is declared, for errors; in params.yaml by default.
-
-    Raises:
-        UserError: Something is missing or is not what was declared.
+    and an untrained model made, of an entry of `catalogue`. What was made is compared with its checksums, and made
+    again where it is no longer what it was. UserError where something is missing or is not what was declared.
     """
     where = where or declared_at(name)
     if entry.scheme == "untrained":
@@ -112,16 +102,8 @@ def pinned(source: str, sha256: str, where: str) -> Path:
     """A file that others published, with the bytes that were declared.
 
     Looked for in the folder that `EVENRULER_MIRROR` names, whatever it is called there; else where its source says: a
-    package, a path, or a commit on GitHub, from where it is fetched once into the cache.
-
-    Args:
-        source: `package:MODULE/FILE`, `local:FILE` or as `GIT`.
-        sha256: Of its bytes.
-        where: It is named, for errors.
-
-    Raises:
-        UnfinishedError: It is not there, or cannot be fetched.
-        UserError: It has other bytes.
+    package, a path, or a commit on GitHub, from where it is fetched once into the cache: `package:MODULE/FILE`,
+    `local:FILE` or as `GIT`. UnfinishedError where it is not there, or cannot be fetched; UserError of other bytes.
     """
     if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
         return found
@@ -167,9 +149,7 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
     kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_name(f"{sha256}.partial")
     partial.write_bytes(answer.content)
-    if file_sha256(partial) == sha256:
-        return partial.rename(kept)
-    return partial
+    return partial.rename(kept) if file_sha256(partial) == sha256 else partial
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:

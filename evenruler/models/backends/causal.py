@@ -101,15 +101,10 @@ def shape_of(model: Any) -> Shape:
 
 
 def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
-    """What fits into memory, each number of the best one halved until it does.
+    """What fits into so many bytes beside the weights, each number of the best one halved until it does.
 
     Half of what is counted on is for keys and values of replies, half for a forward pass, a quarter of which is for
     drawing tokens. In halvings, so that cards whose memory differs a little have the same packs.
-
-    Args:
-        best: Where memory is no concern.
-        memory: Bytes that a card has beside the weights.
-        shape: Of the model.
     """
     room = int(memory * COUNTED) // 2
     nodes, replies, cache_bytes = best.nodes, best.replies, best.cache_bytes
@@ -141,10 +136,7 @@ class Causal:
     def __init__(
         self, name: str, folder: Weights, device: str, dtype: Dtype, settings: ChatSettings | None = None
     ) -> None:
-        """Load it; UserError where the folder holds no model that transformers can load.
-
-        `settings`: how it chats, as its entry says.
-        """
+        """Load it; UserError where the folder holds no model that transformers can load."""
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = self.model.generation_config.eos_token_id
@@ -184,9 +176,7 @@ class Causal:
     def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
         """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
 
-        Raises:
-            ValueError: A word has no token.
-            UserError: Prompt and word are longer than the model's context, or there is no chat template.
+        ValueError where a word has no token; UserError where it is too long with its prompt, or there is no template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
         read = {key: self._read(*key) for key in dict.fromkeys(asked)}
@@ -214,9 +204,8 @@ class Causal:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Continue prompts, all with the same sampling settings; without special tokens.
 
-        Raises:
-            UserError: Prompt and reply are longer than the model's context, or there is no chat template.
-            FloatingPointError: What tokens would be drawn from is not a number.
+        UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
+        tokens would be drawn from is not a number.
         """
         if not prompts:
             return Packs([], lambda _: [])
@@ -227,10 +216,8 @@ class Causal:
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
-        sequences, opened = self._prompted(prompts, sampling.max_new_tokens)
-        ends = end_tokens(self.model)
-
-        new = sampling.max_new_tokens
+        new, ends = sampling.max_new_tokens, end_tokens(self.model)
+        sequences, opened = self._prompted(prompts, new)
         order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
         room = self._capacity.cache_bytes // (shape_of(self.model).token_bytes * (max(map(len, sequences)) + new))
         size = max(1, min(self._capacity.replies, room))
@@ -260,7 +247,6 @@ class Causal:
         return min(shared_length(min(sequences), max(sequences)), min(map(len, sequences)) - 1)
 
     def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
-        """A reply without thoughts, where its tokens were not looked at for them."""
         if reply.text is None:
             return replace(reply, reason=self._settings.cut)
         if prompt.chat and self._settings.thoughts:
@@ -288,18 +274,12 @@ class Causal:
         return [tokens[key] for key in asked], [opened[key] for key in asked]
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.
+        """[vocabulary] The model's own unigrams: the mean of its next-token distributions over all positions, as nats.
 
         A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
         expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
-        of a text is read off counts once, and a text as often as it is given; in any order.
-
-        Returns:
-            [vocabulary] log-probabilities.
-
-        Raises:
-            ValueError: No text has a token.
-            UserError: A text is longer than the model's context.
+        of a text is read off counts once, and a text as often as it is given; in any order. ValueError where no text
+        has a token.
         """
         # Nothing is read off the last token.
         contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
@@ -329,7 +309,7 @@ class Causal:
         return found
 
     def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
+        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all."""
         by_token = self.marginal(texts)
         sequences = self._encoded([Request(text) for text in texts])
         return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
@@ -346,7 +326,6 @@ class Causal:
         return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
-        """Refuse what, with its start token, is longer than the model's context."""
         if self._longest is not None and tokens >= self._longest:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")

@@ -35,9 +35,6 @@ class Masked:
         The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
         word's tokens right of it masked and all else seen (PLL-word-l2r; Kauf and Ivanova 2023), so that a word's
         first tokens are not given away by its last. The intensifier is the word here, also where it is two.
-
-        Raises:
-            UserError: A text is longer than the model takes.
         """
         if not asked:
             return Packs([], lambda _: [])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 from transformers.cache_utils import DynamicCache
 
+from evenruler.models.backends.likelihood import padded
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.chats import Thoughts
 from evenruler.models.records import Reply, Sampling
@@ -29,17 +30,8 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
 
     Shares follow one another as the tokens do or, where likelier ones are chosen among (`top_k`, `top_p`), from the
     likeliest down. Temperature comes first, then `top_k`, then the fewest that reach `top_p` of what is left.
-
-    Args:
-        logits: [rows, vocabulary]
-        numbers: [rows] in [0, 1); where in its shares each row's token falls.
-        sampling: How tokens are drawn.
-
-    Returns:
-        [rows] tokens.
-
-    Raises:
-        FloatingPointError: A row holds what is no number, or nothing that could be drawn.
+    `logits`: [rows, vocabulary]; `numbers`: [rows] in [0, 1), where in its shares each row's token falls.
+    FloatingPointError where a row holds what is no number, or nothing that could be drawn.
     """
     if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
         raise FloatingPointError("logits that are no numbers")
@@ -122,14 +114,8 @@ def generate_batch(
     read once.
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
-    width = max(map(len, sequences))
-    rows, masks = [], []
-    for own in sequences:
-        before, padding = len(own) if decodes else shared, width - len(own)
-        rows.append([*own[:before], *[0] * padding, *own[before:]])
-        masks.append([*[1] * before, *[0] * padding, *[1] * (len(own) - before)])
-    inputs: dict[str, Any] = {"input_ids": torch.tensor(rows, device=device)}
-    inputs["attention_mask"] = torch.tensor(masks, device=device)
+    ids, mask = padded(sequences, device, None if decodes else shared)
+    width, inputs = ids.shape[1], {"input_ids": ids, "attention_mask": mask}
     ends = end_tokens(model)
     config: Any = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=sampling.max_new_tokens,
@@ -144,7 +130,7 @@ def generate_batch(
     with torch.inference_mode():
         if shared:
             cache = inputs["past_key_values"] = DynamicCache(config=model.config)
-            model.base_model(input_ids=inputs["input_ids"][:1, :shared], past_key_values=cache, use_cache=True)
+            model.base_model(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
             cache.batch_repeat_interleave(len(sequences))
         output = model.generate(**inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets)
     over = budgets[0].lengths if budgets else {}

@@ -106,14 +106,11 @@ class Trie:
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
-    """Cut sequences into packs of at most `max_nodes` nodes (a longer single sequence is a pack of its own).
+    """Packs of at most `max_nodes` nodes (a longer single sequence is one of its own), as indices in order of tokens.
 
     Depends on the set of sequences alone, not on their order nor on which of them are wanted. A pack also ends,
     once it is a quarter full, where the next sequence shares nothing but the start token: so packs fall into step
     again soon after a place where sequences were added or taken out.
-
-    Returns:
-        Indices into `sequences`, by pack, each in the order of its tokens.
     """
     order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].open, sequences[i].begin))
     packs: list[list[int]] = []

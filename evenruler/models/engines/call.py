@@ -66,7 +66,7 @@ class Call:
     """Questions to a model, on their way through the workers."""
 
     def __init__(self, cluster: Cluster, model: RemoteModel, operation: str, questions: Sequence[Any]) -> None:
-        """All questions to an operation of the backend; nothing is asked yet."""
+        """Take all questions to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = cluster.ray, cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
@@ -85,8 +85,7 @@ class Call:
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
         """(Index, answer) of every question of each pack that holds a wanted one, as they come.
 
-        Raises:
-            UserError: Workers were lost with the same again and again, no node is left, or what a worker says.
+        UserError where workers were lost with the same again and again, or no node is left; or what a worker says.
         """
         try:
             self._join()
@@ -110,12 +109,11 @@ class Call:
 
     def _ready(self) -> list[Any]:
         """What has come, once something has; nothing where it takes long: nodes may have come or gone."""
-        waited_for = [*self._out, *self._beginning]
-        if waited_for:
+        ready: list[Any] = []
+        if waited_for := [*self._out, *self._beginning]:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
         else:
             time.sleep(LOOK)
-            ready = []
         if not ready:
             if not self._looks and not self._out and self._members:
                 note(f"{self._model.name}: waiting for workers; others use the cluster, or they are starting")
