@@ -116,11 +116,8 @@ class Finetune(Strict):
     """Accuracy below which its card marks the model."""
 
 
-VERBALISER: Final = "verbaliser"
-"""The form that asks a causal model in words what entails what."""
-
-LIKELIHOODS = ("clm", "mlm")
-"""Forms that ask how likely an intensifier is, not what entails what."""
+VERBALISER: Final = "verbaliser"  # the form that asks a causal model in words what entails what
+LIKELIHOODS = ("clm", "mlm")  # forms that ask how likely an intensifier is, not what entails what
 
 
 def named(model: str, configuration: str) -> str:
@@ -142,23 +139,15 @@ class SamplingSettings(Strict):
     """0 keeps the whole vocabulary."""
 
 
-HOSTED: Final = ("chat", "completions")
-"""Kinds that a server answers for."""
-
-TO_BE_GIVEN: Final = "to be given"
-"""The `revision` of an entry on the Hub whose commit nobody here could look up."""
-
-SERVED: Final = ("endpoint", "ollama", "function")
-"""Schemes of what answers questions one by one, somewhere else."""
+HOSTED: Final = ("chat", "completions")  # kinds that a server answers for
+TO_BE_GIVEN: Final = "to be given"  # the `revision` of an entry on the Hub whose commit nobody here could look up
+SERVED: Final = ("endpoint", "ollama", "function")  # schemes of what answers questions one by one, somewhere else
 
 SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
 """What a source begins with; `loaded` and `function` are what Python alone can give (`evenruler.models.given`)."""
 
-ADAPTED: Final = ("causal", "seq2seq", "masked")
-"""Kinds that may have an `adapter`."""
-
-UNTRAINED: Final = ("causal", "masked", "nli")
-"""Kinds of which a model with random weights can be made."""
+ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that may have an `adapter`
+UNTRAINED: Final = ("causal", "masked", "nli")  # kinds of which a model with random weights can be made
 
 
 class ModelEntry(ChatSettings):

@@ -32,14 +32,9 @@ from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
 from evenruler.tables.ids import canonical
 
-READER: Final = "recorded/1"
-"""Raised when the same file is read otherwise."""
-
-UNKNOWN_LENGTH: Final = -1
-"""Tokens of a text whose recorded answer does not say how many it had."""
-
-HALVES: Final = frozenset(("intrasentence", "intersentence"))
-"""Of StereoSet."""
+READER: Final = "recorded/1"  # raised when the same file is read otherwise
+UNKNOWN_LENGTH: Final = -1  # tokens of a text whose recorded answer does not say how many it had
+HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
 
 REMEDY = "take the file as it was written"
 

@@ -19,11 +19,8 @@ INSTRUCTION = (
 )
 """What a causal model reads. Everything that differs between prompts comes late, so that they share beginnings."""
 
-OPTIONS = (" yes", " maybe", " no")
-"""What stands for entailment, neutral and contradiction."""
-
-CONTENT_FREE = "N/A"
-"""The premise that shows what a model answers whatever it is told."""
+OPTIONS = (" yes", " maybe", " no")  # what stands for entailment, neutral and contradiction
+CONTENT_FREE = "N/A"  # the premise that shows what a model answers whatever it is told
 
 
 def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tuple[list[str], list[str]]:

@@ -38,14 +38,9 @@ JOURNAL: Final = "EVENRULER_JOURNAL"
 """The environment variable that names a folder for all that models answer, from the store or asked: a release and an
 export are made of it."""
 
-TOLERANCE: Final = 0.01
-"""Nats, logits and the like: last bits that differ by processor add up to some ten-thousandths."""
-
-HALF: Final = 16
-"""Bytes of a key that a release holds."""
-
-REPLAYED: Final = "replayed.jsonl"
-"""In the cache: what this run replayed, a line a call."""
+TOLERANCE: Final = 0.01  # nats, logits and the like: last bits that differ by processor add up to some ten-thousandths
+HALF: Final = 16  # bytes of a key that a release holds
+REPLAYED: Final = "replayed.jsonl"  # in the cache: what this run replayed, a line a call
 
 
 @dataclass

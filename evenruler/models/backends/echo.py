@@ -28,14 +28,9 @@ SHIFTED = 0.1
 """Nats by which those may differ when they are given back: more than computing them in another way makes, and less than
 taking another token's does."""
 
-CLAMPED = -9999.0
-"""What vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability."""
-
-_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")
-"""How servers write a token that is not a whole character."""
-
-_ROUNDING = 1e-6
-"""Nats above 0 that float32 makes of a probability of 1."""
+CLAMPED = -9999.0  # what vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability
+_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write a token that is not a whole character
+_ROUNDING = 1e-6  # nats above 0 that float32 makes of a probability of 1
 
 _BEGINNING = (
     "Case {number}. In this story, the main character lives in a small town by the river, not far from the old "

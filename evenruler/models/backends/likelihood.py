@@ -25,11 +25,8 @@ RARE = float(np.log(1e-5))
 """Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its
 probability, one in 100,000."""
 
-TRIED = (11, 23, 31, 47, 59, 71, 83, 97)
-"""Tokens that a model is tried with before its answers are believed."""
-
-Answer = Callable[[], NDArray[np.float64]]
-"""Asks a model."""
+TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens that a model is tried with before its answers are believed
+Answer = Callable[[], NDArray[np.float64]]  # asks a model
 
 
 class LikelihoodScorer:

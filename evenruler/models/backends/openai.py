@@ -15,11 +15,8 @@ from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling
 
-Mode = Literal["chat", "completions"]
-"""What is asked: /v1/chat/completions, or /v1/completions with texts as they are."""
-
-TEXTS = 16
-"""Texts whose likelihoods are asked in one request, the prompts before them included."""
+Mode = Literal["chat", "completions"]  # what is asked: /v1/chat/completions, or /v1/completions with texts as they are
+TEXTS = 16  # texts whose likelihoods are asked in one request, the prompts before them included
 
 TRIAL = 2 + 3 + 7 + 2 * echo.LONG
 """Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server

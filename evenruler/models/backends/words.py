@@ -11,14 +11,9 @@ from evenruler.models.backends.trie import Tokens
 LINE = "\n"
 """Stands before a word that is cut into tokens alone: some tokenizers put a space before the first word of a text."""
 
-BEFORE = "a"
-"""Stands before a token whose text is asked: a decoder may drop a space at the beginning of a text."""
-
-BROKEN = "\N{REPLACEMENT CHARACTER}"
-"""What decoders write for bytes that are no whole character."""
-
-LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
-"""Each ends a line, whatever stands after it."""
+BEFORE = "a"  # stands before a token whose text is asked: a decoder may drop a space at the beginning of a text
+BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for bytes that are no whole character
+LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")  # each ends a line, whatever stands after it
 
 
 def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) -> list[tuple[Tokens, Tokens]]:

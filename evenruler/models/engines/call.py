@@ -15,17 +15,10 @@ from evenruler.errors import UserError
 from evenruler.models.engines.cluster import Cluster, Member
 from evenruler.terminal import note
 
-AT_A_TIME = 3
-"""Packs that a worker has at most: the one it is at, and what it takes up without waiting for us."""
-
-LOOK = 5.0
-"""Seconds between looks for new nodes while no answer comes."""
-
-PATIENCE = 12
-"""Looks without any worker, nor a node that one could start on, after which we stop."""
-
-LOSSES = 3
-"""Workers that may be lost with a pack before the pack is taken for the reason."""
+AT_A_TIME = 3  # packs that a worker has at most: the one it is at, and what it takes up without waiting for us
+LOOK = 5.0  # seconds between looks for new nodes while no answer comes
+PATIENCE = 12  # looks without any worker, nor a node that one could start on, after which we stop
+LOSSES = 3  # workers that may be lost with a pack before the pack is taken for the reason
 
 OPERATIONS: Final = frozenset(
     ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed")
