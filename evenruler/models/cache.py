@@ -1,11 +1,10 @@
 """One cache before every backend: what the row store has is read, what is missing is asked and, if finite, kept."""
 
-import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -199,8 +198,3 @@ def not_a_number(name: str, question: object = None) -> UserError:
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
     where = f"model {name}" if question is None else repr(said)[:100]
     return UserError(f"{name} answers with what is no number", where=where, remedy="take another dtype or model")
-
-
-def all_finite(numbers: Any) -> bool:
-    """Whether each of some numbers is finite."""
-    return all(map(math.isfinite, numbers))

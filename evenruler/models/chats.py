@@ -94,7 +94,6 @@ class Thoughts:
     """Thoughts in the tokens of one tokenizer, and the two budgets: of a thought, and of the answer after it."""
 
     def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:
-        """Allow an answer of so many tokens."""
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
         own: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
         self._end = own[0] if len(own) == 1 else None

@@ -35,7 +35,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "embedder": frozenset(("embed",)),
     "recorded": frozenset(("loglikelihood",)),
 }
-"""What the backend of a kind implements. An encoder does what the head fitted on it does (`with_head`)."""
+"""What the backend of a kind implements. An encoder does what the head fitted on it does (`Catalogue.kind`)."""
 
 FROM_LIKELIHOODS: Final[frozenset[Operation]] = frozenset(("entail", "in_place"))
 """What follows from likelihoods, for a model whose backend does not do it itself."""
@@ -45,11 +45,6 @@ def operations_of(kind: Kind) -> frozenset[Operation]:
     """All that a model of a kind can do: what its backend implements, and what follows from that."""
     own = BY_BACKEND[kind]
     return own | FROM_LIKELIHOODS if "loglikelihood" in own and kind != "recorded" else own
-
-
-def with_head(labels: frozenset[str], entailment: frozenset[str]) -> Kind:
-    """The kind that an encoder becomes with a head that tells these labels apart."""
-    return "nli" if labels == entailment else "classifier"
 
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
@@ -346,7 +341,7 @@ class Catalogue(Strict):
         entry = self.models[name]
         if entry.kind != "encoder":
             return entry.kind
-        return with_head(frozenset(self.labels(name)), frozenset(NLI_LABELS))
+        return "nli" if set(self.labels(name)) == set(NLI_LABELS) else "classifier"
 
     def can(self, name: str, operation: Operation) -> bool:
         """Whether a model can do an operation; nothing is loaded."""

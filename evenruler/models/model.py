@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
-from evenruler.models.cache import Cache, Form, LackingError, Spent, all_finite
+from evenruler.models.cache import Cache, Form, LackingError, Spent
 from evenruler.models.declared import (
     BY_BACKEND,
     HOSTED,
@@ -55,7 +56,7 @@ _Numbers = NDArray[np.float64]
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
     """A fixed number of numbers."""
     numbers = struct.Struct(layout)
-    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, all_finite)
+    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, lambda answer: all(map(math.isfinite, answer)))
 
 
 def _of_array(kind: str) -> Form[NDArray[Any]]:

@@ -47,10 +47,8 @@ def locate(
     where = where or declared_at(name)
     if entry.scheme == "untrained":
         return _untrained(name, entry, store, catalogue or {})
-    if entry.scheme == "hub":
-        files = [_from_hub(entry, where)]
-    else:
-        files = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations]
+    local = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"]
+    files = local or [_from_hub(entry, where)]
     for path in files:
         require_regular(path)
     folder = files[0]
@@ -123,7 +121,6 @@ def pinned(source: str, sha256: str, where: str) -> Path:
 
 @cache
 def _in_mirror(folder: Path) -> Mapping[str, Path]:
-    """The files below a folder by their checksum."""
     if not folder.is_dir():
         raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="mend it or unset it")
     return {file_sha256(path): path for path in sorted(folder.rglob("*")) if path.is_file()}

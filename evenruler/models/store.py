@@ -198,7 +198,6 @@ class RowStore:
 
 
 def _as_text(value: bytes) -> str:
-    """Text of a row, damaged or not."""
     return value.decode(errors="replace")
 
 

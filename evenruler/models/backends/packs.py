@@ -63,7 +63,6 @@ class Halving(Generic[Answer]):
     """Answers a pack whole or, where memory runs out, in halves; says so once."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
-        """Take what answers a pack, or any part of one."""
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:

@@ -159,7 +159,6 @@ class Seq2Seq:
         return [(*own, word[0]) for own, word in zip(numbers, words, strict=True)]
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
-        """The tokens of a prompt as the encoder reads it."""
         if chat:
             what = "a chat is asked of an encoder-decoder, which has no chat template"
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
@@ -171,6 +170,5 @@ class Seq2Seq:
 
 
 def _parts(order: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Parts of some numbers, one after the other."""
     for first in range(0, len(order), size):
         yield list(order[first : first + size])

@@ -71,7 +71,6 @@ class RefusalError(Exception):
     """The server will not take this question (HTTP 400); it may well take others."""
 
     def __init__(self, said: str, named: str | None) -> None:
-        """Say what it says, and what of the question it names, if anything."""
         self.named = named
         super().__init__(said)
 
