@@ -56,10 +56,7 @@ class Cache:
     """The answers of one model in one state."""
 
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
-        """Name whose answers these are, and `engine`: all that an answer depends on but the question.
-
-        `asks`: whether the model may be asked; else what the store lacks is an error.
-        """
+        """Name whose answers these are; `engine`: what they depend on but the question; `asks`: whether it may."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0
         """Questions that the model itself had to answer so far."""

@@ -115,17 +115,11 @@ class Thoughts:
         return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
 
     def is_over(self, n: int, place: int) -> bool:
-        """Whether a reply of n tokens has no room left; `place`: how many of them are its thoughts, 0 while it thinks.
-
-        One that thinks again while it answers takes that from the whole.
-        """
+        """Whether a reply of n tokens has no room left; `place`: how many of them are thoughts, 0 while it thinks."""
         return n >= min(place + self._answer if place else self._thinking.tokens, self.most)
 
     def answer(self, tokens: list[int], is_whole: bool, opened: bool) -> list[int] | None:
-        """The tokens after the last thought; None where it does not end.
-
-        `is_whole`: whether the model ended its reply; `opened`: whether the prompt begins a thought.
-        """
+        """The tokens after the last thought; None where it does not end. `opened`, `is_whole`: as of `Thinking`."""
         place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
         return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]

@@ -163,8 +163,7 @@ class Model:
     def backend(self) -> Any:
         """What answers, loaded on first use.
 
-        Raises:
-            UserError: It does not load, or its files or its server are no longer those that answers are kept under.
+        UserError where it does not load, or files or server are no longer those that answers are kept under.
         """
         if self._backend is None:
             backend = self._load()
@@ -408,7 +407,8 @@ class Model:
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
-        found: list[Reply] = self._answers("generate", [Prompt(text, sampling, *own, chat) for text, *own in rows])
+        asked = [Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
+        found: list[Reply] = self._answers("generate", asked)
         self.heard += [reply.said for reply in found if reply.said]
         return found
 

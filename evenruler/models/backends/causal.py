@@ -12,7 +12,7 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
-from evenruler.models.backends.packs import Halving, Packs, in_packs
+from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
@@ -207,8 +207,6 @@ class Causal:
         UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
         tokens would be drawn from is not a number.
         """
-        if not prompts:
-            return Packs([], lambda _: [])
         from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
@@ -233,7 +231,7 @@ class Causal:
             whole = replies_of(self.tokenizer, self.model, written, said)
             return [(i, self._answered(prompts[i], reply)) for i, reply in zip(batch, whole, strict=True)]
 
-        return Packs([order[first : first + size] for first in range(0, len(order), size)], answer)
+        return Packs(parts(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
         """How many tokens some prompts begin with alike, where they may be read once: padding stands behind them.

@@ -55,10 +55,7 @@ class Adapter:
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
-    """A sequence classifier: the encoder in `base` with its adapter merged in, and the head.
-
-    UserError where the files do not go together.
-    """
+    """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors import safe_open
 
@@ -142,8 +139,6 @@ class Classifier:
     @in_packs
     def classify_whole(self, texts: Sequence[str]) -> Packs[NDArray[np.float64] | None]:
         """The same of texts that are never cut: None for one that is longer than the model takes."""
-        if not texts:
-            return Packs([], lambda _: [])
         with quiet():  # it warns of texts that are too long
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
         fits = lengths <= self._longest

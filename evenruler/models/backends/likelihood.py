@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
+from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192
@@ -54,7 +55,7 @@ class LikelihoodScorer:
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
-        return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
+        return parts(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
@@ -149,10 +150,7 @@ class LikelihoodScorer:
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
-        """The output layer's weights, where logits are nothing but hidden states times these.
-
-        Read off the configuration and tried: some cap or scale their logits, or add a bias.
-        """
+        """The output layer's weights, where logits are hidden states times these: some cap or scale them, or add."""
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
             return None
@@ -189,10 +187,7 @@ class LikelihoodScorer:
         )
 
     def _why_words_plain(self) -> str | None:
-        """None where words in two steps get what plain batches give; else the reason why they do not.
-
-        Tried on the same two, whose last tokens are read in the second step: single tokens after them.
-        """
+        """The same of words in two steps, on the same two; their last tokens are read in the second step."""
         pair = self._pair()
         kinds = torch.zeros((len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device)
         kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
@@ -236,7 +231,7 @@ def padded(sequences: Sequence[Tokens], device: torch.device, before: int | None
 
 def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
     """Logits in float32, slice by slice of the vocabulary: a whole row of them is never held."""
-    for weights in head.split(VOCABULARY_CHUNK):
+    for weights in torch.split(head, VOCABULARY_CHUNK):
         if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # which a GPU sums in float32: it is not rounded back
             yield torch.mm(hidden, weights.T, out_dtype=torch.float32)
         else:

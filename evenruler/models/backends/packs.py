@@ -22,6 +22,11 @@ class Packs(Generic[Answer]):
     """Given the indices of one pack: (index, answer) of each of its questions."""
 
 
+def parts(order: Sequence[int], size: int) -> list[list[int]]:
+    """Indices in packs of so many."""
+    return [list(order[first : first + size]) for first in range(0, len(order), size)]
+
+
 class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
     """An operation of a backend: written as questions to packs, called with those that must be answered.
 
@@ -48,7 +53,7 @@ class Operation(Generic[Question, Answer]):
 
     def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
         """The questions in packs."""
-        packs = self._method(self._backend, questions)
+        packs = self._method(self._backend, questions) if questions else Packs[Answer]([], lambda _: [])
         return Packs(packs.indices, Halving(packs.answer))
 
     def __call__(self, questions: Sequence[Question], wanted: frozenset[int]) -> Iterator[list[tuple[int, Answer]]]:

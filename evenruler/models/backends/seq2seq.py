@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import RARE, padded
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import endings
@@ -90,7 +90,7 @@ class Seq2Seq:
                     torch.full_like(ids[:, :1], self._start),
                 )
                 begun = self.model(decoder_input_ids=starts, use_cache=True, **read)
-                for part in _parts(order, self._capacity.words):
+                for part in parts(order, self._capacity.words):
                     rows = torch.tensor([prompts.index(asked[i].prompt) for i in part], device=self.model.device)
                     cache = copy.deepcopy(begun.past_key_values)
                     cache.batch_select_indices(rows)
@@ -118,7 +118,7 @@ class Seq2Seq:
             written = generate_batch(self.model, *own, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
-        return Packs(list(_parts(order, self._capacity.replies)), answer)
+        return Packs(parts(order, self._capacity.replies), answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -126,10 +126,7 @@ class Seq2Seq:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
-        """Questions that are answered together: all about some prompts of like length, so that each is read once.
-
-        Depends on the set of questions alone.
-        """
+        """All questions about some prompts of like length, so that each is read once; by their set alone."""
         by_prompt: dict[Tokens, list[int]] = {}
         for i in sorted(range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)):
             by_prompt.setdefault(asked[i].prompt, []).append(i)
@@ -167,8 +164,3 @@ class Seq2Seq:
             what = f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes {self._longest}"
             raise UserError(what, where=repr(prompt[:40]), remedy="shorten it")
         return tokens
-
-
-def _parts(order: Sequence[int], size: int) -> Iterator[list[int]]:
-    for first in range(0, len(order), size):
-        yield list(order[first : first + size])

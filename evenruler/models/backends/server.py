@@ -99,11 +99,7 @@ class Server:
     """Where a hosted model is asked."""
 
     def __init__(self, name: str, served: str, seconds: float | None = None) -> None:
-        """Find it by the environment, where it is known as `served`; nothing is asked.
-
-        `seconds`: that an answer may take. UserError where there is no key, or address or key cannot be one, or the
-        budget is no number.
-        """
+        """Find it by the environment, known there as `served`; UserError where address, key or budget can be none."""
         import httpx2
         import openai
 
