@@ -49,12 +49,6 @@ class Nodes:
     seen_depths: NDArray[np.int64]
     """[k] positions of what may be seen."""
 
-    @property
-    def sees(self) -> NDArray[np.bool_]:
-        """[m, k] True where the row's token sees the column's."""
-        found: NDArray[np.bool_] = seen_from(self.places, self.begins, self.ends)
-        return found
-
 
 def seen_from(places: Any, begins: Any, ends: Any) -> Any:
     """[m, k] Which of k tokens each of m places sees; of arrays or tensors, as what is given.
