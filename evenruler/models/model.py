@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,6 @@ from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
-
-if TYPE_CHECKING:
-    from evenruler.models.heads import Head
 
 _Numbers = NDArray[np.float64]
 
@@ -441,14 +438,14 @@ class Model:
     def labels(self) -> list[str]:
         """What the outputs of a classifier mean, in order: as params say, else its own configuration."""
         self.require("classify")
-        own, configured = self.entry.labels, self._head.labels
+        own, (configured, _) = self.entry.labels, self._head
         if own is not None and len(own) != len(configured):
             what = f"{len(own)} labels for a head of {len(configured)}"
             raise UserError(what, where=f"{self.where}.labels", remedy="name every output of the head, in order")
         return own or configured
 
     @cached_property
-    def _head(self) -> "Head":
+    def _head(self) -> tuple[list[str], str]:
         from evenruler.models.heads import read_head  # which only classifiers have
 
         assert self._folder is not None
@@ -468,7 +465,7 @@ class Model:
         """
         from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
 
-        labels, problem = self.labels, self._head.problem
+        labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
             raise UserError(what, where=self.where, remedy="name a classifier")

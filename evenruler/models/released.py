@@ -134,7 +134,7 @@ class Released:
         if operation not in self._by_operation:
             self._by_operation[operation] = self._read(operation)
         held = self._by_operation[operation]
-        return {key: held[key[:HALF]] for key in keys if key[:HALF] in held} if held else {}
+        return {key: held[key[:HALF]] for key in keys if key[:HALF] in held}
 
     def again(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those that are asked again, drawn at random."""

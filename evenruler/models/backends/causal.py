@@ -252,7 +252,6 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
-        """What the model reads of a prompt, by its chat template where it is one of a chat."""
         from evenruler.models.templates import rendered
 
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
