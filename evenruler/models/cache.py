@@ -1,11 +1,10 @@
 """One cache before every backend: what the row store has is read, what is missing is asked and, if finite, kept."""
 
-import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -49,7 +48,6 @@ class LackingError(Exception):
     """The store lacks answers, and the model is not to be asked."""
 
     def __init__(self, model: str, operation: str, amount: Amount) -> None:
-        """Say whose answers, and to how much."""
         self.model, self.operation, self.amount = model, operation, amount
         super().__init__(f"{model}: {amount.questions} answers are not in the store")
 
@@ -58,14 +56,7 @@ class Cache:
     """The answers of one model in one state."""
 
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
-        """Name whose answers these are.
-
-        Args:
-            name: Of the model, for progress and its lease.
-            engine: All that an answer depends on but the question.
-            store: Where answers are kept.
-            asks: Whether the model may be asked; else what the store lacks is an error.
-        """
+        """Name whose answers these are; `engine`: what they depend on but the question; `asks`: whether it may."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
         self.asked = 0
         """Questions that the model itself had to answer so far."""
@@ -84,13 +75,8 @@ class Cache:
     ) -> list[Answer]:
         """The answer to each of some questions, which may repeat.
 
-        Args:
-            operation: With its version.
-            questions: n of them.
-            form: How their answers are stored.
-            ask: Asks the model.
-            as_key: The whole input of a question, as JSON holds it.
-            again: Whether some of what a release holds is asked again; not where one answer takes those of all others.
+        `operation`: with its version; `as_key`: the whole input of a question, as JSON holds it; `again`: whether some
+        of what a release holds is asked again, not where one answer takes those of all others.
 
         Raises:
             UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
@@ -130,8 +116,7 @@ class Cache:
     ) -> Mapping[bytes, bytes]:
         """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
 
-        Raises:
-            UserError: What was asked again differs beyond what another processor makes. Nothing is kept then.
+        UserError where that differs beyond what another processor makes; nothing is kept then.
         """
         held = released().get(operation, lacking)
         if not held or not self.asks:
@@ -139,8 +124,7 @@ class Cache:
         drawn = released().again(held) if again or released().share == 1 else []
         compared = Compared(released().release, len(held) - len(drawn))
         if drawn:
-            everything = frozenset(range(len(drawn)))
-            asked = [lacking[key] for key in drawn]
+            everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
             with self._lease():
                 now = self._asked(operation, asked, drawn, everything, form, ask, keeps=len(drawn) == len(held))
             for key in drawn:
@@ -211,8 +195,3 @@ def not_a_number(name: str, question: object = None) -> UserError:
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
     where = f"model {name}" if question is None else repr(said)[:100]
     return UserError(f"{name} answers with what is no number", where=where, remedy="take another dtype or model")
-
-
-def all_finite(numbers: Any) -> bool:
-    """Whether each of some numbers is finite."""
-    return all(map(math.isfinite, numbers))

@@ -62,7 +62,10 @@ def load(
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(Pool, cluster, gpus, name)
-    over = _over(entry, where or sources.declared_at(name))
+    over = at_home(entry.adapter).absolute() if entry.adapter else None  # a worker elsewhere runs in another folder
+    if over and not (over / ADAPTER).is_file():
+        place = f"{where or sources.declared_at(name)}: {over}"
+        raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
     weights = Tuned(folder.absolute(), over) if over else folder.absolute()
     load_it = partial(backend_of, name, entry, kind, weights, on, adapter)
 
@@ -124,16 +127,6 @@ def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: st
 
         assert isinstance(folder, Path)
         return SentenceEmbedder(name, folder, on)
-
-
-def _over(entry: ModelEntry, where: str) -> Path | None:
-    """The folder of the adapter that an entry names; UserError where it holds none."""
-    if entry.adapter is None:
-        return None
-    folder = at_home(entry.adapter).absolute()  # a worker elsewhere runs in another folder
-    if not (folder / ADAPTER).is_file():
-        raise UserError(f"no {ADAPTER}", where=f"{where}: {folder}", remedy="name the folder of a saved adapter")
-    return folder
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:

@@ -94,11 +94,10 @@ class Thoughts:
     """Thoughts in the tokens of one tokenizer, and the two budgets: of a thought, and of the answer after it."""
 
     def __init__(self, tokenizer: Any, thinking: Thinking, answer: int) -> None:
-        """Allow an answer of so many tokens."""
         self._tokenizer, self._thinking, self._answer = tokenizer, thinking, answer
         own: list[int] = tokenizer(thinking.end, add_special_tokens=False)["input_ids"]
         self._end = own[0] if len(own) == 1 else None
-        self._window = len(thinking.end.encode())  # it has no more tokens, however it is cut
+        self.window = len(thinking.end.encode())  # it has no more tokens, however it is cut
 
     @property
     def most(self) -> int:
@@ -112,30 +111,15 @@ class Thoughts:
         """Whether the n-th of some tokens ends a thought: before they are decoded, which may delete such marks."""
         if self._end is not None:
             return tokens[n - 1] == self._end
-        tail = tokens[max(0, n - self._window) : n]
+        tail = tokens[max(0, n - self.window) : n]
         return self._raw(tail).count(self._thinking.end) > self._raw(tail[:-1]).count(self._thinking.end)
 
     def is_over(self, n: int, place: int) -> bool:
-        """Whether a reply of n tokens has no room left; `place`: how many of them are its thoughts, 0 while it thinks.
-
-        One that thinks again while it answers takes that from the whole.
-        """
+        """Whether a reply of n tokens has no room left; `place`: how many of them are thoughts, 0 while it thinks."""
         return n >= min(place + self._answer if place else self._thinking.tokens, self.most)
 
-    def trimmed(self, tokens: list[int]) -> list[int]:
-        """What would have been written with these budgets of a reply that was given both together."""
-        place = 0
-        for n in range(1, len(tokens) + 1):
-            place = n if self.ends(tokens, n) else place
-            if self.is_over(n, place):
-                return tokens[:n]
-        return tokens
-
     def answer(self, tokens: list[int], is_whole: bool, opened: bool) -> list[int] | None:
-        """The tokens after the last thought; None where it does not end.
-
-        `is_whole`: whether the model ended its reply; `opened`: whether the prompt begins a thought.
-        """
+        """The tokens after the last thought; None where it does not end. `opened`, `is_whole`: as of `Thinking`."""
         place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
         return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]

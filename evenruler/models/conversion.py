@@ -163,20 +163,12 @@ def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) 
 
 
 def make(name: str, kind: str, base: Path, folder: Path) -> None:
-    """Save a small model with random weights and the tokenizer of another into a folder.
+    """Save a small model with random weights, and architecture and tokenizer of that in `base`, into a folder.
 
     Weights are those that transformers initialises the architecture with (most of them normal, with the standard
     deviation that the configuration names `initializer_range`; biases 0, norms 1), in float32, from the seed 0: the
-    same configuration and libraries save the same weights.
-
-    Args:
-        name: In the catalogue.
-        kind: `causal`, `masked` or `nli`, whose head gets the labels `NLI_LABELS`.
-        base: The folder of the other model.
-        folder: Where to.
-
-    Raises:
-        UserError: The other model's configuration or tokenizer does not load, or makes no model of this kind.
+    same configuration and libraries save the same weights. `kind`: `causal`, `masked` or `nli`, whose head gets the
+    labels `NLI_LABELS`. UserError where configuration or tokenizer does not load, or makes no model of this kind.
     """
     import torch
     import transformers

@@ -35,7 +35,7 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "embedder": frozenset(("embed",)),
     "recorded": frozenset(("loglikelihood",)),
 }
-"""What the backend of a kind implements. An encoder does what the head fitted on it does (`with_head`)."""
+"""What the backend of a kind implements. An encoder does what the head fitted on it does (`Catalogue.kind`)."""
 
 FROM_LIKELIHOODS: Final[frozenset[Operation]] = frozenset(("entail", "in_place"))
 """What follows from likelihoods, for a model whose backend does not do it itself."""
@@ -45,11 +45,6 @@ def operations_of(kind: Kind) -> frozenset[Operation]:
     """All that a model of a kind can do: what its backend implements, and what follows from that."""
     own = BY_BACKEND[kind]
     return own | FROM_LIKELIHOODS if "loglikelihood" in own and kind != "recorded" else own
-
-
-def with_head(labels: frozenset[str], entailment: frozenset[str]) -> Kind:
-    """The kind that an encoder becomes with a head that tells these labels apart."""
-    return "nli" if labels == entailment else "classifier"
 
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
@@ -116,11 +111,8 @@ class Finetune(Strict):
     """Accuracy below which its card marks the model."""
 
 
-VERBALISER: Final = "verbaliser"
-"""The form that asks a causal model in words what entails what."""
-
-LIKELIHOODS = ("clm", "mlm")
-"""Forms that ask how likely an intensifier is, not what entails what."""
+VERBALISER: Final = "verbaliser"  # the form that asks a causal model in words what entails what
+LIKELIHOODS = ("clm", "mlm")  # forms that ask how likely an intensifier is, not what entails what
 
 
 def named(model: str, configuration: str) -> str:
@@ -142,23 +134,15 @@ class SamplingSettings(Strict):
     """0 keeps the whole vocabulary."""
 
 
-HOSTED: Final = ("chat", "completions")
-"""Kinds that a server answers for."""
-
-TO_BE_GIVEN: Final = "to be given"
-"""The `revision` of an entry on the Hub whose commit nobody here could look up."""
-
-SERVED: Final = ("endpoint", "ollama", "function")
-"""Schemes of what answers questions one by one, somewhere else."""
+HOSTED: Final = ("chat", "completions")  # kinds that a server answers for
+TO_BE_GIVEN: Final = "to be given"  # the `revision` of an entry on the Hub whose commit nobody here could look up
+SERVED: Final = ("endpoint", "ollama", "function")  # schemes of what answers questions one by one, somewhere else
 
 SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
 """What a source begins with; `loaded` and `function` are what Python alone can give (`evenruler.models.given`)."""
 
-ADAPTED: Final = ("causal", "seq2seq", "masked")
-"""Kinds that may have an `adapter`."""
-
-UNTRAINED: Final = ("causal", "masked", "nli")
-"""Kinds of which a model with random weights can be made."""
+ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that may have an `adapter`
+UNTRAINED: Final = ("causal", "masked", "nli")  # kinds of which a model with random weights can be made
 
 
 class ModelEntry(ChatSettings):
@@ -231,9 +215,8 @@ class ModelEntry(ChatSettings):
         schemes = {part.partition(":")[0] for part in parts}
         complete = all(part.partition(":")[2] for part in parts)
         if not complete or not schemes <= SCHEMES or len(schemes) != 1:
-            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name or "
-            known += "recorded:file"
-            raise ValueError(f"found {source!r}, expected {known}")
+            known = "hub:org/name, package:module/file, local:folder, endpoint:name, ollama:name, untrained:name"
+            raise ValueError(f"found {source!r}, expected {known} or recorded:file")
         if isinstance(source, list) and schemes != {"package"}:
             raise ValueError("only the file of a package can come in parts")
         if schemes == {"local"}:
@@ -276,9 +259,8 @@ class ModelEntry(ChatSettings):
         if self.labels is not None and self.kind not in ("nli", "classifier"):
             raise ValueError("`labels` belongs to the kinds nli and classifier")
         if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
-            raise ValueError(
-                f"labels are {self.labels}, expected entailment, neutral and contradiction in the model's order"
-            )
+            expected = "entailment, neutral and contradiction in the model's order"
+            raise ValueError(f"labels are {self.labels}, expected {expected}")
         if self.forms is not None and (not self.is_verbalised or len(set(self.forms)) < len(self.forms)):
             raise ValueError("`forms` belongs to the kinds causal and completions, each form once")
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
@@ -359,7 +341,7 @@ class Catalogue(Strict):
         entry = self.models[name]
         if entry.kind != "encoder":
             return entry.kind
-        return with_head(frozenset(self.labels(name)), frozenset(NLI_LABELS))
+        return "nli" if set(self.labels(name)) == set(NLI_LABELS) else "classifier"
 
     def can(self, name: str, operation: Operation) -> bool:
         """Whether a model can do an operation; nothing is loaded."""
@@ -381,11 +363,11 @@ class Catalogue(Strict):
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
         """Where models come from, in words, with their licence."""
-        entries = {name: self.models[name] for name in models}
-        return {
-            name: f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
-            for name, entry in entries.items()
-        }
+        found = {}
+        for name in models:
+            entry = self.models[name]
+            found[name] = f"{entry.origin}{f' at {entry.revision[:12]}' if entry.revision else ''}; {entry.licence}"
+        return found
 
     def to_be_given(self, models: Iterable[str]) -> str:
         """A line that names models of the Hub, or made of such, whose commit is to be given first; empty if none."""

@@ -144,7 +144,6 @@ class Written:
     """What a function writes."""
 
     def __init__(self, name: str, call: Function, remedy: str) -> None:
-        """Take it; `remedy`: what to do after it fails."""
         self._name, self._call, self._remedy = name, call, remedy
 
     def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:

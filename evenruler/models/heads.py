@@ -6,7 +6,7 @@ An adapter of ours says it in `data/adapters/{model}/training.json`, which `even
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from evenruler import shipped
 from evenruler.errors import UserError
@@ -72,22 +72,16 @@ SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classifi
 """What transformers calls the problems of heads that give probabilities."""
 
 
-class Head(NamedTuple):
-    """The head of a classifier."""
+def read_head(name: str, entry: ModelEntry, folder: Path) -> tuple[list[str], str]:
+    """Labels of a classifier's outputs, in order, and what it was trained on, as transformers calls it.
 
-    labels: list[str]
-    """Of its outputs, in order."""
-    problem: str
-    """What it was trained on, as transformers calls it."""
-
-
-def read_head(name: str, entry: ModelEntry, folder: Path) -> Head:
-    """A classifier's head, by its configuration or the record of what was fitted; UserError where neither is."""
+    By its configuration or the record of what was fitted; UserError where neither is.
+    """
     if entry.kind == "encoder":
-        return Head(list(read_adapter(name).labels), SINGLE_LABEL)
+        return list(read_adapter(name).labels), SINGLE_LABEL
     from transformers import AutoConfig
 
     with quiet(), loading(name, str(folder)):
         config: Any = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     labels = [str(config.id2label[i]) for i in range(int(config.num_labels))]
-    return Head(labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL))
+    return labels, config.problem_type or (SINGLE_LABEL if len(labels) > 1 else MULTI_LABEL)

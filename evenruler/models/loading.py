@@ -12,14 +12,9 @@ from typing import Any, Literal, NamedTuple
 from evenruler.errors import UserError, extra_of
 from evenruler.terminal import note
 
-OF_THE_MACHINE = ("memory", "cuda")
-"""Words of errors of PyTorch that are not the fault of a file."""
-
-Dtype = Literal["float32", "bfloat16"]
-"""What a model computes in."""
-
-ADAPTER = "adapter_config.json"
-"""What PEFT writes of an adapter, beside its weights."""
+OF_THE_MACHINE = ("memory", "cuda")  # words of errors of PyTorch that are not the fault of a file
+Dtype = Literal["float32", "bfloat16"]  # what a model computes in
+ADAPTER = "adapter_config.json"  # what PEFT writes of an adapter, beside its weights
 
 
 class Tuned(NamedTuple):

@@ -2,19 +2,20 @@
 
 import copy
 import json
+import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
-from evenruler.models.cache import Cache, Form, LackingError, Spent, all_finite
+from evenruler.models.cache import Cache, Form, LackingError, Spent
 from evenruler.models.declared import (
     BY_BACKEND,
     HOSTED,
@@ -46,16 +47,13 @@ from evenruler.models.store import RowStore
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
 
-if TYPE_CHECKING:
-    from evenruler.models.heads import Head
-
 _Numbers = NDArray[np.float64]
 
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
     """A fixed number of numbers."""
     numbers = struct.Struct(layout)
-    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, all_finite)
+    return Form(lambda answer: numbers.pack(*answer), numbers.unpack, lambda answer: all(map(math.isfinite, answer)))
 
 
 def _of_array(kind: str) -> Form[NDArray[Any]]:
@@ -87,33 +85,23 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
 REPLY: Form[Reply] = Form(lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored)))
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """How answers of one operation are kept."""
-
-    operation: str
-    """With the version of how it is computed."""
-    form: Form[Any]
-    as_key: Callable[[Any], object] = lambda question: question
-    """The whole input of a question, as JSON holds it."""
-
-
-_KEPT = {
-    "loglikelihood": _Kept("likelihood/1", LIKELIHOOD, lambda request: [request.prompt, request.text]),
-    "words": _Kept("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
-    "in_place": _Kept("masked-likelihood/1", LIKELIHOOD, lambda placed: [placed.before, placed.word, placed.after]),
-    "generate": _Kept("generation/2", REPLY, asdict),
-    "entail": _Kept("entailment/1", LOGITS, list),
-    "classify": _Kept("classification/1", LOGITS),
-    "classify_whole": _Kept("whole-classification/1", LOGITS_OR_NONE),
-    "embed": _Kept("embedding/1", VECTOR),
+_KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
+    "loglikelihood": ("likelihood/1", LIKELIHOOD, lambda request: [request.prompt, request.text]),
+    "words": ("words/2", WORD, lambda request: [request.prompt, request.text, request.chat]),
+    "in_place": ("masked-likelihood/1", LIKELIHOOD, lambda placed: [placed.before, placed.word, placed.after]),
+    "generate": ("generation/2", REPLY, asdict),
+    "entail": ("entailment/1", LOGITS, list),
+    "classify": ("classification/1", LOGITS, lambda text: text),
+    "classify_whole": ("whole-classification/1", LOGITS_OR_NONE, lambda text: text),
+    "embed": ("embedding/1", VECTOR, lambda text: text),
 }
-"""By the method of a backend."""
+"""By the method of a backend: the operation, with the version of how it is computed; how its answers are kept; the
+whole input of a question, as JSON holds it."""
 
 
 def form_of(operation: str) -> Form[Any]:
     """How the store holds the answers of an operation, which is named with its version."""
-    return next((kept.form for kept in _KEPT.values() if kept.operation == operation.partition(":")[0]), NUMBER)
+    return next((form for name, form, _ in _KEPT.values() if name == operation.partition(":")[0]), NUMBER)
 
 
 class Model:
@@ -172,8 +160,7 @@ class Model:
     def backend(self) -> Any:
         """What answers, loaded on first use.
 
-        Raises:
-            UserError: It does not load, or its files or its server are no longer those that answers are kept under.
+        UserError where it does not load, or files or server are no longer those that answers are kept under.
         """
         if self._backend is None:
             backend = self._load()
@@ -187,9 +174,7 @@ class Model:
     def adapted(self, state: object, load: Callable[[], Any]) -> Self:
         """The same model in another state, with answers of its own.
 
-        Args:
-            state: All that the state depends on, beside the model itself; None for the model as it is.
-            load: Brings the backend there; called when the store misses something.
+        `state`: all that it depends on beside the model, None for the model as it is; `load`: brings the backend there.
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
@@ -209,21 +194,13 @@ class Model:
         return other
 
     def can(self, operation: Operation) -> bool:
-        """Whether it can do an operation; nothing is loaded.
-
-        Raises:
-            ValueError: There is no such operation.
-        """
+        """Whether it can do an operation; nothing is loaded. ValueError where there is no such operation."""
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
         return operation in operations_of(self.kind)
 
     def require(self, operation: Operation) -> None:
-        """Stop where it cannot do an operation.
-
-        Raises:
-            UserError: It cannot: name, operation, what it can.
-        """
+        """Stop where it cannot do an operation: a UserError that says what it can."""
         if not self.can(operation):
             others = ", ".join(sorted(operations_of(self.kind)))
             what = f"{self.name} (kind {self.kind}) cannot {operation}, only {others}"
@@ -258,16 +235,10 @@ class Model:
         return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
 
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
-        """Log-probability of each option after each prompt.
+        """[n, k] log-probability, in nats, of each of k options after each of n prompts.
 
-        Prompt and option are tokenised together. Where a token spans their border it belongs to the option.
-
-        Args:
-            prompts: n prompts.
-            options: k options, with the space that separates them from the prompt, if any.
-
-        Returns:
-            [n, k] nats.
+        Prompt and option are tokenised together. Where a token spans their border it belongs to the option, as does
+        the space that separates them, if any.
         """
         answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
@@ -278,14 +249,13 @@ class Model:
 
     def _answers(self, method: str, questions: Sequence[Any], more: str = "") -> list[Any]:
         """What the backend says, or said before; `more` is part of the operation's name in the key."""
-        kept = _KEPT[method]
-        return self._cache.answers(
-            kept.operation + more,
-            questions,
-            kept.form,
-            lambda distinct, missing: getattr(self.backend, method)(distinct, missing),
-            kept.as_key,
-        )
+        operation, form, as_key = _KEPT[method]
+
+        def ask(distinct: list[Any], missing: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
+            found: Iterator[list[tuple[int, Any]]] = getattr(self.backend, method)(distinct, missing)
+            return found
+
+        return self._cache.answers(operation + more, questions, form, ask, as_key)
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
         """How likely the model is to write each word next, whole: no letter follows it.
@@ -318,19 +288,11 @@ class Model:
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
-        """Log-probability of each word in its place in a text.
+        """[n] log-probability of each of n words in its place in a text; ValueError where a word has no token.
 
         A masked model reads on both sides of it (pseudo-log-likelihood). Any other reads what stands before it alone;
-        the space before a word is the word's then: that is how most tokenizers cut.
-
-        Args:
-            asked: n words in their texts.
-
-        Returns:
-            [n] nats per token, so that a word of several tokens is not punished for its length.
-
-        Raises:
-            ValueError: A word has no token.
+        the space before a word is the word's then: that is how most tokenizers cut. In nats per token, so that a word
+        of several tokens is not punished for its length.
         """
         self.require("in_place")
         if "in_place" in BY_BACKEND[self.kind]:
@@ -353,13 +315,10 @@ class Model:
         the checksum of the whole set, so figures of another set are never taken for these.
 
         Args:
-            texts: n texts; order does not matter, repeats count once.
+            texts: n texts; order does not matter, repeats count once. ValueError where one has no token.
 
         Returns:
             [n] nats per token; higher is more acceptable.
-
-        Raises:
-            ValueError: A text has no token.
         """
         self.require("slor")
         distinct = sorted(set(texts))
@@ -384,11 +343,7 @@ class Model:
         not as transformers would have it. What `Sampling` has not, as a penalty of repetitions, is left out; and so is
         whether the file asks for sampling at all.
 
-        Args:
-            max_new_tokens: The longest reply.
-
-        Raises:
-            UserError: The file is not readable JSON, or says what an entry could not say either.
+        UserError where the file is not readable JSON, or says what an entry could not say either.
         """
         own: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
@@ -410,13 +365,9 @@ class Model:
         system: str | Sequence[str | None] | None = None,
         chat: bool | None = None,
     ) -> list[str]:
-        """One continuation of each prompt, drawn with a generator of its own; arguments as for `replies`.
+        """One continuation of each prompt, without special tokens, drawn with a generator of its own.
 
-        Returns:
-            n continuations without special tokens.
-
-        Raises:
-            UserError: A prompt was refused.
+        Arguments as for `replies`. UserError where a prompt was refused.
         """
         found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
         for prompt, reply in zip(prompts, found, strict=True):
@@ -452,9 +403,8 @@ class Model:
         sampling = replace(sampling, max_new_tokens=max(sampling.max_new_tokens, self.entry.new_tokens or 0))
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
-        asked = [
-            Prompt(text, sampling, seed, own, chat) for text, seed, own in zip(prompts, row_seeds, systems, strict=True)
-        ]
+        rows = zip(prompts, row_seeds, systems, strict=True)
+        asked = [Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
         found: list[Reply] = self._answers("generate", asked)
         self.heard += [reply.said for reply in found if reply.said]
         return found
@@ -468,13 +418,10 @@ class Model:
         Args:
             pairs: n of premise and hypothesis.
             before: n words that the question of a verbaliser stands after, also that without content; nothing by
-                default.
+                default. ValueError where no question is asked.
 
         Returns:
             [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever order the model's head has.
-
-        Raises:
-            ValueError: Words are to stand before the question, and there is no question.
         """
         self.require("entail")
         if "entail" not in BY_BACKEND[self.kind]:
@@ -491,14 +438,14 @@ class Model:
     def labels(self) -> list[str]:
         """What the outputs of a classifier mean, in order: as params say, else its own configuration."""
         self.require("classify")
-        own, configured = self.entry.labels, self._head.labels
+        own, (configured, _) = self.entry.labels, self._head
         if own is not None and len(own) != len(configured):
             what = f"{len(own)} labels for a head of {len(configured)}"
             raise UserError(what, where=f"{self.where}.labels", remedy="name every output of the head, in order")
         return own or configured
 
     @cached_property
-    def _head(self) -> "Head":
+    def _head(self) -> tuple[list[str], str]:
         from evenruler.models.heads import read_head  # which only classifiers have
 
         assert self._folder is not None
@@ -511,21 +458,14 @@ class Model:
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
 
     def probabilities(self, texts: Sequence[str]) -> _Numbers:
-        """Probability of each label of each text; a text that is too long is never cut.
+        """[n, labels] Probability of each label of each text, in the order of `labels`.
 
-        Args:
-            texts: n texts; repeats cost nothing.
-
-        Returns:
-            [n, labels] in the order of `labels`, together 1 unless the head was trained on several at once. NaN
-            throughout for a text that is longer than the model takes.
-
-        Raises:
-            UserError: The head was trained to predict numbers, or params name another number of labels.
+        Together 1 unless the head was trained on several at once. A text that is longer than the model takes is never
+        cut: NaN throughout. UserError where the head was trained to predict numbers.
         """
         from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
 
-        labels, problem = self.labels, self._head.problem
+        labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"
             raise UserError(what, where=self.where, remedy="name a classifier")
@@ -535,13 +475,8 @@ class Model:
         return softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[n, dimensions] embedding of each text, of length 1.
-
-        Raises:
-            ValueError: There is no text.
-        """
+        """[n, dimensions] embedding of each text, of length 1; ValueError where there is none."""
         self.require("embed")
         if not texts:
             raise ValueError("no text to embed")
-        rows = self._answers("embed", texts)
-        return np.array(rows, dtype=np.float32)
+        return np.array(self._answers("embed", texts), dtype=np.float32)

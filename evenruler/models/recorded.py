@@ -32,14 +32,9 @@ from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
 from evenruler.tables.ids import canonical
 
-READER: Final = "recorded/1"
-"""Raised when the same file is read otherwise."""
-
-UNKNOWN_LENGTH: Final = -1
-"""Tokens of a text whose recorded answer does not say how many it had."""
-
-HALVES: Final = frozenset(("intrasentence", "intersentence"))
-"""Of StereoSet."""
+READER: Final = "recorded/1"  # raised when the same file is read otherwise
+UNKNOWN_LENGTH: Final = -1  # tokens of a text whose recorded answer does not say how many it had
+HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
 
 REMEDY = "take the file as it was written"
 
@@ -72,7 +67,10 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
     rows = pq.read_table(path).to_pylist()
     engines = sorted({row["engine"] for row in rows}, key=len)
     own = RowStore(store.root / "exported" / str(entry.sha256))
-    own.put((row["key"], _from_json(row["operation"], json.loads(row["answer"]))) for row in rows)
+    for row in rows:
+        form, said = form_of(row["operation"]), json.loads(row["answer"])
+        row["packed"] = form.pack(Reply(*said) if form is REPLY else said)
+    own.put((row["key"], row["packed"]) for row in rows)
     # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
     engine = engines[0] if engines else ""
     return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
@@ -84,11 +82,6 @@ def answer_as_json(operation: str, stored: bytes) -> Any:
     if isinstance(found, Reply):
         return found.as_json
     return found.tolist() if isinstance(found, np.ndarray) else found
-
-
-def _from_json(operation: str, said: Any) -> bytes:
-    form = form_of(operation)
-    return form.pack(Reply(*said) if form is REPLY else said)
 
 
 @dataclass(frozen=True)
@@ -105,14 +98,9 @@ class Log:
 
 
 def read(path: Path, column: str = "") -> Log:
-    """The answers in a file, or in all files of a folder.
+    """The answers in a file, or in all files of a folder, as in the table above; `column`: of BBQ's predictions.
 
-    Args:
-        path: As in the table above.
-        column: Of BBQ's predictions, where there are several.
-
-    Raises:
-        UserError: It is none of these, is cut off, or holds an answer twice or one that is no number.
+    UserError where it is none of these, is cut off, or holds an answer twice or one that is no number.
     """
     require_regular(path)
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -230,17 +218,7 @@ class Recorded(Model):
     """Answers of a file as a model of the catalogue."""
 
     def __init__(self, name: str, entry: ModelEntry, store: RowStore, where: str | None = None) -> None:
-        """Read them; nothing is ever asked.
-
-        Args:
-            name: In the catalogue.
-            entry: Its declaration: `recorded:FILE`, or `recorded:git:...` with `sha256`.
-            store: Not used for answers, which are in the file.
-            where: It is declared, for errors.
-
-        Raises:
-            UserError: As of `read`.
-        """
+        """Read `recorded:FILE`, or `recorded:git:...` with `sha256`; nothing is ever asked. UserError as of `read`."""
         place = where or declared_at(name)
         source, _, column = entry.locations[0][1].partition("#")
         if source.startswith(("git:", "package:")):
@@ -270,12 +248,9 @@ class Recorded(Model):
     ) -> LogLikelihoods:
         """What the file says of each text; arguments as of any model.
 
-        Returns:
-            [n] values, NaN where the file holds nothing of the part of a benchmark (what stands before the first slash
-            of a key); tokens are unknown, -1.
-
-        Raises:
-            UserError: It is of another benchmark, lacks some answers of a part, or answers other texts.
+        NaN where the file holds nothing of the part of a benchmark (what stands before the first slash of a key);
+        tokens are unknown, -1. UserError where it is of another benchmark, lacks some answers of a part, or answers
+        other texts.
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys

@@ -19,19 +19,14 @@ INSTRUCTION = (
 )
 """What a causal model reads. Everything that differs between prompts comes late, so that they share beginnings."""
 
-OPTIONS = (" yes", " maybe", " no")
-"""What stands for entailment, neutral and contradiction."""
-
-CONTENT_FREE = "N/A"
-"""The premise that shows what a model answers whatever it is told."""
+OPTIONS = (" yes", " maybe", " no")  # what stands for entailment, neutral and contradiction
+CONTENT_FREE = "N/A"  # the premise that shows what a model answers whatever it is told
 
 
 def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
     """The prompt of each pair for a causal model, and that of its hypothesis after a premise without content.
 
-    Args:
-        pairs: n of premise and hypothesis.
-        before: n words that both stand after, on a line of their own; nothing by default, and where they are empty.
+    `before`: n words that both stand after, on a line of their own; nothing by default, and where they are empty.
     """
     lines = [f"{words}\n" if words else "" for words in before or [""] * len(pairs)]
     asked, empty = [], []
@@ -215,13 +210,9 @@ class Amount:
 
 def amount_of(questions: Iterable[object]) -> Amount:
     """How much some questions are."""
-    n = letters = written = 0
-    for question in questions:
-        n += 1
-        letters += _letters(question)
-        sampling = getattr(question, "sampling", None)
-        written += sampling.max_new_tokens if isinstance(sampling, Sampling) else 0
-    return Amount(n, -(-letters // LETTERS_A_TOKEN), written)
+    asked = list(questions)
+    written = sum(question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt))
+    return Amount(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)
 
 
 def _letters(question: Any) -> int:

@@ -13,7 +13,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,14 +38,9 @@ JOURNAL: Final = "EVENRULER_JOURNAL"
 """The environment variable that names a folder for all that models answer, from the store or asked: a release and an
 export are made of it."""
 
-TOLERANCE: Final = 0.01
-"""Nats, logits and the like: last bits that differ by processor add up to some ten-thousandths."""
-
-HALF: Final = 16
-"""Bytes of a key that a release holds."""
-
-REPLAYED: Final = "replayed.jsonl"
-"""In the cache: what this run replayed, a line a call."""
+TOLERANCE: Final = 0.01  # nats, logits and the like: last bits that differ by processor add up to some ten-thousandths
+HALF: Final = 16  # bytes of a key that a release holds
+REPLAYED: Final = "replayed.jsonl"  # in the cache: what this run replayed, a line a call
 
 
 @dataclass
@@ -66,24 +61,12 @@ class Compared:
     """How many of these say something else."""
 
     def __add__(self, other: "Compared") -> "Compared":
-        """Both together."""
-        return Compared(
-            other.release,
-            self.replayed + other.replayed,
-            self.again + other.again,
-            max(self.difference, other.difference),
-            self.beyond + other.beyond,
-            self.replies + other.replies,
-            self.otherwise + other.otherwise,
-        )
+        counts = ("replayed", "again", "beyond", "replies", "otherwise")
+        summed = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return Compared(other.release, difference=max(self.difference, other.difference), **summed)
 
     def take(self, held: Any, now: Any) -> None:
-        """Compare an answer with what the release holds.
-
-        Args:
-            held: By the release, unpacked.
-            now: The same of what the model says here.
-        """
+        """Compare what the model says now with what the release holds, both unpacked."""
         self.again += 1
         if isinstance(held, Reply):
             self.replies += 1
@@ -126,11 +109,10 @@ class Released:
     """The answers of the release that a repository holds; there need be none."""
 
     def __init__(self, folder: Path) -> None:
-        """Name the folder; nothing is read."""
         self._folder = folder
         self._by_operation: dict[str, dict[bytes, bytes]] = {}
 
-    @cached_property
+    @property
     def release(self) -> str:
         """What it is called."""
         return str(self._said["release"])
@@ -148,15 +130,11 @@ class Released:
         return share
 
     def get(self, operation: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The answers that it holds, by whole keys.
-
-        Raises:
-            UserError: A file of it is damaged.
-        """
+        """The answers that it holds, by whole keys; UserError where a file of it is damaged."""
         if operation not in self._by_operation:
             self._by_operation[operation] = self._read(operation)
         held = self._by_operation[operation]
-        return {key: held[key[:HALF]] for key in keys if key[:HALF] in held} if held else {}
+        return {key: held[key[:HALF]] for key in keys if key[:HALF] in held}
 
     def again(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those that are asked again, drawn at random."""
@@ -205,18 +183,13 @@ def keep(compared: Compared) -> None:
 
 
 def kept(root: Path) -> Compared | None:
-    """All that was noted together, which is forgotten then; None where nothing was.
-
-    Args:
-        root: Of the cache.
-    """
-    path, found = root / REPLAYED, None
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            one = Compared(**json.loads(line))
-            found = one if found is None else found + one
-        path.unlink()
-    return found
+    """All that was noted together in a cache, which is forgotten then; None where nothing was."""
+    path = root / REPLAYED
+    if not path.exists():
+        return None
+    noted = [Compared(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.unlink()
+    return reduce(Compared.__add__, noted) if noted else None
 
 
 @dataclass(frozen=True)
@@ -233,14 +206,7 @@ class Answered:
 
 
 def note_down(model: str, engine: str, operation: str, answers: Iterable[tuple[bytes, bytes, bytes]]) -> None:
-    """Have the journal hold answers, if one is kept.
-
-    Args:
-        model: Whose.
-        engine: In which state, on what.
-        operation: With its version.
-        answers: Key, question as canonical JSON, and answer as the store has it.
-    """
+    """Have the journal hold answers, if one is kept: key, question as canonical JSON, answer as the store has it."""
     if folder := os.environ.get(JOURNAL):
         Path(folder).mkdir(parents=True, exist_ok=True)
         with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:

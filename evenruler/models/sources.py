@@ -41,26 +41,14 @@ def locate(
     """The folder that holds a model's configuration, weights and tokenizer, ready to load.
 
     A GGUF file is checked against its checksum and converted once, under the store's folder; so is a zip file unpacked,
-    and an untrained model made. What was made is compared with its checksums, and made again where it is no longer what
-    it was.
-
-    Args:
-        name: In the catalogue.
-        entry: Its declaration.
-        store: Remembers checksums; what is made lies under its folder.
-        catalogue: All entries by name, for `untrained:`.
-        where: It is declared, for errors; in params.yaml by default.
-
-    Raises:
-        UserError: Something is missing or is not what was declared.
+    and an untrained model made, of an entry of `catalogue`. What was made is compared with its checksums, and made
+    again where it is no longer what it was. UserError where something is missing or is not what was declared.
     """
     where = where or declared_at(name)
     if entry.scheme == "untrained":
         return _untrained(name, entry, store, catalogue or {})
-    if entry.scheme == "hub":
-        files = [_from_hub(entry, where)]
-    else:
-        files = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations]
+    local = [path_of(f"{scheme}:{rest}", where) for scheme, rest in entry.locations if scheme != "hub"]
+    files = local or [_from_hub(entry, where)]
     for path in files:
         require_regular(path)
     folder = files[0]
@@ -112,16 +100,8 @@ def pinned(source: str, sha256: str, where: str) -> Path:
     """A file that others published, with the bytes that were declared.
 
     Looked for in the folder that `EVENRULER_MIRROR` names, whatever it is called there; else where its source says: a
-    package, a path, or a commit on GitHub, from where it is fetched once into the cache.
-
-    Args:
-        source: `package:MODULE/FILE`, `local:FILE` or as `GIT`.
-        sha256: Of its bytes.
-        where: It is named, for errors.
-
-    Raises:
-        UnfinishedError: It is not there, or cannot be fetched.
-        UserError: It has other bytes.
+    package, a path, or a commit on GitHub, from where it is fetched once into the cache: `package:MODULE/FILE`,
+    `local:FILE` or as `GIT`. UnfinishedError where it is not there, or cannot be fetched; UserError of other bytes.
     """
     if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
         return found
@@ -141,7 +121,6 @@ def pinned(source: str, sha256: str, where: str) -> Path:
 
 @cache
 def _in_mirror(folder: Path) -> Mapping[str, Path]:
-    """The files below a folder by their checksum."""
     if not folder.is_dir():
         raise UserError("no such folder", where=f"environment: {MIRROR}", remedy="mend it or unset it")
     return {file_sha256(path): path for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -167,9 +146,7 @@ def _from_git(source: str, sha256: str, where: str) -> Path:
     kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_name(f"{sha256}.partial")
     partial.write_bytes(answer.content)
-    if file_sha256(partial) == sha256:
-        return partial.rename(kept)
-    return partial
+    return partial.rename(kept) if file_sha256(partial) == sha256 else partial
 
 
 def _from_hub(entry: ModelEntry, where: str) -> Path:

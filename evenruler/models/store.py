@@ -51,12 +51,7 @@ class Keys:
     """Makes the keys of one engine and operation."""
 
     def __init__(self, engine: str, operation: str) -> None:
-        """Fix what all keys share.
-
-        Args:
-            engine: What answers (`evenruler.models.engines.described`).
-            operation: What is asked, with the version of how it is computed, as in "loglikelihood/1".
-        """
+        """Fix what all keys share: what answers (`engines.described`), and what is asked, with a version: "words/2"."""
         self._prefix = hashlib.sha256(canonical([engine, operation]))
 
     def key(self, question: object) -> bytes:
@@ -70,12 +65,9 @@ class RowStore:
     """Answers by key, on disk."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Open (or make) the store under a folder, `cache_root()` by default.
+        """Open (or make) the store under a folder, `cache_root()` by default; UserError where it is damaged.
 
         A store that cannot be written, as in a folder that is read-only, still gives what it has.
-
-        Raises:
-            UserError: The file is damaged, or is none of ours.
         """
         self.root = root or cache_root()
         self.path = self.root / _FILE
@@ -86,11 +78,7 @@ class RowStore:
             self._connection = self._opened()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The answers that are there, and are what was written.
-
-        Raises:
-            UserError: The store is damaged.
-        """
+        """The answers that are there, and are what was written; UserError where the store is damaged."""
         found: dict[bytes, bytes] = {}
         damaged: list[bytes] = []
         with self._told():
@@ -116,8 +104,7 @@ class RowStore:
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
         """Write answers in one transaction, whole or not at all; one that is there stays as it is.
 
-        Raises:
-            UserError: The store is damaged, the disk full, or the folder read-only.
+        UserError where the store is damaged, the disk full, or the folder read-only.
         """
         with self._told(), self._transaction():
             rows = ((key, _crc(key + answer), answer) for key, answer in answers)
@@ -130,14 +117,7 @@ class RowStore:
         return int(count)
 
     def require_writable(self, missing: int) -> None:
-        """Stop before a model is asked whose answers could not be kept.
-
-        Args:
-            missing: How many answers.
-
-        Raises:
-            UserError: The store can only be read.
-        """
+        """Stop (UserError) before a model is asked so many questions whose answers could not be kept."""
         if not self.is_writable:
             what = f"{missing} answers are missing, and it can only be read"
             raise UserError(what, where=str(self.path), remedy="make it writable, or set EVENRULER_CACHE")
@@ -218,7 +198,6 @@ class RowStore:
 
 
 def _as_text(value: bytes) -> str:
-    """Text of a row, damaged or not."""
     return value.decode(errors="replace")
 
 

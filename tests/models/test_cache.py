@@ -11,7 +11,7 @@ from filelock import Timeout
 
 from evenruler.models import cache, load
 from evenruler.models.backends.causal import CAPACITY, Capacity
-from evenruler.models.backends.refilling import Slots
+from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.cache import Cache, Form
 from evenruler.models.engines import described
 from evenruler.models.model import Model
@@ -204,13 +204,12 @@ class TestInterruption:
         assert again.asked == sum(len(pack) for pack in packs if set(pack) & set(lost)) < len(TEXTS)
         assert RowStore(path.parent).count() == len(TEXTS)
 
-    @pytest.mark.parametrize(("steps", "stored"), [(5, 0), (16, 16)])
+    @pytest.mark.parametrize(("steps", "stored"), [(3, 0), (14, 12)])
     def test_a_killed_generation_resumes_with_the_same_replies(self, steps, stored, open_model, monkeypatch) -> None:
-        """Waves of eight, stored whole: four slots, three steps until the next four prompts enter."""
+        """Batches of four, each stored whole after four steps."""
         sampling, seeds = Sampling(max_new_tokens=4), list(range(len(TEXTS)))
         unbroken = open_model("unbroken").generate(TEXTS, sampling=sampling, seeds=seeds)
-        killed, done, step = open_model(), [], Slots.step
-        assert killed.backend._writer.plain_because is None
+        killed, done, step = open_model(), [], RowSampler.__call__
 
         def dies(*args):
             if len(done) == steps:
@@ -219,7 +218,7 @@ class TestInterruption:
             return step(*args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Slots, "step", dies)
+            patch.setattr(RowSampler, "__call__", dies)
             with pytest.raises(KeyboardInterrupt):
                 killed.generate(TEXTS, sampling=sampling, seeds=seeds)
         assert RowStore(killed._cache.store.root).count() == stored

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from evenruler.errors import UserError
 from evenruler.models import Model, Sampling, load
+from evenruler.models.backends import sampling
+from evenruler.models.backends.sampling import RowSampler
 from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
@@ -110,8 +113,6 @@ def test_thoughts_end_where_their_tokens_do(special: tuple[str, ...]) -> None:
     assert thoughts.answer(after, is_whole=True, opened=False) == after
     assert thoughts.answer(after, is_whole=False, opened=False) is None  # all the room, and no end
     assert thoughts.answer([*whole, *before, *end, *after], is_whole=True, opened=False) == after
-    assert thoughts.trimmed([*whole, *after]) == whole[: place + 3]
-    assert thoughts.trimmed(ids("x" * 99)) == ids("x" * 40)
 
 
 def test_a_thought_may_not_take_more_than_the_whole() -> None:
@@ -136,21 +137,23 @@ class Scripted:
 
 
 def scripted(model: Model, monkeypatch: pytest.MonkeyPatch, replies: dict[str, str]) -> None:
-    """Have the model write a text after each prompt; the tokens are drawn by its own loop."""
-    from evenruler.models.backends import refilling
-
+    """Have the model write a text after each prompt; its tokens come in place of those that are drawn."""
     tokenizer = model.backend.tokenizer
     script = Scripted(tokenizer, list(replies.values()))
     prompts = list(replies)
 
-    def add(self: Any, rows: list[int], logits: Any) -> Any:
-        for i in rows:
-            text = tokenizer.decode(list(self._sequences[i]))
-            row = next(n for n, prompt in enumerate(prompts) if f"] {prompt}\n" in text)
-            self._replies[i].append(script.token(row, len(self._replies[i])))
-        return [(i, self._replies[i]) for i in rows if self._is_over(i)]
+    class Written(RowSampler):
+        step = 0
 
-    monkeypatch.setattr(refilling.Wave, "_add", add)
+        def __call__(self, input_ids: Any, scores: Any) -> Any:
+            if not self.step:
+                texts = tokenizer.batch_decode(input_ids, skip_special_tokens=True)
+                self.rows = [next(n for n, own in enumerate(prompts) if f"] {own}\n" in text) for text in texts]
+            tokens = torch.tensor([[script.token(row, self.step)] for row in self.rows])
+            self.step += 1
+            return torch.full_like(scores, -torch.inf).scatter_(1, tokens, 0.0)
+
+    monkeypatch.setattr(sampling, "RowSampler", Written)
 
 
 @pytest.mark.parametrize("special", [(), ("</think>",)], ids=str)
@@ -181,19 +184,30 @@ def test_two_budgets_and_an_answer_without_its_thought(
 
 
 def test_a_real_loop_stops_where_the_budgets_end(tmp_path: Path, store: RowStore) -> None:
-    """Of random weights: as the plain loop of transformers writes, cut by the same budgets; in any company."""
+    """Of random weights: as without budgets, cut by them; in any company."""
     folder = saved(tmp_path / "m")
-    model = model_of(folder, store, thinking={"end": "a", "tokens": 30})
-    prompts = ["The man", "The woman is", "x", "the"]
-    sampling = Sampling(5)
-    found = model.replies(prompts, sampling=sampling, seeds=[1, 2, 3, 4])
-    backend = model.backend
-    thoughts = Thoughts(backend.tokenizer, Thinking(end="a", tokens=30), 5)
-    backend._writer.plain_because = "a test"
-    plain = model_of(folder, RowStore(tmp_path / "other"), thinking={"end": "a", "tokens": 30})
-    plain._backend = backend
-    assert plain.replies(prompts[::-1], sampling=sampling, seeds=[4, 3, 2, 1]) == found[::-1]
+    backend = model_of(folder, store).backend
+    prompts, seeds, settings = [(1, 5, 7), (1, 5, 9, 11), (1, 8), (1, 4)], [1, 2, 3, 4], Sampling(35)
+    whole = sampling.generate_batch(backend.model, prompts, seeds, settings)
+    end = next(text for text in map(backend.tokenizer.decode, whole[0][:20]) if len(text) == 1 and text.isascii())
+    thoughts = Thoughts(backend.tokenizer, Thinking(end=end, tokens=30), 5)
     assert thoughts.most == 35
+
+    found = sampling.generate_batch(backend.model, prompts, seeds, settings, thoughts)
+
+    for own, tokens in zip(whole, found, strict=True):
+        assert tokens == own[: len(tokens)]
+        ends = [n for n in range(1, len(tokens) + 1) if thoughts.ends(tokens, n)]
+        over = [
+            thoughts.is_over(n, max((place for place in ends if place <= n), default=0)) for n in range(1, len(own) + 1)
+        ]
+        assert len(tokens) == (over.index(True) + 1 if True in over else len(own))
+    alone = [
+        sampling.generate_batch(backend.model, [p], [s], settings, thoughts)[0]
+        for p, s in zip(prompts, seeds, strict=True)
+    ]
+    assert alone == found
+    assert len({len(tokens) for tokens in found}) > 1
 
 
 def test_a_model_that_nobody_says_thinks_keeps_its_key_and_loses_its_thoughts(

@@ -1,6 +1,6 @@
-"""Replies: ours (slots that are filled again, beginnings read once) against plain batches and one by one, in one run.
+"""Replies: ours (batches whose common beginning is read once) against plain batches and one by one, in one run.
 
-Run by hand: `python -m tests.performance.generation [MODEL] [--slots 8 16 32 64]`. Prints a Markdown table: new
+Run by hand: `python -m tests.performance.generation [MODEL] [--replies 8 16 32 64]`. Prints a Markdown table: new
 tokens/s, seconds (by the clock, and of processors: less of a lottery where others compute too), how much faster ours
 is, and how many replies are the same. Questions about places in two roles, so that half of the prompts share a system
 prompt; replies end by themselves or after 64 tokens. Timed is all from text to the reply's tokens; all draw with the
@@ -19,7 +19,6 @@ import torch
 
 from evenruler.models import Sampling, load
 from evenruler.models.backends.causal import Causal
-from evenruler.models.backends.refilling import Writer
 from evenruler.models.backends.sampling import generate_batch
 from evenruler.models.records import Prompt
 from evenruler.project.params import load_params
@@ -50,28 +49,17 @@ def prompts(sampling: Sampling) -> list[Prompt]:
     ]
 
 
-def ours(backend: Causal, asked: Sequence[Prompt], slots: int) -> list[list[int]]:
-    """Tokens of each reply, with so many slots."""
-    sequences, seeds = backend._prompted(asked), [prompt.seed for prompt in asked]
-    writer = Writer(backend.model, backend._capacity.nodes, slots, backend._capacity.cache_bytes)
-    replies: list[list[int]] = [[] for _ in asked]
-    for wave in writer.waves(sequences, seeds, asked[0].sampling.max_new_tokens):
-        for ended in writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], asked[0].sampling):
-            for place, tokens in ended:
-                replies[wave[place]] = tokens
-    return replies
-
-
-def plain(backend: Causal, asked: Sequence[Prompt], size: int) -> list[list[int]]:
+def written(backend: Causal, asked: Sequence[Prompt], size: int, *, shares: bool) -> list[list[int]]:
     """Tokens of each reply, in batches of so many."""
-    sequences, seeds = backend._prompted(asked), [prompt.seed for prompt in asked]
+    sampling, seeds = asked[0].sampling, [prompt.seed for prompt in asked]
+    sequences, _ = backend._prompted(asked, sampling.max_new_tokens)
     order = sorted(range(len(asked)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
     replies: list[list[int]] = [[] for _ in asked]
     for first in range(0, len(order), size):
         batch = order[first : first + size]
-        found = generate_batch(
-            backend.model, [sequences[i] for i in batch], [seeds[i] for i in batch], asked[0].sampling
-        )
+        own = [sequences[i] for i in batch]
+        shared = backend._shared(own, sampling.max_new_tokens) if shares else 0
+        found = generate_batch(backend.model, own, [seeds[i] for i in batch], sampling, shared=shared)
         for i, tokens in zip(batch, found, strict=True):
             replies[i] = tokens
     return replies
@@ -80,7 +68,7 @@ def plain(backend: Causal, asked: Sequence[Prompt], size: int) -> list[list[int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="?", default="smollm2-135m-instruct")
-    parser.add_argument("--slots", type=int, nargs="*", default=[])
+    parser.add_argument("--replies", type=int, nargs="*", default=[])
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--every", type=int, default=1, help="only every nth prompt")
     parser.add_argument("--turns", type=int, default=2)
@@ -91,9 +79,13 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     backend = load(arguments.model, load_params()).backend
     asked = prompts(Sampling(arguments.length, temperature=arguments.temperature))[:: arguments.every]
-    slots = arguments.slots or [backend._capacity.replies]
-    contenders: dict[str, Contender] = {f"ours, {n} slots": lambda n=n: ours(backend, asked, n) for n in slots}
-    contenders |= {f"plain batches of {n}": lambda n=n: plain(backend, asked, n) for n in arguments.batches}
+    sizes = arguments.replies or [backend._capacity.replies]
+    contenders: dict[str, Contender] = {
+        f"ours, batches of {n}": lambda n=n: written(backend, asked, n, shares=True) for n in sizes
+    }
+    contenders |= {
+        f"plain batches of {n}": lambda n=n: written(backend, asked, n, shares=False) for n in arguments.batches
+    }
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     worked: dict[str, list[float]] = {name: [] for name in contenders}
     replies: dict[str, list[list[int]]] = {}
@@ -107,7 +99,7 @@ def main() -> None:
     base = next(iter(contenders))
     lengths = [len(tokens) for tokens in replies[base]]
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    read, mean = sum(map(len, backend._prompted(asked))), sum(lengths) / len(lengths)
+    read, mean = sum(map(len, backend._prompted(asked, arguments.length)[0])), sum(lengths) / len(lengths)
     print(f"### {arguments.model}\n\n{len(asked)} prompts, {read:,} tokens; replies of ", end="")
     print(f"{min(lengths)} to {max(lengths)} tokens, {mean:.0f} on average; {device}\n")
     print("| | new tokens/s | seconds | of processors | ours is faster by | by processors | same replies |")

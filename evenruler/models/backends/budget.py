@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.models.records import LETTERS_A_TOKEN
@@ -44,7 +43,7 @@ class Used:
 
     @property
     def in_words(self) -> str:
-        """What was used, in a line."""
+        """In a line."""
         others = self.requests - self.answers
         without = f" ({others:,} of them without an answer)" if others else ""
         tokens = f"{self.read:,} tokens read, {self.written:,} written" if self.read else "no tokens counted"
@@ -70,8 +69,7 @@ class Budget:
 
     def answered(self, usage: object) -> None:
         """A request was answered; `usage` is what the answer says under that name, if anything."""
-        said: dict[str, Any] = usage if isinstance(usage, dict) else {}
-        counts = [said.get(key) for key in ("prompt_tokens", "completion_tokens")]
+        counts = [usage.get(key) if isinstance(usage, dict) else 0 for key in ("prompt_tokens", "completion_tokens")]
         read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
         with self._lock:
             used = self.used

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,16 +12,13 @@ from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
-from evenruler.models.backends.packs import Halving, Packs, in_packs
+from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
 from evenruler.terminal import note
-
-if TYPE_CHECKING:  # which only those need that write
-    from evenruler.models.backends.refilling import Writer
 
 
 @dataclass(frozen=True)
@@ -104,15 +101,10 @@ def shape_of(model: Any) -> Shape:
 
 
 def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
-    """What fits into memory, each number of the best one halved until it does.
+    """What fits into so many bytes beside the weights, each number of the best one halved until it does.
 
     Half of what is counted on is for keys and values of replies, half for a forward pass, a quarter of which is for
     drawing tokens. In halvings, so that cards whose memory differs a little have the same packs.
-
-    Args:
-        best: Where memory is no concern.
-        memory: Bytes that a card has beside the weights.
-        shape: Of the model.
     """
     room = int(memory * COUNTED) // 2
     nodes, replies, cache_bytes = best.nodes, best.replies, best.cache_bytes
@@ -144,10 +136,7 @@ class Causal:
     def __init__(
         self, name: str, folder: Weights, device: str, dtype: Dtype, settings: ChatSettings | None = None
     ) -> None:
-        """Load it; UserError where the folder holds no model that transformers can load.
-
-        `settings`: how it chats, as its entry says.
-        """
+        """Load it; UserError where the folder holds no model that transformers can load."""
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
         # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
         ends = self.model.generation_config.eos_token_id
@@ -187,9 +176,7 @@ class Causal:
     def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
         """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
 
-        Raises:
-            ValueError: A word has no token.
-            UserError: Prompt and word are longer than the model's context, or there is no chat template.
+        ValueError where a word has no token; UserError where it is too long with its prompt, or there is no template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
         read = {key: self._read(*key) for key in dict.fromkeys(asked)}
@@ -217,37 +204,47 @@ class Causal:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Continue prompts, all with the same sampling settings; without special tokens.
 
-        A wave is a pack, so that a run that is killed has paid for nothing that is stored and asked again.
-
-        Raises:
-            UserError: Prompt and reply are longer than the model's context, or there is no chat template.
-            FloatingPointError: What tokens would be drawn from is not a number.
+        UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
+        tokens would be drawn from is not a number.
         """
-        if not prompts:
-            return Packs([], lambda _: [])
-        from evenruler.models.backends.sampling import end_tokens, replies_of
+        from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
-        sequences, opened = self._prompted(prompts, sampling.max_new_tokens)
-        ends = end_tokens(self.model)
+        new, ends = sampling.max_new_tokens, end_tokens(self.model)
+        sequences, opened = self._prompted(prompts, new)
+        order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
+        room = self._capacity.cache_bytes // (shape_of(self.model).token_bytes * (max(map(len, sequences)) + new))
+        size = max(1, min(self._capacity.replies, room))
 
-        def answer(wave: Sequence[int]) -> list[tuple[int, Reply]]:
-            written = self._writer.write([sequences[i] for i in wave], [seeds[i] for i in wave], sampling, thoughts)
-            found = [(wave[i], tokens) for replies in written for i, tokens in replies]
-            said: list[list[int] | None] = [tokens for _, tokens in found]
+        def answer(batch: Sequence[int]) -> list[tuple[int, Reply]]:
+            asked = [sequences[i] for i in batch]
+            shared = self._shared(asked, new)
+            written = generate_batch(self.model, asked, [seeds[i] for i in batch], sampling, thoughts, shared)
+            said: list[list[int] | None] = [*written]
             if thoughts is not None:
-                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in found]
-            whole = replies_of(self.tokenizer, self.model, [tokens for _, tokens in found], said)
-            return [(i, self._answered(prompts[i], reply)) for (i, _), reply in zip(found, whole, strict=True)]
+                pairs = zip(batch, written, strict=True)
+                said = [thoughts.answer(tokens, tokens[-1] in ends, opened[i]) for i, tokens in pairs]
+            whole = replies_of(self.tokenizer, self.model, written, said)
+            return [(i, self._answered(prompts[i], reply)) for i, reply in zip(batch, whole, strict=True)]
 
-        return Packs(self._writer.waves(sequences, seeds, sampling.max_new_tokens), answer)
+        return Packs(parts(order, size), answer)
+
+    def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
+        """How many tokens some prompts begin with alike, where they may be read once: padding stands behind them.
+
+        A window counts padding, so all has to lie in it; and a model must go by the positions that it is told.
+        """
+        longest = max(map(len, sequences)) + new
+        window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
+        if self._scorer.plain_because or window < longest or len(sequences) == 1:
+            return 0
+        return min(shared_length(min(sequences), max(sequences)), min(map(len, sequences)) - 1)
 
     def _answered(self, prompt: Prompt, reply: Reply) -> Reply:
-        """A reply without thoughts, where its tokens were not looked at for them."""
         if reply.text is None:
             return replace(reply, reason=self._settings.cut)
         if prompt.chat and self._settings.thoughts:
@@ -255,7 +252,6 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
-        """What the model reads of a prompt, by its chat template where it is one of a chat."""
         from evenruler.models.templates import rendered
 
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
@@ -274,29 +270,13 @@ class Causal:
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in asked], [opened[key] for key in asked]
 
-    @cached_property
-    def _writer(self) -> "Writer":
-        from evenruler.models.backends.refilling import Writer
-
-        room = self._capacity
-        writer = Writer(self.model, room.nodes, room.replies, room.cache_bytes, self._scorer.plain_because)
-        if writer.plain_because:
-            note(f"{self._name}: replies in plain batches: {writer.plain_because}")
-        return writer
-
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The model's own unigram distribution: the mean of its next-token distributions over all positions of texts.
+        """[vocabulary] The model's own unigrams: the mean of its next-token distributions over all positions, as nats.
 
         A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
         expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
-        of a text is read off counts once, and a text as often as it is given; in any order.
-
-        Returns:
-            [vocabulary] log-probabilities.
-
-        Raises:
-            ValueError: No text has a token.
-            UserError: A text is longer than the model's context.
+        of a text is read off counts once, and a text as often as it is given; in any order. ValueError where no text
+        has a token.
         """
         # Nothing is read off the last token.
         contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
@@ -326,7 +306,7 @@ class Causal:
         return found
 
     def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all these texts."""
+        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all."""
         by_token = self.marginal(texts)
         sequences = self._encoded([Request(text) for text in texts])
         return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
@@ -343,7 +323,6 @@ class Causal:
         return sequences
 
     def _check_length(self, text: str, tokens: int, which: str = "") -> None:
-        """Refuse what, with its start token, is longer than the model's context."""
         if self._longest is not None and tokens >= self._longest:
             what = f"a text of {tokens} tokens{which}, the model takes {self._longest}"
             raise UserError(what, where=repr(text[:40]), remedy="shorten it")

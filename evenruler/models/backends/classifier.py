@@ -31,10 +31,6 @@ CAPACITY = {"cpu": 1024, "cuda": 8192}
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 """Models whose first position comes after that of padding."""
 
-
-SEQUENCES = "AutoModelForSequenceClassification"
-"""The class of transformers."""
-
 WEIGHTS = "adapter_model.safetensors"
 
 
@@ -59,10 +55,7 @@ class Adapter:
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
-    """A sequence classifier: the encoder in `base` with its adapter merged in, and the head.
-
-    UserError where the files do not go together.
-    """
+    """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
     from peft import PeftModel, get_peft_model_state_dict
     from safetensors import safe_open
 
@@ -122,7 +115,9 @@ class Classifier:
                 raise UserError(f"no weights of {name}", where=adapter.shown, remedy=f"run `evenruler finetune {name}`")
             where, folder, adapter = adapter.shown, adapter.folder, None
         if adapter is None:
-            self.tokenizer, self.model = pretrained(SEQUENCES, name, folder, device, dtype, where)
+            self.tokenizer, self.model = pretrained(
+                "AutoModelForSequenceClassification", name, folder, device, dtype, where
+            )
         else:
             assert isinstance(folder, Path)
             with quiet(), loading(name, where):
@@ -144,8 +139,6 @@ class Classifier:
     @in_packs
     def classify_whole(self, texts: Sequence[str]) -> Packs[NDArray[np.float64] | None]:
         """The same of texts that are never cut: None for one that is longer than the model takes."""
-        if not texts:
-            return Packs([], lambda _: [])
         with quiet():  # it warns of texts that are too long
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
         fits = lengths <= self._longest
@@ -200,10 +193,9 @@ class Classifier:
 
 
 def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:
-    """Indices of texts in batches of like length, so that hardly anything is padded.
+    """Indices of texts in batches of like length, and then of what they say, so that hardly anything is padded.
 
-    What is the same length is ordered by what it says. `capacity`: tokens of a batch, padding included; a longer text
-    is a batch of its own.
+    `capacity`: tokens of a batch, padding included; a longer text is a batch of its own.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (len(tokens[i]), texts[i])):
@@ -244,32 +236,28 @@ class Nli(Classifier):
     def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
         """Of each pair: [3] logits in the order of `LABELS`."""
         batches = self.batches(pairs)
-        order = list(self._order)
-        return Packs(batches.indices, lambda batch: [(i, logits[order]) for i, logits in batches.answer(batch)])
+        return Packs(batches.indices, lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)])
 
-    def _detected(self) -> tuple[int, int, int]:
+    def _detected(self) -> list[int]:
         """The order of labels that have no names, from what the model says of pairs whose answer is plain."""
         sample = labelled_sample()
         logits = self.logits([pair for pair, _ in sample])
         said: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
         for (_, label), row in zip(sample, logits, strict=True):
             said[label][int(row.argmax())] += 1
-        order = tuple(said[label].most_common(1)[0][0] for label in LABELS)
+        order = [said[label].most_common(1)[0][0] for label in LABELS]
         clear = all(count.most_common(1)[0][1] * 2 > count.total() for count in said.values())
         if len(set(order)) < len(LABELS) or not clear:
             what = f"{self._name} does not say what its three labels mean, and its answers do not tell"
             raise UserError(what, where=self._where, remedy=f"give `labels` in its order, as [{', '.join(LABELS)}]")
-        return order[0], order[1], order[2]
+        return order
 
 
-def order_of(names: Sequence[str]) -> tuple[int, int, int] | None:
+def order_of(names: Sequence[str]) -> list[int] | None:
     """Where entailment, neutral and contradiction stand among a head's labels; None where the names do not say."""
     short = [name.strip().lower()[:6] for name in names]
     wanted = [label[:6] for label in LABELS]
-    if sorted(short) != sorted(wanted):
-        return None
-    first, second, third = (short.index(label) for label in wanted)
-    return first, second, third
+    return [short.index(label) for label in wanted] if sorted(short) == sorted(wanted) else None
 
 
 def labelled_sample() -> list[tuple[Pair, str]]:

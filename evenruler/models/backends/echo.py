@@ -28,14 +28,9 @@ SHIFTED = 0.1
 """Nats by which those may differ when they are given back: more than computing them in another way makes, and less than
 taking another token's does."""
 
-CLAMPED = -9999.0
-"""What vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability."""
-
-_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")
-"""How servers write a token that is not a whole character."""
-
-_ROUNDING = 1e-6
-"""Nats above 0 that float32 makes of a probability of 1."""
+CLAMPED = -9999.0  # what vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability
+_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write a token that is not a whole character
+_ROUNDING = 1e-6  # nats above 0 that float32 makes of a probability of 1
 
 _BEGINNING = (
     "Case {number}. In this story, the main character lives in a small town by the river, not far from the old "
@@ -74,8 +69,7 @@ class Manner:
 def trial_texts(number: str) -> list[str]:
     """The sentences of the trial: `LONG` with one beginning of more tokens than a server caches together, then others.
 
-    Args:
-        number: Of this trial, so that no server has its beginning in a cache from an earlier one.
+    `number`: of this trial, so that no server has its beginning in a cache from an earlier one.
     """
     return [_BEGINNING.format(number=number) + end for end in _ENDS] + list(_SHORT)
 
@@ -102,12 +96,10 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
 
 def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """Tokens and log-probabilities of a choice; none where it holds no such two lists of one length."""
-    logprobs = choice.get("logprobs")
-    table = logprobs if isinstance(logprobs, dict) else {}
-    tokens, nats = table.get("tokens"), table.get("token_logprobs")
-    return (
-        (tokens, nats) if isinstance(tokens, list) and isinstance(nats, list) and len(tokens) == len(nats) else ([], [])
-    )
+    match choice.get("logprobs"):
+        case {"tokens": list(tokens), "token_logprobs": list(nats)} if len(tokens) == len(nats):
+            return tokens, nats
+    return [], []
 
 
 def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
@@ -127,17 +119,16 @@ def _is_log_probability(value: object) -> bool:
 
 def none_given(name: str, said: str = "") -> UserError:
     """The line about a server that does not say how likely a prompt is."""
-    why = f" ({said})" if said else ""
+    what = f"the server gives no log-probabilities of a prompt{f' ({said})' if said else ''}"
     remedy = "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only for replies"
-    return UserError(f"the server gives no log-probabilities of a prompt{why}", where=name, remedy=remedy)
+    return UserError(what, where=name, remedy=remedy)
 
 
 def unscored(name: str, text: str) -> UserError:
     """The line about a text that no prompt and no start token stands before."""
     what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
-    return UserError(
-        what, where=name, remedy="name its start token (`start` of its entry, --start), or ask with prompts only"
-    )
+    remedy = "name its start token (`start` of its entry, --start), or ask with prompts only"
+    return UserError(what, where=name, remedy=remedy)
 
 
 def apart(one: Echo, other: Echo) -> float:
@@ -159,16 +150,10 @@ def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
 
 
 def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
-    """How far log-probabilities of tokens are from those with which the server wrote the same tokens.
+    """How far log-probabilities of tokens are from those with which the server wrote the same tokens, in nats.
 
-    Args:
-        before: A text.
-        choice: What the server wrote after it.
-        after: The text and what was written, given back.
-
-    Returns:
-        The largest difference in nats; None where nothing can be compared, as the text is cut otherwise now or the
-        server gives no log-probabilities of what it writes.
+    `before`: a text; `choice`: what the server wrote after it; `after`: both, given back. None where nothing can be
+    compared, as the text is cut otherwise now or the server gives no log-probabilities of what it writes.
     """
     tokens, nats = _table(choice)
     n = len(before.tokens)
@@ -181,11 +166,7 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
 
 
 def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
-    """How a server answers, by what it gave for the sentences of the trial.
-
-    Raises:
-        UserError: It gave too few tokens to be those of the sentences.
-    """
+    """How a server answers, by what it gave for the sentences of the trial; UserError where that is too little."""
     if any(len(echo.tokens) <= FEWEST for echo in echoes[:LONG]):
         raise none_given(name)
     firsts = {echo.tokens[0] for echo in echoes}
@@ -195,21 +176,11 @@ def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
 
 
 def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None) -> tuple[float, int]:
-    """The log-probability of a text after its prompt, or from the start on.
+    """The log-probability of a text after its prompt, or from the start on: its sum in nats, and of how many tokens.
 
-    Args:
-        name: Of the model.
-        manner: How the server answers.
-        text: Without its prompt, for errors.
-        whole: Prompt and text together.
-        prompt: The prompt alone; its tokens end where the two are no longer alike, so that a token that spans the
-            border is the text's.
-
-    Returns:
-        Sum in nats, and how many tokens were summed.
-
-    Raises:
-        UserError: The text begins with a token that the server gives no log-probability.
+    `text`: for errors; `whole`: prompt and text together; `prompt`: alone: its tokens end where the two are no longer
+    alike, so that a token that spans the border is the text's. UserError where the text begins with a token that the
+    server gives no log-probability.
     """
     if manner.start is not None and whole.tokens[0] != manner.start:
         remedy = "ask the server for one model, which always begins alike"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.loading import loading, quiet, require_embeddings
 
 BATCH = 32
@@ -50,4 +50,4 @@ class SentenceEmbedder:
             vectors = self._model.encode(own, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
             return list(zip(batch, vectors, strict=True))
 
-        return Packs([order[first : first + BATCH] for first in range(0, len(order), BATCH)], answer)
+        return Packs(parts(order, BATCH), answer)

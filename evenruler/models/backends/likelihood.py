@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from transformers.cache_utils import DynamicCache
 
 from evenruler.models.backends import trie
+from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
 VOCABULARY_CHUNK = 8192
@@ -25,11 +26,8 @@ RARE = float(np.log(1e-5))
 """Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its
 probability, one in 100,000."""
 
-TRIED = (11, 23, 31, 47, 59, 71, 83, 97)
-"""Tokens that a model is tried with before its answers are believed."""
-
-Answer = Callable[[], NDArray[np.float64]]
-"""Asks a model."""
+TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens that a model is tried with before its answers are believed
+Answer = Callable[[], NDArray[np.float64]]  # asks a model
 
 
 class LikelihoodScorer:
@@ -40,10 +38,7 @@ class LikelihoodScorer:
     """
 
     def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
-        """Take a transformers model in evaluation mode.
-
-        `max_nodes`: trie nodes in a forward pass; `batch`: sequences in a plain one.
-        """
+        """Take a model in evaluation mode; `max_nodes`: nodes in a forward pass; `batch`: sequences in a plain one."""
         self._model = model
         self._config = model.config.get_text_config()
         self._max_nodes, self._batch = max_nodes, batch
@@ -60,7 +55,7 @@ class LikelihoodScorer:
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
-        return [order[first : first + self._batch] for first in range(0, len(order), self._batch)]
+        return parts(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
         """[len(pack)] nats of each sequence from its `begin` on."""
@@ -72,19 +67,11 @@ class LikelihoodScorer:
             return _sums([nats[path] for path in tree.paths])
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
-        """The same of words, each of which has a token from its `begin` on, and of what kind the next token is.
+        """[len(pack), 1 + k + 1] nats of words, all tokens from `begin` on; of each kind of what follows; of the first.
 
         What follows is computed for words that are written at all (`RARE`), so that most cost no more than their
         nats; of the others every kind is said to be certain. That is decided by the word's own nats: an answer does
-        not depend on what else is asked.
-
-        Args:
-            pack: The words after their prompts.
-            kinds: [k, vocabulary] True for the tokens of each kind; on the model's device.
-
-        Returns:
-            [len(pack), 1 + k + 1] nats of all tokens from `begin` on; that any token of each kind comes next; of the
-            first token.
+        not depend on what else is asked. `kinds`: [k, vocabulary] True for the tokens of each; on the model's device.
         """
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
@@ -117,9 +104,11 @@ class LikelihoodScorer:
         found = [np.zeros((0, len(kinds)))]
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
-            all_places = {"begins": np.zeros_like(nodes.begins), "ends": np.full_like(nodes.ends, nodes.ends.max())}
-            seen = nodes if apart else replace(nodes, **all_places)
-            slices = self._logits(seen, np.arange(len(nodes.tokens)), cache)
+            if not apart:
+                nodes = replace(
+                    nodes, begins=np.zeros_like(nodes.begins), ends=np.full_like(nodes.ends, nodes.ends.max())
+                )
+            slices = self._logits(nodes, np.arange(len(nodes.tokens)), cache)
             found.append(_of_kinds(slices, kinds).cpu().numpy())
             cache.crop(-len(nodes.tokens))
         following[likely] = np.concatenate(found)[row]
@@ -161,10 +150,7 @@ class LikelihoodScorer:
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
-        """The output layer's weights, where logits are nothing but hidden states times these.
-
-        Read off the configuration and tried: some cap or scale their logits, or add a bias.
-        """
+        """The output layer's weights, where logits are hidden states times these: some cap or scale them, or add."""
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
             return None
@@ -201,10 +187,7 @@ class LikelihoodScorer:
         )
 
     def _why_words_plain(self) -> str | None:
-        """None where words in two steps get what plain batches give; else the reason why they do not.
-
-        Tried on the same two, whose last tokens are read in the second step: single tokens after them.
-        """
+        """The same of words in two steps, on the same two; their last tokens are read in the second step."""
         pair = self._pair()
         kinds = torch.zeros((len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device)
         kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
@@ -236,27 +219,23 @@ class LikelihoodScorer:
         return f"with a {what} of ours the model answers {off:.2g} nats off"
 
 
-def padded(sequences: Sequence[Tokens], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """[sequences, longest] tokens padded on the right, and the mask that leaves the padding out."""
-    ids = torch.zeros((len(sequences), max(map(len, sequences))), dtype=torch.int64)
-    mask = torch.zeros_like(ids)
-    for row, tokens in enumerate(sequences):
-        ids[row, : len(tokens)] = torch.tensor(tokens)
-        mask[row, : len(tokens)] = 1
-    return ids.to(device), mask.to(device)
+def padded(sequences: Sequence[Tokens], device: torch.device, before: int | None = None) -> tuple[Any, Any]:
+    """[sequences, longest] tokens, and the mask that leaves padding out, on the right or after tokens `before` it."""
+    width, rows, masks = max(map(len, sequences)), [], []
+    for own in sequences:
+        place, padding = len(own) if before is None else before, width - len(own)
+        rows.append([*own[:place], *[0] * padding, *own[place:]])
+        masks.append([*[1] * place, *[0] * padding, *[1] * (len(own) - place)])
+    return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 
 
 def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Logits of hidden states, slice by slice of the vocabulary: a whole row of them is never held."""
-    for first in range(0, len(head), VOCABULARY_CHUNK):
-        yield _products(hidden, head[first : first + VOCABULARY_CHUNK])
-
-
-def _products(hidden: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """Logits in float32. A GPU sums products of bfloat16 in float32 anyway: they are not rounded back in between."""
-    if hidden.is_cuda and hidden.dtype == torch.bfloat16:
-        return torch.mm(hidden, weights.T, out_dtype=torch.float32)
-    return (hidden @ weights.T).float()
+    """Logits in float32, slice by slice of the vocabulary: a whole row of them is never held."""
+    for weights in torch.split(head, VOCABULARY_CHUNK):
+        if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # which a GPU sums in float32: it is not rounded back
+            yield torch.mm(hidden, weights.T, out_dtype=torch.float32)
+        else:
+            yield (hidden @ weights.T).float()
 
 
 def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
@@ -267,18 +246,10 @@ def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Log-probabilities of single entries of a softmax.
+    """[e] log-probabilities of entries of a softmax, by [e] `rows` and `columns`; `slices` of [r, vocabulary] logits.
 
     The float32 log_softmax of PyTorch on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off a
     sentence; logsumexp over slices, then over the slices' results, stays within 1e-5 of float64.
-
-    Args:
-        slices: Logits [r, part of the vocabulary], one part after the other.
-        rows: [e] of the entries.
-        columns: [e] of the entries.
-
-    Returns:
-        [e] nats.
     """
     chosen = torch.empty(len(columns), dtype=torch.float64, device=columns.device)
     parts, first = [], 0
@@ -294,18 +265,11 @@ def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torc
 
 
 def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tensor:
-    """Log-probabilities of all entries of a softmax that are of a kind together.
+    """[r, k] log-probabilities of all entries of a softmax that are of a kind; `slices` of [r, vocabulary] logits.
 
     Shares of the likeliest entry are computed once and summed of all kinds by one product of matrices, in float32
     within a slice and in float64 over slices: within 1e-5 nats of float64, as `_of_tokens`. A kind rarer than float32
     can say beside the likeliest entry, one in 10^38, counts as such.
-
-    Args:
-        slices: Logits [r, part of the vocabulary], one part after the other.
-        kinds: [k, vocabulary] True for the entries of each kind.
-
-    Returns:
-        [r, k] nats.
     """
     members = torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T  # of all entries first
     tops, sums, first = [], [], 0
@@ -326,19 +290,15 @@ def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     [rows, queries, keys]: `allowed`, which keys a query may see where there is no window, and `distance`, how far back.
     """
     config = model.config.get_text_config()
-    kinds = set(getattr(config, "layer_types", None) or ())
-    window = getattr(config, "sliding_window", None)
-    masks = {"full_attention": allowed}
-    if window is not None:
-        masks["sliding_attention"] = allowed & (distance < window)
-        if not kinds:  # the older way: one window for every layer
-            masks["full_attention"] = masks["sliding_attention"]
-    dtype = next(model.parameters()).dtype
+    window, dtype = getattr(config, "sliding_window", None), next(model.parameters()).dtype
+    windowed = allowed if window is None else allowed & (distance < window)
+    # The older way names no kinds: one window for every layer.
+    kinds = sorted(set(getattr(config, "layer_types", None) or ("sliding_attention",)))
+    seen = {kind: windowed if kind == "sliding_attention" else allowed for kind in kinds}
     additive = {
-        kind: torch.zeros(seen.shape, dtype=dtype, device=seen.device)
-        .masked_fill_(~seen, torch.finfo(dtype).min)
+        kind: torch.zeros(own.shape, dtype=dtype, device=own.device)
+        .masked_fill_(~own, torch.finfo(dtype).min)
         .unsqueeze(1)
-        for kind, seen in masks.items()
-        if kind in (kinds or {"full_attention"})
+        for kind, own in seen.items()
     }
-    return additive if len(kinds) > 1 else next(iter(additive.values()))
+    return additive if len(kinds) > 1 else additive[kinds[0]]

@@ -35,12 +35,7 @@ class Masked:
         The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
         word's tokens right of it masked and all else seen (PLL-word-l2r; Kauf and Ivanova 2023), so that a word's
         first tokens are not given away by its last. The intensifier is the word here, also where it is two.
-
-        Raises:
-            UserError: A text is longer than the model takes.
         """
-        if not asked:
-            return Packs([], lambda _: [])
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
         places = [_tokens_of(placed, of_text) for placed, of_text in zip(asked, offsets, strict=True)]

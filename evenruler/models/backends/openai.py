@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from evenruler.errors import UserError
 from evenruler.models.backends import echo, server
@@ -15,17 +15,12 @@ from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling
 
-Mode = Literal["chat", "completions"]
-"""What is asked: /v1/chat/completions, or /v1/completions with texts as they are."""
-
-TEXTS = 16
-"""Texts whose likelihoods are asked in one request, the prompts before them included."""
+Mode = Literal["chat", "completions"]  # what is asked: /v1/chat/completions, or /v1/completions with texts as they are
+TEXTS = 16  # texts whose likelihoods are asked in one request, the prompts before them included
 
 TRIAL = 2 + 3 + 7 + 2 * echo.LONG
 """Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server
 writes after long ones, as a rule after the first alone."""
-
-_HARMLESS = "Hello."
 
 _PLAIN = ChatSettings()
 
@@ -35,21 +30,10 @@ SEEDS = 2**31  # llama.cpp takes no larger one
 def engine(
     served: str, mode: Mode, revision: str | None, start: str | None = None, settings: ChatSettings = _PLAIN
 ) -> dict[str, object]:
-    """All that is known of what answers: what a server runs can change without a word.
+    """What goes into the key of an answer: all that is known of what answers, which can change without a word.
 
-    Args:
-        served: By which the server knows the model.
-        mode: What is asked.
-        revision: As declared; whatever tells versions of the hosted model apart.
-        start: What is put before every text; not in the key where it is nothing.
-        settings: How it chats, likewise.
-
-    Returns:
-        What goes into the key of an answer. Of the server's address only scheme, host, port and path are in it, as a
-        password or a query may be secret.
-
-    Raises:
-        UserError: The address is none.
+    `start` and `settings` are not in it where they say nothing. Of the server's address only scheme, host, port and
+    path are, as a password or a query may be secret. UserError where the address is none.
     """
     more = ({"start": start} if start else {}) | settings.in_key
     return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **more}
@@ -59,22 +43,12 @@ class OpenAI:
     """What a server answers."""
 
     def __init__(self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN) -> None:
-        """Find the server; nothing is asked.
+        """Find the server; nothing is asked. UserError where no key is in the environment, or what can be none.
 
-        Args:
-            name: Of the model in the catalogue.
-            served: By which the server knows the model.
-            mode: `chat` writes replies; `completions` continues texts and says how likely they are.
-            start: The start token, written out, that completions are asked with before every text; the server's own
-                by default.
-            settings: How it chats, and how long an answer may take.
-
-        Raises:
-            UserError: No key is in the environment, or what can be none.
-            ValueError: There is no such mode.
+        `served`: by which the server knows the model; `mode`: `chat` writes replies, `completions` continues texts and
+        says how likely they are; `start`: the start token, written out, that completions are asked with before every
+        text, the server's own by default; `settings`: how it chats, and how long an answer may take.
         """
-        if mode not in get_args(Mode):
-            raise ValueError(f"mode is {mode!r}, expected chat or completions")
         thinking = settings.thoughts
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
         self._server, self._mode, self._start = Server(name, served, settings.timeout or longer), mode, start
@@ -91,17 +65,10 @@ class OpenAI:
         """Settings with which something was answered, so that a refusal is one of the prompt and not of them."""
 
     def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Ask for replies.
+        """Ask for replies to those prompts that are wanted: [(index, reply)] as each comes.
 
         A prompt that the server will not take is answered with its reason; where it takes nothing at all with the
         same settings, not even a greeting, that is a fault.
-
-        Args:
-            prompts: All of them; of a chat in mode `chat`, plain texts in mode `completions`.
-            wanted: Indices of those that are missing.
-
-        Yields:
-            [(index, reply)] as each comes.
 
         Raises:
             UserError: The server cannot be reached, or gave something that is no reply; after all that it did answer.
@@ -133,7 +100,7 @@ class OpenAI:
 
     def _greet(self, prompt: Prompt) -> None:
         """See whether the server takes anything with the settings of a prompt."""
-        greeted = self._reply(replace(prompt, text=_HARMLESS, system=None))
+        greeted = self._reply(replace(prompt, text="Hello.", system=None))
         if not _taken(greeted):
             raise self._server.fault(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
@@ -141,14 +108,9 @@ class OpenAI:
     def loglikelihood(
         self, requests: Sequence[Request], wanted: frozenset[int]
     ) -> Iterator[list[tuple[int, tuple[float, int]]]]:
-        """Score texts after their prompts.
+        """Score those texts that are wanted after their prompts, or from the start token on, batch by batch.
 
-        Args:
-            requests: All that belong together; a text without a prompt is scored from the start token on.
-            wanted: Indices of those that are missing.
-
-        Yields:
-            [(index, (nats, number of tokens))] as each batch comes; 0 and 0 for an empty text, which is not asked.
+        [(index, (nats, number of tokens))]; 0 and 0 for an empty text, which is not asked.
 
         Raises:
             UserError: The server's log-probabilities are missing or not to be believed (`trial`), it cannot be
@@ -161,22 +123,15 @@ class OpenAI:
             yield empty
         asked = [i for i in missing if requests[i].text]
         if asked:
-            # Texts that are asked together, with room for the prompts alone; those with the same prompt next to
-            # each other.
+            # Those with the same prompt stand next to each other; in a batch it is asked once.
             by_prompt: dict[str, list[int]] = {}
             for i in asked:
                 by_prompt.setdefault(requests[i].prompt, []).append(i)
-            batches: list[list[int]] = []
-            room = 0
-            for prompt, group in by_prompt.items():
-                fresh = True
-                for i in group:
-                    cost = 2 if prompt and fresh else 1
-                    if cost > room:
-                        batches.append([])
-                        room, cost = TEXTS, 2 if prompt else 1
-                    batches[-1].append(i)
-                    room, fresh = room - cost, False
+            batches: list[list[int]] = [[]]
+            for i in (i for group in by_prompt.values() for i in group):
+                if len(_texts([*batches[-1], i], requests)) > TEXTS:
+                    batches.append([])
+                batches[-1].append(i)
             letters = sum(len(text) for batch in batches for text in _texts(batch, requests))
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
@@ -186,19 +141,12 @@ class OpenAI:
                 yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
 
     def trial(self) -> Manner:
-        """Try whether the server's log-probabilities of prompts are to be believed; once, then it is remembered.
+        """How the server gives log-probabilities of prompts, once it was tried whether they are to be believed.
 
         Sentences, most with one beginning, are asked twice, in reverse order and one by one. No token's
         log-probability may depend on any of that, nor on what comes after it. And it must be that of the token which it
         stands beside: what the server writes after a sentence has the log-probability then that it has when it is
-        given back.
-
-        Returns:
-            How the server gives them.
-
-        Raises:
-            UserError: It gives none, or they depend on what else was asked, or it cannot be reached.
-            ValueError: The model only chats.
+        given back. UserError where it gives none, or they are not to be believed, or it cannot be reached.
         """
         if self._mode != "completions":
             raise ValueError(f"{self._name} is asked by chat, which tells no likelihoods of texts")
@@ -211,27 +159,26 @@ class OpenAI:
                 what = f"the server does not read {self._start!r} as one start token ({first[0].tokens[:2]})"
                 remedy = "mend `start`, or leave it out where the server puts one before each text by itself"
                 raise self._server.fault(what, remedy)
-            self._agree(first, self._echoes(texts, new), "asked twice")
-            self._agree(first, self._echoes(texts[::-1], new)[::-1], "asked in reverse order")
-            self._agree(first, [self._echoes([text], new)[0] for text in texts], "asked one by one")
+            for again, how in (
+                (self._echoes(texts, new), "asked twice"),
+                (self._echoes(texts[::-1], new)[::-1], "asked in reverse order"),
+                ([self._echoes([text], new)[0] for text in texts], "asked one by one"),
+            ):
+                self._agree(max(map(echo.apart, first, again)), how)
             worst = max(echo.apart_where_alike(one, other) for one, other in combinations(first, 2))
-            self._agree_by(worst, "in texts that begin alike")
+            self._agree(worst, "in texts that begin alike")
             self._require_beside(texts[: echo.LONG], first[: echo.LONG], new)
             self._manner = manner
         return self._manner
 
-    def _agree(self, first: Sequence[Echo], again: Sequence[Echo], how: str) -> None:
-        self._agree_by(max(map(echo.apart, first, again)), how)
-
-    def _agree_by(self, nats: float, how: str) -> None:
-        """Refuse a server whose log-probabilities are further apart than rounding."""
+    def _agree(self, nats: float, how: str) -> None:
         if nats > echo.TOLERANCE:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
-            raise self._server.fault(
-                f"the server's log-probabilities depend on the order of the requests ({far} {how})",
+            what = f"the server's log-probabilities depend on the order of the requests ({far} {how})"
+            remedy = (
                 "switch its prefix caching off (vLLM: --no-enable-prefix-caching); where it is off, let it compute "
-                "the same in every batch (VLLM_BATCH_INVARIANT=1)",
             )
+            raise self._server.fault(what, f"{remedy}the same in every batch (VLLM_BATCH_INVARIANT=1)")
 
     def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
         """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
@@ -267,7 +214,6 @@ class OpenAI:
         return 1
 
     def _echoes(self, texts: Sequence[str], new: int) -> list[Echo]:
-        """All texts as the server gives them back, or the first fault."""
         return [_found(given) for given in self._given(texts, new)]
 
     def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:

@@ -22,6 +22,11 @@ class Packs(Generic[Answer]):
     """Given the indices of one pack: (index, answer) of each of its questions."""
 
 
+def parts(order: Sequence[int], size: int) -> list[list[int]]:
+    """Indices in packs of so many."""
+    return [list(order[first : first + size]) for first in range(0, len(order), size)]
+
+
 class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
     """An operation of a backend: written as questions to packs, called with those that must be answered.
 
@@ -48,7 +53,7 @@ class Operation(Generic[Question, Answer]):
 
     def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
         """The questions in packs."""
-        packs = self._method(self._backend, questions)
+        packs = self._method(self._backend, questions) if questions else Packs[Answer]([], lambda _: [])
         return Packs(packs.indices, Halving(packs.answer))
 
     def __call__(self, questions: Sequence[Question], wanted: frozenset[int]) -> Iterator[list[tuple[int, Answer]]]:
@@ -63,7 +68,6 @@ class Halving(Generic[Answer]):
     """Answers a pack whole or, where memory runs out, in halves; says so once."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
-        """Take what answers a pack, or any part of one."""
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:

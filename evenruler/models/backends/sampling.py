@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers.cache_utils import DynamicCache
 
+from evenruler.models.backends.likelihood import padded
 from evenruler.models.backends.trie import Tokens
+from evenruler.models.chats import Thoughts
 from evenruler.models.records import Reply, Sampling
 
 LIKELIEST = 512
@@ -27,17 +30,8 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
 
     Shares follow one another as the tokens do or, where likelier ones are chosen among (`top_k`, `top_p`), from the
     likeliest down. Temperature comes first, then `top_k`, then the fewest that reach `top_p` of what is left.
-
-    Args:
-        logits: [rows, vocabulary]
-        numbers: [rows] in [0, 1); where in its shares each row's token falls.
-        sampling: How tokens are drawn.
-
-    Returns:
-        [rows] tokens.
-
-    Raises:
-        FloatingPointError: A row holds what is no number, or nothing that could be drawn.
+    `logits`: [rows, vocabulary]; `numbers`: [rows] in [0, 1), where in its shares each row's token falls.
+    FloatingPointError where a row holds what is no number, or nothing that could be drawn.
     """
     if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
         raise FloatingPointError("logits that are no numbers")
@@ -86,23 +80,42 @@ def end_tokens(model: Any) -> frozenset[int]:
     return frozenset(() if ends is None else (ends,) if isinstance(ends, int) else ends)
 
 
+class Budgets(StoppingCriteria):
+    """Ends a reply whose thought, or whose answer after it, has no room left; `lengths`: of those that it ended."""
+
+    def __init__(self, thoughts: Thoughts, rows: int, width: int) -> None:
+        """Take so many replies to prompts that are so wide with their padding."""
+        self._thoughts, self._width, self._places = thoughts, width, [0] * rows
+        self.lengths: dict[int, int] = {}
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any) -> torch.Tensor:
+        """[rows] True for those that are over."""
+        n = input_ids.shape[1] - self._width
+        for row, tokens in enumerate(input_ids[:, -min(n, self._thoughts.window) :].tolist()):
+            if self._thoughts.ends(tokens, len(tokens)):
+                self._places[row] = n
+            if self._thoughts.is_over(n, self._places[row]):
+                self.lengths.setdefault(row, n)
+        return torch.tensor([row in self.lengths for row in range(len(self._places))], device=input_ids.device)
+
+
 def generate_batch(
-    model: Any, sequences: Sequence[Tokens], seeds: Sequence[int], sampling: Sampling
+    model: Any,
+    sequences: Sequence[Tokens],
+    seeds: Sequence[int],
+    sampling: Sampling,
+    thoughts: Thoughts | None = None,
+    shared: int = 0,
 ) -> list[list[int]]:
     """New tokens of each sequence, up to its first end token, continued together until the last ends.
 
     As transformers does. `sequences`: tokens of each prompt as the model reads it, a causal model's with its start
-    token first.
+    token first; `thoughts`: what ends a reply sooner, if it thinks; `shared`: tokens that all begin with, which are
+    read once.
     """
-    device = next(model.parameters()).device
-    decodes = model.config.is_encoder_decoder
-    length = max(map(len, sequences))
-    ids = torch.zeros((len(sequences), length), dtype=torch.int64)
-    mask = torch.zeros_like(ids)
-    for row, sequence in enumerate(sequences):
-        own = slice(len(sequence)) if decodes else slice(length - len(sequence), length)
-        ids[row, own] = torch.tensor(sequence)
-        mask[row, own] = 1
+    device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
+    ids, mask = padded(sequences, device, None if decodes else shared)
+    width, inputs = ids.shape[1], {"input_ids": ids, "attention_mask": mask}
     ends = end_tokens(model)
     config: Any = GenerationConfig(  # type: ignore[no-untyped-call]
         max_new_tokens=sampling.max_new_tokens,
@@ -111,14 +124,20 @@ def generate_batch(
         pad_token_id=min(ends, default=0),
         decoder_start_token_id=model.generation_config.decoder_start_token_id,
     )
+    drawing, budgets = LogitsProcessorList([RowSampler(seeds, sampling)]), StoppingCriteriaList()
+    if thoughts is not None:
+        budgets.append(Budgets(thoughts, len(sequences), width))
     with torch.inference_mode():
-        drawing = LogitsProcessorList([RowSampler(seeds, sampling)])
-        inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
-        output = model.generate(**inputs, generation_config=config, logits_processor=drawing)
+        if shared:
+            cache = inputs["past_key_values"] = DynamicCache(config=model.config)
+            model.base_model(input_ids=ids[:1, :shared], past_key_values=cache, use_cache=True)
+            cache.batch_repeat_interleave(len(sequences))
+        output = model.generate(**inputs, generation_config=config, logits_processor=drawing, stopping_criteria=budgets)
+    over = budgets[0].lengths if budgets else {}
     found = []
-    for row in output[:, 1 if decodes else length :].tolist():
-        end = next((i + 1 for i, token in enumerate(row) if token in ends), len(row))
-        found.append(row[:end])
+    for row, tokens in enumerate(output[:, 1 if decodes else width :].tolist()):
+        end = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
+        found.append(tokens[: min(end, over.get(row, end))])
     return found
 
 

@@ -1,17 +1,17 @@
 """Encoder-decoders by transformers, such as T5: the encoder reads a prompt, the decoder writes a text of its own."""
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import GenerationConfig
 
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import RARE, padded
-from evenruler.models.backends.packs import Packs, in_packs
+from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import endings
@@ -35,30 +35,11 @@ Numbers = tuple[Any, ...]
 """What `words` says of a word: nats, nats of what follows by kind, nats of the first token, that token."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A word whose likelihood is asked, in tokens."""
+class Asked(NamedTuple):
+    """A word whose likelihood is asked: tokens that the encoder reads, special ones too; those of the decoder."""
 
     prompt: Tokens
-    """As the encoder reads it, with the special tokens that its tokenizer adds."""
     word: Tokens
-    """The first tokens that the decoder writes."""
-
-
-@dataclass(frozen=True)
-class Begun:
-    """Prompts that were read, and the decoder after its start token."""
-
-    rows: dict[Tokens, int]
-    """By prompt: where it is in all that follows."""
-    states: Any
-    """[prompts, longest, width] of the encoder."""
-    mask: Any
-    """[prompts, longest]"""
-    cache: Any
-    """Keys and values of the decoder, those of the prompts among them."""
-    nats: Any
-    """[prompts, vocabulary] of the first token."""
 
 
 class Seq2Seq:
@@ -85,11 +66,8 @@ class Seq2Seq:
         """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
 
         The decoder begins its text with it. What follows is 0 nats for words that are hardly written (`RARE`).
-
-        Raises:
-            ValueError: A word has no token, or a space before it: at the beginning of a text tokenizers drop it, so
-                the word would be counted twice.
-            UserError: A prompt is longer than the model's context, or a chat is asked.
+        ValueError where a word has no token, or a space before it: at the beginning of a text tokenizers drop it, so
+        the word would be counted twice. UserError where a prompt is too long, or a chat is asked.
         """
         read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
         written = {own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"]) for own in requests}
@@ -103,10 +81,22 @@ class Seq2Seq:
         def answer(pack: Sequence[int]) -> list[tuple[int, Numbers]]:
             order = sorted(pack, key=lambda i: (len(asked[i].word), asked[i].word, asked[i].prompt))
             found: dict[int, Numbers] = {}
+            prompts = list(dict.fromkeys(asked[i].prompt for i in pack))
             with torch.inference_mode():
-                begun = self._begun(list(dict.fromkeys(asked[i].prompt for i in pack)))
-                for part in _parts(order, self._capacity.words):
-                    found.update(zip(part, self._continued(begun, [asked[i] for i in part]), strict=True))
+                ids, mask = padded(prompts, self.model.device)
+                states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+                read, starts = (
+                    {"encoder_outputs": (states,), "attention_mask": mask},
+                    torch.full_like(ids[:, :1], self._start),
+                )
+                begun = self.model(decoder_input_ids=starts, use_cache=True, **read)
+                for part in parts(order, self._capacity.words):
+                    rows = torch.tensor([prompts.index(asked[i].prompt) for i in part], device=self.model.device)
+                    cache = copy.deepcopy(begun.past_key_values)
+                    cache.batch_select_indices(rows)
+                    read = {"encoder_outputs": (states[rows],), "attention_mask": mask[rows], "past_key_values": cache}
+                    numbers = self._continued(read, begun.logits[rows], [asked[i].word for i in part])
+                    found.update(zip(part, numbers, strict=True))
             return [(i, found[i]) for i in pack]
 
         return Packs(list(self._packs(asked)), answer)
@@ -115,9 +105,8 @@ class Seq2Seq:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Answer prompts, all with the same sampling settings; without special tokens.
 
-        Raises:
-            UserError: A prompt or a reply is longer than the model's context, or a chat is asked.
-            FloatingPointError: What tokens would be drawn from is not a number.
+        UserError where a prompt or a reply is too long, or a chat is asked; FloatingPointError where what tokens would
+        be drawn from is not a number.
         """
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}
@@ -129,7 +118,7 @@ class Seq2Seq:
             written = generate_batch(self.model, *own, prompts[0].sampling)
             return list(zip(batch, replies_of(self.tokenizer, self.model, written), strict=True))
 
-        return Packs(list(_parts(order, self._capacity.replies)), answer)
+        return Packs(parts(order, self._capacity.replies), answer)
 
     @cached_property
     def _endings(self) -> Any:
@@ -137,10 +126,7 @@ class Seq2Seq:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
-        """Questions that are answered together: all about some prompts of like length, so that each is read once.
-
-        Depends on the set of questions alone.
-        """
+        """All questions about some prompts of like length, so that each is read once; by their set alone."""
         by_prompt: dict[Tokens, list[int]] = {}
         for i in sorted(range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)):
             by_prompt.setdefault(asked[i].prompt, []).append(i)
@@ -154,37 +140,22 @@ class Seq2Seq:
         if pack:
             yield pack
 
-    def _begun(self, prompts: Sequence[Tokens]) -> Begun:
-        """Have the encoder read each prompt, and the decoder its start token."""
-        ids, mask = padded(prompts, self.model.device)
-        states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        starts = torch.full((len(prompts), 1), self._start, device=self.model.device)
-        out = self.model(encoder_outputs=(states,), attention_mask=mask, decoder_input_ids=starts, use_cache=True)
-        rows = {prompt: row for row, prompt in enumerate(prompts)}
-        return Begun(rows, states, mask, out.past_key_values, out.logits[:, 0].double().log_softmax(-1))
-
-    def _continued(self, begun: Begun, words: Sequence[Asked]) -> list[Numbers]:
-        """Have the decoder go on with words of like length after their prompts, each whole."""
-        rows = torch.tensor([begun.rows[own.prompt] for own in words], device=self.model.device)
-        ids, _ = padded([own.word for own in words], self.model.device)  # on the right, where nobody looks
-        cache = copy.deepcopy(begun.cache)
-        cache.batch_select_indices(rows)
-        read = {"encoder_outputs": (begun.states[rows],), "attention_mask": begun.mask[rows], "past_key_values": cache}
-        logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits.double()
-        first = begun.nats[rows, ids[:, 0]]
-        further = (logits[:, :-1].gather(-1, ids[:, 1:, None])[..., 0] - logits[:, :-1].logsumexp(-1)).cumsum(-1)
-        steps = torch.cat([torch.zeros_like(first)[:, None], further], 1)
-        last = torch.tensor([len(own.word) - 1 for own in words], device=self.model.device)[:, None]
-        following = logits.gather(1, last[..., None].expand(-1, -1, logits.shape[-1]))[:, 0].log_softmax(-1)
+    def _continued(self, read: Mapping[str, Any], first: Any, words: Sequence[Tokens]) -> list[Numbers]:
+        """Have the decoder go on with words of like length, each whole, after what it has read; `first`: its logits."""
+        ids, _ = padded(words, self.model.device)  # on the right, where nobody looks
+        logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
+        nats = torch.cat([first, logits], 1).double().log_softmax(-1)
+        steps = nats[:, :-1].gather(-1, ids[..., None])[..., 0]
+        last = torch.tensor(list(map(len, words)), device=self.model.device)[:, None]
+        following = nats.gather(1, last[..., None].expand(-1, -1, nats.shape[-1]))[:, 0]
         kinds = torch.stack([following[:, kind].logsumexp(-1) for kind in self._endings], 1)
         kinds.clamp_(max=0)  # rounding would put it above certainty
-        nats = first + steps.gather(1, last)[:, 0]
-        kinds[nats < RARE] = 0
-        numbers = torch.cat([nats[:, None], kinds, first[:, None]], 1).tolist()
-        return [(*own, token) for own, token in zip(numbers, ids[:, 0].tolist(), strict=True)]
+        whole = steps.cumsum(-1).gather(1, last - 1)
+        kinds[whole[:, 0] < RARE] = 0
+        numbers = torch.cat([whole, kinds, steps[:, :1]], 1).tolist()
+        return [(*own, word[0]) for own, word in zip(numbers, words, strict=True)]
 
     def _read(self, prompt: str, system: str | None, chat: bool, new: int = 0) -> Tokens:
-        """The tokens of a prompt as the encoder reads it."""
         if chat:
             what = "a chat is asked of an encoder-decoder, which has no chat template"
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
@@ -193,9 +164,3 @@ class Seq2Seq:
             what = f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes {self._longest}"
             raise UserError(what, where=repr(prompt[:40]), remedy="shorten it")
         return tokens
-
-
-def _parts(order: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Parts of some numbers, one after the other."""
-    for first in range(0, len(order), size):
-        yield list(order[first : first + size])

@@ -71,7 +71,6 @@ class RefusalError(Exception):
     """The server will not take this question (HTTP 400); it may well take others."""
 
     def __init__(self, said: str, named: str | None) -> None:
-        """Say what it says, and what of the question it names, if anything."""
         self.named = named
         super().__init__(said)
 
@@ -100,15 +99,11 @@ class Server:
     """Where a hosted model is asked."""
 
     def __init__(self, name: str, served: str, seconds: float | None = None) -> None:
-        """Find it by the environment, where it is known as `served`; nothing is asked.
-
-        `seconds`: that an answer may take. UserError where there is no key, or address or key cannot be one, or the
-        budget is no number.
-        """
+        """Find it by the environment, known there as `served`; UserError where address, key or budget can be none."""
         import httpx2
         import openai
 
-        self.budget = budget.current()
+        allowed = self.budget = budget.current()
         self.name, self._served, self._key = name, served, os.environ.get(KEY, "")
         if not self._key:
             remedy = "set it; any value will do for a server without"
@@ -123,6 +118,13 @@ class Server:
         self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
         """Questions at a time, when they last became fewer, and answers since."""
         seconds = seconds or SECONDS
+
+        def goes_out(_: "Request") -> None:
+            try:
+                allowed.take()  # not by `self`, which lives as long as what the client holds
+            except budget.UsedUpError as error:
+                raise openai.OpenAIError(str(error)) from error  # the only errors that the library does not repeat
+
         url = address()
         values = [value for _, value in parse_qsl(url.query) if len(value) >= SHORTEST_SECRET]
         hidden = [self._key, url.password or "", url.query, *values, *map(quote, values), *map(quote_plus, values)]
@@ -130,7 +132,7 @@ class Server:
         try:
             # Another server is another key of answers, so nothing follows to where it sends. The query goes with every
             # request; left in the address, paths would be put behind it.
-            hooks: dict[str, list[Any]] = {"request": [_counting(self.budget)], "response": [_bounded(seconds)]}
+            hooks: dict[str, list[Any]] = {"request": [goes_out], "response": [_bounded(seconds)]}
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip)
             self._client = openai.OpenAI(base_url=bare, max_retries=0, timeout=seconds, http_client=http)
@@ -154,10 +156,8 @@ class Server:
     def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
         """Ask once, again where the server is busy, the line breaks, or it calls a limit of new tokens otherwise.
 
-        Args:
-            path: After the address, as in "/completions".
-            question: The body, without the model's name.
-            optional: What of it is left out from where the server does not take it.
+        `path`: after the address, as in "/completions"; `question`: the body, without the model's name; `optional`:
+        what of it is left out from where the server does not take it.
 
         Raises:
             RefusalError: The server does not take the question (400).
@@ -192,7 +192,7 @@ class Server:
             return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
 
     def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a body, which may take several requests; what it raises is as of `ask`."""
+        """The answer to a body, which may take several requests; errors as of `ask`."""
         import httpx2
         import openai
 
@@ -363,19 +363,6 @@ def no_address() -> UserError:
     """The line about an address that is none; it is not repeated, as it may hold a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
     return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
-
-
-def _counting(own: budget.Budget) -> "Callable[[Request], None]":
-    """Has every request taken from the budget, also those that the library repeats by itself."""
-    import openai
-
-    def goes_out(_: "Request") -> None:
-        try:
-            own.take()
-        except budget.UsedUpError as error:
-            raise openai.OpenAIError(str(error)) from error  # its own errors are the only ones that it does not repeat
-
-    return goes_out
 
 
 def _bounded(seconds: float) -> "Callable[[Response], None]":

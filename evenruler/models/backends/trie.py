@@ -49,12 +49,6 @@ class Nodes:
     seen_depths: NDArray[np.int64]
     """[k] positions of what may be seen."""
 
-    @property
-    def sees(self) -> NDArray[np.bool_]:
-        """[m, k] True where the row's token sees the column's."""
-        found: NDArray[np.bool_] = seen_from(self.places, self.begins, self.ends)
-        return found
-
 
 def seen_from(places: Any, begins: Any, ends: Any) -> Any:
     """[m, k] Which of k tokens each of m places sees; of arrays or tensors, as what is given.
@@ -89,10 +83,6 @@ class Trie:
         places = np.arange(len(self.tokens))
         return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
 
-    def path_to(self, node: int) -> NDArray[np.int64]:
-        """The nodes that a node sees, itself the last."""
-        return np.flatnonzero(self.ends[: node + 1] > node)
-
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""
         parents = self.edge_nodes[edges]
@@ -110,14 +100,11 @@ class Trie:
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
-    """Cut sequences into packs of at most `max_nodes` nodes (a longer single sequence is a pack of its own).
+    """Packs of at most `max_nodes` nodes (a longer single sequence is one of its own), as indices in order of tokens.
 
     Depends on the set of sequences alone, not on their order nor on which of them are wanted. A pack also ends,
     once it is a quarter full, where the next sequence shares nothing but the start token: so packs fall into step
     again soon after a place where sequences were added or taken out.
-
-    Returns:
-        Indices into `sequences`, by pack, each in the order of its tokens.
     """
     order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].open, sequences[i].begin))
     packs: list[list[int]] = []

@@ -11,28 +11,15 @@ from evenruler.models.backends.trie import Tokens
 LINE = "\n"
 """Stands before a word that is cut into tokens alone: some tokenizers put a space before the first word of a text."""
 
-BEFORE = "a"
-"""Stands before a token whose text is asked: a decoder may drop a space at the beginning of a text."""
-
-BROKEN = "\N{REPLACEMENT CHARACTER}"
-"""What decoders write for bytes that are no whole character."""
-
-LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
-"""Each ends a line, whatever stands after it."""
+BEFORE = "a"  # stands before a token whose text is asked: a decoder may drop a space at the beginning of a text
+BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for bytes that are no whole character
+LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")  # each ends a line, whatever stands after it
 
 
 def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) -> list[tuple[Tokens, Tokens]]:
-    """The tokens of each word as it follows its prompt, whose tokens stay those that it has by itself.
+    """Tokens of n prompts and of the words after them, with the space before them, if any; no start token.
 
-    Prompt and word are cut together where that leaves the prompt as it is; else the word is cut alone.
-
-    Args:
-        tokenizer: Of the model.
-        prompts: n prompts.
-        words: n words, with the space before them, if any.
-
-    Returns:
-        n of tokens of the prompt, tokens of the word; no start token.
+    Prompt and word are cut together where that leaves the prompt's tokens as they are; else the word is cut alone.
     """
     given, first, line = tokens_of(tokenizer, prompts), tokens_of(tokenizer, words), tokens_of(tokenizer, [LINE])[LINE]
     alone = tokens_of(tokenizer, [LINE + word for word in words])
@@ -67,23 +54,17 @@ def token_texts(tokenizer: Any) -> dict[int, str]:
 
 
 def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
-    """Which tokens end the word that they come after: those whose text does not begin with a letter.
+    """[size] Which tokens end the word that they come after: those whose text does not begin with a letter.
 
     So do special tokens and entries of the model's vocabulary that are no token. Bytes that are no whole character do
-    not: they may be a letter's.
-
-    Args:
-        texts: Of the tokens (`token_texts`).
-        size: Of the model's vocabulary, which may be larger or smaller than the tokenizer's.
-
-    Returns:
-        [size] True where the token ends a word.
+    not: they may be a letter's. `texts`: of the tokens (`token_texts`); `size`: of the model's vocabulary, which may be
+    larger or smaller than the tokenizer's.
     """
     return _all_but(texts, size, lambda text: _is_letter(text[:1]))
 
 
 def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
-    """Which tokens leave what they come after alone: no word or number goes on there, nor comes next on the line.
+    """[size] Which tokens leave what they come after alone: no word or number goes on there, or comes next on the line.
 
     The text of such a token begins neither with a letter or digit nor with blanks and then a letter or digit: after
     the option " A" they are ".", ")", " (" and the end of the text, not "man", "2" or " man". A line break leaves it
@@ -92,13 +73,6 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
 
     Each of these tokens ends a word as well (`word_ends`). Special tokens and entries that are no token count as they
     do there, and so do bytes that are no whole character: they may be a letter's, also after blanks.
-
-    Args:
-        texts: Of the tokens (`token_texts`).
-        size: Of the model's vocabulary.
-
-    Returns:
-        [size] True where the token leaves it alone.
     """
 
     def begins_word(text: str) -> bool:

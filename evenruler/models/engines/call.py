@@ -15,17 +15,10 @@ from evenruler.errors import UserError
 from evenruler.models.engines.cluster import Cluster, Member
 from evenruler.terminal import note
 
-AT_A_TIME = 3
-"""Packs that a worker has at most: the one it is at, and what it takes up without waiting for us."""
-
-LOOK = 5.0
-"""Seconds between looks for new nodes while no answer comes."""
-
-PATIENCE = 12
-"""Looks without any worker, nor a node that one could start on, after which we stop."""
-
-LOSSES = 3
-"""Workers that may be lost with a pack before the pack is taken for the reason."""
+AT_A_TIME = 3  # packs that a worker has at most: the one it is at, and what it takes up without waiting for us
+LOOK = 5.0  # seconds between looks for new nodes while no answer comes
+PATIENCE = 12  # looks without any worker, nor a node that one could start on, after which we stop
+LOSSES = 3  # workers that may be lost with a pack before the pack is taken for the reason
 
 OPERATIONS: Final = frozenset(
     ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed")
@@ -38,36 +31,12 @@ Pack = tuple[int, ...]
 _calls = count()
 
 
-@dataclass(frozen=True)
-class RemoteModel:
-    """A model that workers load when they are first asked."""
-
-    gpus: float
-    """That a copy takes."""
-    name: str
-    """For errors."""
-    told_apart: str
-    """All that tells it apart."""
-    load: Callable[[], Any]
-    """Makes its backend; sent to the workers."""
-
-    def alone(self) -> UserError:
-        """Said where no node is left that a worker could be on."""
-        remedy = "see `ray status`; what was answered is kept, run again to go on"
-        return UserError("no node of the cluster is left", where=self.name, remedy=remedy)
-
-    def lost(self, what: str) -> UserError:
-        """Said of what workers were lost with again and again."""
-        remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
-        return UserError(f"{LOSSES} workers were lost with {what}", where=self.name, remedy=remedy)
-
-
 class Call:
     """Questions to a model, on their way through the workers."""
 
-    def __init__(self, cluster: Cluster, model: RemoteModel, operation: str, questions: Sequence[Any]) -> None:
-        """All questions to an operation of the backend; nothing is asked yet."""
-        self._ray, self._cluster, self._model = cluster.ray, cluster, model
+    def __init__(self, model: "Pool", operation: str, questions: Sequence[Any]) -> None:
+        """Take all questions to an operation of the backend; nothing is asked yet."""
+        self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
         self._members: list[Member] = []
@@ -85,8 +54,7 @@ class Call:
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
         """(Index, answer) of every question of each pack that holds a wanted one, as they come.
 
-        Raises:
-            UserError: Workers were lost with the same again and again, no node is left, or what a worker says.
+        UserError where workers were lost with the same again and again, or no node is left; or what a worker says.
         """
         try:
             self._join()
@@ -102,7 +70,6 @@ class Call:
                 self._ray.cancel(reference)
 
     def _join(self) -> None:
-        """Have every worker that is new take up the call."""
         for member in self._cluster.members(self._model.gpus):
             if member not in self._members:
                 self._members.append(member)
@@ -110,12 +77,11 @@ class Call:
 
     def _ready(self) -> list[Any]:
         """What has come, once something has; nothing where it takes long: nodes may have come or gone."""
-        waited_for = [*self._out, *self._beginning]
-        if waited_for:
+        ready: list[Any] = []
+        if waited_for := [*self._out, *self._beginning]:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
         else:
             time.sleep(LOOK)
-            ready = []
         if not ready:
             if not self._looks and not self._out and self._members:
                 note(f"{self._model.name}: waiting for workers; others use the cluster, or they are starting")
@@ -179,32 +145,48 @@ class Call:
         self._join()
 
 
+@dataclass(frozen=True)
 class Pool:
-    """A model on the workers of a cluster; it has the operations of a backend."""
+    """A model on the workers of a cluster, who load it when first asked; it has the operations of a backend."""
 
-    def __init__(self, cluster: Cluster, gpus: float, name: str, told_apart: str, load: Callable[[], Any]) -> None:
-        """Name the model, whose copies take `gpus` each (`RemoteModel`); workers load it when they are first asked."""
-        self._cluster, self._model = cluster, RemoteModel(gpus, name, told_apart, load)
+    cluster: Cluster
+    gpus: float
+    """That a copy takes."""
+    name: str
+    told_apart: str
+    """All that tells it apart."""
+    load: Callable[[], Any]
+    """Makes its backend; sent to the workers."""
 
     def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
         """An operation of the backend that is answered in packs."""
         if operation not in OPERATIONS:
             raise AttributeError(f"no operation {operation!r} is answered in packs")
-        return lambda questions, wanted: Call(self._cluster, self._model, operation, questions).answers(wanted)
+        return lambda questions, wanted: Call(self, operation, questions).answers(wanted)
 
     def unigram_nats(self, texts: Sequence[str]) -> Any:
         """As of the backend: by one worker, since all texts belong together."""
-        ray, model = self._cluster.ray, self._model
+        ray = self.cluster.ray
         for _ in range(LOSSES):
-            members = {member.actor.ready.remote(): member for member in self._cluster.members(model.gpus)}
+            members = {member.actor.ready.remote(): member for member in self.cluster.members(self.gpus)}
             if not members:
-                raise model.alone()
+                raise self.alone()
             (first, *_), _ = ray.wait(list(members))
             member = members[first]
             try:
-                return ray.get(member.actor.tell.remote(model.told_apart, model.load, "unigram_nats", list(texts)))
+                return ray.get(member.actor.tell.remote(self.told_apart, self.load, "unigram_nats", list(texts)))
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             except ray.exceptions.RayError:
-                self._cluster.lose(member)
-        raise model.lost("its texts")
+                self.cluster.lose(member)
+        raise self.lost("its texts")
+
+    def alone(self) -> UserError:
+        """Said where no node is left that a worker could be on."""
+        remedy = "see `ray status`; what was answered is kept, run again to go on"
+        return UserError("no node of the cluster is left", where=self.name, remedy=remedy)
+
+    def lost(self, what: str) -> UserError:
+        """Said of what workers were lost with again and again."""
+        remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
+        return UserError(f"{LOSSES} workers were lost with {what}", where=self.name, remedy=remedy)

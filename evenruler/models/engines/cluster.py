@@ -100,8 +100,7 @@ class Cluster:
         try:
             if given:
                 if given != "auto":  # Ray's word for the one of this machine
-                    # Stop where no head is: Ray itself waits for minutes for what is not there, or answers
-                    # otherwise.
+                    # Where no head is, Ray itself waits for minutes, or answers otherwise.
                     host, _, port = given.rpartition(":")
                     if not host or not port.isdigit():
                         raise ValueError("it is not of the form HOST:PORT")

@@ -21,7 +21,6 @@ _WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")
 """An index says which of several files are loaded."""
 
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
-_CODE = ("**/*.py",)
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
 _TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "special_tokens_map.json", "added_tokens.json", "*.model")
@@ -89,21 +88,11 @@ def dtype_on(entry: ModelEntry, on: str) -> Dtype:
 def describe(
     folder: Path, entry: ModelEntry, store: RowStore, on: str | Surroundings, adapter: Path | None = None
 ) -> str:
-    """The engine string of a model in a folder.
+    """The engine string of a model in a folder, and of an encoder's adapter; `on`: a device here, or what computes.
 
-    Args:
-        folder: Configuration, weights, tokenizer and chat template.
-        entry: Its declaration.
-        store: Remembers the checksums of large files.
-        on: `cpu` or `cuda` of this process, or what computes elsewhere.
-        adapter: Folder of the adapter, for an encoder.
-
-    Returns:
-        Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights,
-        configuration, modelling code, tokenizer and chat template, library versions.
-
-    Raises:
-        UserError: The folder names files that the libraries would load from elsewhere.
+    Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights, configuration,
+    modelling code, tokenizer and chat template, library versions. UserError where the folder names files that the
+    libraries would load from elsewhere.
     """
     # Refuse weights that a configuration or an index names and that are not among those of the key.
     known = _found(folder, *_WEIGHTS)
@@ -118,7 +107,7 @@ def describe(
                     what = f"it names {name!r}, which is not among the weights of the folder"
                     raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
     own = surroundings(on) if isinstance(on, str) else on
-    weights, code, tokenizer = (_found(folder, *patterns) for patterns in (_WEIGHTS, _CODE, _TOKENIZER_FILES))
+    code, tokenizer = _found(folder, "**/*.py"), _found(folder, *_TOKENIZER_FILES)
     templates, configuration = _found(folder, *_CHAT_TEMPLATES), _found(folder, *_CONFIGURATION)
     if entry.kind == "embedder":
         # The files in the folders of an embedder's modules.
@@ -133,7 +122,7 @@ def describe(
                 what = f"the module {place!r} lies outside the folder"
                 raise UserError(what, where=str(modules), remedy="put it into the model's folder")
             found |= _found(folder / place, "**/*") if (folder / place).resolve() != root else set()
-        configuration |= found - weights - code - tokenizer - templates
+        configuration |= found - known - code - tokenizer - templates
     parts = {
         "backend": "transformers",
         "attention": "sdpa",
@@ -141,7 +130,7 @@ def describe(
         "dtype": dtype_on(entry, own.device),
         "quantisation": None,
         "adapter": adapter and _sha256(adapter, _found(adapter, *_ADAPTER), store),
-        "weights": _sha256(folder, weights, store),
+        "weights": _sha256(folder, known, store),
         "config": _sha256(folder, configuration, store),
         "code": _sha256(folder, code, store),
         "tokenizer": _sha256(folder, tokenizer, store),
@@ -149,7 +138,9 @@ def describe(
         "libraries": dict(own.libraries),
     }
     parts |= entry.in_key
-    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in _templates(folder)):
+    # In which a chat template may stand.
+    places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
+    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
         from evenruler.models.templates import writes_day  # with libraries that take seconds to import
 
         if writes_day(folder, entry):
@@ -165,7 +156,6 @@ def _found(folder: Path, *patterns: str) -> set[Path]:
 
 
 def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
-    """One checksum over files, by name."""
     named = [(path.relative_to(folder).as_posix(), store.file_sha256(path)) for path in sorted(paths)]
     return hashlib.sha256(canonical(named)).hexdigest()
 
@@ -177,9 +167,3 @@ def _read(path: Path, expected: type) -> Any:
     except (FileNotFoundError, ValueError, RecursionError):
         return expected()
     return said if isinstance(said, expected) else expected()
-
-
-def _templates(folder: Path) -> list[Path]:
-    """Files of a model in which a chat template may stand."""
-    found = [*folder.glob("**/*.jinja"), *folder.glob("*template*.json"), folder / "tokenizer_config.json"]
-    return [path for path in found if path.is_file()]

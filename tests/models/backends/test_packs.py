@@ -1,7 +1,5 @@
 """Packs that a GPU has no memory for, by a double of its memory: a real model whose forward pass counts tokens."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -9,7 +7,6 @@ from evenruler.errors import UserError
 from evenruler.models import Sampling
 from evenruler.models.backends.likelihood import LikelihoodScorer
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.backends.refilling import Writer
 from evenruler.models.records import Prompt, Request, WordRequest
 from tests.models.conftest import TEXTS
 
@@ -73,15 +70,14 @@ class TestHalves:
             assert answer == pytest.approx(expected[i], abs=NATS)
 
     def test_replies_are_the_same(self, llama, memory) -> None:
-        """In float32; a step counts a token for each slot, and fewer prompts have fewer."""
         prompts = [Prompt(text, Sampling(6), seed) for seed in range(3) for text in TEXTS]
-        waves, expected = answered(llama.backend.generate, prompts)
-        memory.tokens = 100
+        batches, expected = answered(llama.backend.generate, prompts)
+        memory.tokens = 300
 
         cut, found = answered(llama.backend.generate, prompts)
 
         assert memory.refused >= 1
-        assert ([sorted(wave) for wave in cut], found) == ([sorted(wave) for wave in waves], expected)
+        assert ([sorted(batch) for batch in cut], found) == ([sorted(batch) for batch in batches], expected)
 
     def test_unigrams_too(self, llama, memory) -> None:
         expected = llama.backend.marginal(TEXTS)
@@ -91,20 +87,6 @@ class TestHalves:
 
         assert memory.refused >= 1
         assert found == pytest.approx(expected, abs=1e-5)
-
-    def test_fewer_prompts_take_fewer_slots(self, llama, monkeypatch) -> None:
-        """Or else half a wave would take as much memory as a whole one."""
-        taken = []
-        monkeypatch.setattr(
-            "evenruler.models.backends.refilling.Wave",
-            lambda model, sequences, seeds, sampling, slots, *_: taken.append(slots) or SimpleNamespace(replies=list),
-        )
-        writer = Writer(llama.backend.model, 512, 8, 2**31)
-
-        for prompts in (3, 8, 16):
-            writer.write([(1, 5, 7)] * prompts, list(range(prompts)), Sampling(4))
-
-        assert taken == [3, 8, 8]
 
     def test_other_errors_are_errors(self, llama, memory, monkeypatch) -> None:
         def broken(*args, **kwargs):

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenruler.models.backends.trie import TokenSequence, build, plan
+from evenruler.models.backends.trie import Nodes, TokenSequence, build, plan, seen_from
 
 # Four sequences, start token 0:    nodes                      edges that leave them (numbered as they come up)
 #   a: 0 1 2 3                      n0 = 0       (depth 0)     e0: n0 -> 1    e6: n0 -> 6
@@ -18,6 +18,11 @@ def sequences(*tokens: tuple[int, ...]) -> list[TokenSequence]:
     return [TokenSequence(t) for t in tokens]
 
 
+def sees(nodes: Nodes) -> np.ndarray:
+    """[m, k] True where the row's token sees the column's."""
+    return seen_from(nodes.places, nodes.begins, nodes.ends)
+
+
 def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() -> None:
     tree = build(sequences(A, B, C, D))
 
@@ -28,7 +33,7 @@ def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() 
 def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
     tree = build(sequences(A, B, C, D))
 
-    assert tree.nodes.sees.astype(int).tolist() == [
+    assert sees(tree.nodes).astype(int).tolist() == [
         [1, 0, 0, 0, 0],  # 0
         [1, 1, 0, 0, 0],  # 0 1
         [1, 1, 1, 0, 0],  # 0 1 2
@@ -51,7 +56,7 @@ def test_last_tokens_see_what_stands_before_them_and_themselves() -> None:
     last = tree.ends_of(np.array([2, 4, 6]))  # of A, B and D: after n2, n3 and n4
 
     assert (last.tokens.tolist(), last.depths.tolist()) == ([3, 5, 2], [3, 4, 2])
-    assert last.sees.astype(int).tolist() == [
+    assert sees(last).astype(int).tolist() == [
         [1, 1, 1, 0, 0, 1, 0, 0],  # 0 1 2, 3
         [1, 1, 1, 1, 0, 0, 1, 0],  # 0 1 2 4, 5
         [1, 0, 0, 0, 1, 0, 0, 1],  # 0 6, 2
@@ -165,7 +170,7 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
     for sequence, path in zip(drawn, tree.paths, strict=True):
         assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
         for edge, position in zip(path, range(sequence.begin, len(sequence.tokens)), strict=True):
-            seen = np.flatnonzero(tree.nodes.sees[tree.edge_nodes[edge]])
+            seen = np.flatnonzero(sees(tree.nodes)[tree.edge_nodes[edge]])
             assert tree.tokens[seen].tolist() == list(sequence.tokens[:position])
             assert tree.depths[seen].tolist() == list(range(position))
 
@@ -184,21 +189,13 @@ def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> 
 
 
 @given(SETS)
-def test_the_path_to_a_node_is_what_it_sees(drawn) -> None:
-    tree = build(drawn)
-
-    for node in range(len(tree.tokens)):
-        assert tree.path_to(node).tolist() == np.flatnonzero(tree.nodes.sees[node]).tolist()
-
-
-@given(SETS)
 def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
     tree = build(drawn)
 
     assert (tree.last >= 0).tolist() == [sequence.open for sequence in drawn]
     for sequence, node in zip(drawn, tree.last, strict=True):
         if sequence.open:
-            assert tree.tokens[np.flatnonzero(tree.nodes.sees[node])].tolist() == list(sequence.tokens)
+            assert tree.tokens[np.flatnonzero(sees(tree.nodes)[node])].tolist() == list(sequence.tokens)
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
