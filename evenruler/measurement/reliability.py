@@ -144,19 +144,11 @@ def first_component_share(x: ArrayLike) -> float:
 
 
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
-    """ICC(2,1): how far one rater's values are what another's would be, level and all; raters are drawn.
+    """ICC(2,1) of [targets, raters]: how far one rater's values are what another's would be, level and all.
 
-    Args:
-        x: [targets, raters].
-        level: Of the interval.
-
-    Returns:
-        At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN where the
-        values do not differ, the ends also where raters agree wholly.
-
-    Raises:
-        ValueError: Fewer than two targets or raters, or values that are not finite.
-
+    Raters are drawn. At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN
+    where the values do not differ, the ends also where raters agree wholly. ValueError: fewer than two targets or
+    raters, or values that are not finite.
     Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
     """
     check_level(level)
@@ -182,15 +174,10 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
-    """Units as concepts, by `tables.schemas.CONCEPTS` less `benchmark`, `part`, `model`, `trait` and `criterion`.
+    """Units with two items at least as concepts, by `tables.schemas.CONCEPTS` but for what they are measured with.
 
-    Args:
-        values: One row an item, `unit` (its word) and `value`.
-        of: What units are.
-        error: By unit, the variance of its mean; by default that of independent items. Units of one item have none.
-
-    Returns:
-        Units with two items at least.
+    `values`: one row an item, `unit` (its word) and `value`. `of`: what units are. `error`: by unit, the variance of
+    its mean; by default that of independent items.
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
     by_unit = by_unit[by_unit["size"] > 1]
@@ -201,13 +188,10 @@ def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = N
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
-    """The variance of each unit's mean where all answer the same items, whose own means are no error.
+    """By unit the variance of its mean where all answer the same items, whose own means are no error.
 
-    Args:
-        x: [units, items]; two of each at least.
-
-    Returns:
-        By unit; their mean is what Cronbach's alpha takes off: alpha = 1 - mean error / variance of the means.
+    Of [units, items], two of each at least. Their mean is what Cronbach's alpha takes off: alpha = 1 - mean error /
+    variance of the means.
     """
     rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
     units, items = x.shape

@@ -21,12 +21,8 @@ IDENTITY = (
 def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
     """Rows as a table, sorted by id (and by the rest of `IDENTITY`, where an id has several rows).
 
-    Args:
-        rows: One mapping a row, or a frame, with exactly the schema's columns.
-        schema: Column names, types and which may be null; kept without library metadata.
-
-    Raises:
-        ValueError: A column is missing or too many, a null where none may be, or an id twice.
+    `rows` (mappings or a frame) have exactly the schema's columns, types and nulls; it is kept without library
+    metadata. ValueError: a column is missing or too many, a null where none may be, or an id twice.
     """
     table = _table(rows, schema)
     if "id" in schema.names:

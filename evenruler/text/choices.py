@@ -46,7 +46,7 @@ def read_reply(
     options: Sequence[tuple[str, str]] = (),
     left_out: Sequence[str] = (),
 ) -> Reading:
-    """The class that a reply chose.
+    """The class that a reply chose, and the first of `RULES` that spoke.
 
     Where options were listed and a short reply has neither letter nor text of one, it is read for words too: "She" and
     "it must be a she" choose a class however they were asked for. A longer one then speaks of something else.
@@ -57,9 +57,6 @@ def read_reply(
         options: Slug and text in the order of the letters A, B, ...; a slug that is no class is a filler. None where
             the prompt listed none.
         left_out: Phrases in which a word does not count.
-
-    Returns:
-        The class, and the first of `RULES` that spoke.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)
@@ -108,10 +105,6 @@ class Surfaces:
     def every(self, text: str) -> Iterator[Mention]:
         """All of them in a text, one after the other."""
         return (self._mention(text, found) for found in self.anywhere.finditer(text))
-
-    def first(self, text: str) -> Mention | None:
-        """The first of them in a text."""
-        return next(self.every(text), None)
 
     def at(self, text: str, begin: int) -> Mention | None:
         """That which comes next in a text, punctuation aside."""
@@ -372,14 +365,14 @@ def _word(text: str, asked: Asked) -> Reading | None:
         end = after
     text = "".join([*kept, whole[end:]])
     # A list has lines of two classes; of lettered lines, one of no class differs too.
-    lines = [(line["letter"], asked.words.first(line["text"])) for line in _LINE.finditer(text)]
+    lines = [(line["letter"], next(asked.words.every(line["text"]), None)) for line in _LINE.finditer(text)]
     classes = {said.slugs for _, said in lines if said}
     if len(classes) > 1 or (classes and any(letter and said is None for letter, said in lines)):
         return SEVERAL
     sentence = first_sentence(text)
-    said = asked.words.first(sentence)
+    said = next(asked.words.every(sentence), None)
     if said is None:
-        return Reading(None, "denied") if asked.words.first(first_sentence(whole)) is not None else None
+        return Reading(None, "denied") if asked.words.anywhere.search(first_sentence(whole)) else None
     if _MANY.search(sentence, 0, said.begin) if said.surface in _PLURAL else _ANOTHER.search(sentence[: said.begin]):
         return None
     # Classes of the first sentence, and of those whom others begin with or something is for. A plural is none of these:

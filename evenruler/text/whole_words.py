@@ -10,7 +10,7 @@
 - The regular plural of a word without capitals and of an abbreviation (pears, CEOs), unless it is a word given; that
   of a name is another word (Aurelians). Irregular plurals (women) are words of their own.
 
-What these rules pass over can be asked for with `doubtful`: other cases, longer names, plurals of names.
+What these rules pass over is `doubtful`: other cases, longer names, plurals of names.
 """
 
 import re
@@ -52,11 +52,6 @@ class Match(NamedTuple):
 def find(text: str, words: Iterable[str]) -> list[Match]:
     """The places of words in a text, left to right, none over another."""
     return finder(tuple(words)).matches(text)
-
-
-def doubtful(text: str, words: Iterable[str]) -> list[Match]:
-    """The places where words stand in another case, in a longer name or as the plural of a name."""
-    return finder(tuple(words)).doubtful(text)
 
 
 def spaced(word: str) -> str:
@@ -105,7 +100,7 @@ class Finder:
         return [match for match, sure in self._apart(text) if sure]
 
     def doubtful(self, text: str) -> list[Match]:
-        """What the function of this name gives."""
+        """The places where words stand in another case, in a longer name or as the plural of a name."""
         return [match for match, sure in self._apart(text) if not sure]
 
     def anywhere(self, text: str) -> list[Match]:
@@ -158,8 +153,7 @@ def _key(token: str) -> str:
 
 
 def _one_form(text: str) -> str:
-    plain = text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    return spaced(plain)
+    return spaced(text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'"))
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
@@ -198,9 +192,7 @@ def _ends_in_name(text: str, begin: int, article: bool) -> bool:
     """Whether what stands before a name is part of it. `article`: the name brings its own ("the United States")."""
     far = max(0, begin - _FAR)
     before = _CAPITAL_BEFORE.search(text[far:begin])
-    if before is None or not before[1][0].isupper() or before[1] == "I":
-        return False
-    if before[2].isspace() and article:
+    if before is None or not before[1][0].isupper() or before[1] == "I" or (before[2].isspace() and article):
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

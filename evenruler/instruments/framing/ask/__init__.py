@@ -33,8 +33,6 @@ FORMS: Final = {MASS: Form(("words",)), SAMPLED: Form(("generate",))}
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
 
-_SCORES: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORMS, "replies": schemas.REPLIES}
-
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
     """What a model has not been asked yet: every surface form at every decision point, and replies.
@@ -94,9 +92,8 @@ def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Answers by `schemas.FORMS` and `REPLIES`: with the framing of their prompts, and whose they are."""
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
-    framings = rows.set_index("id")["framing"]
-    found = {}
-    for name, schema in _SCORES.items():
+    framings, found = rows.set_index("id")["framing"], {}
+    for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         own = answers[name]
         own = own.assign(model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings))
         found[name] = own[schema.names]
@@ -153,26 +150,17 @@ def asked_forms(
 ) -> pd.DataFrame:
     """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
 
-    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, or a letter with the
-    text of its option; else a word of a class. `apart` as of `surface_forms`.
+    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, alone or before the
+    first word of its option; else a word of a class. `apart` as of `surface_forms`.
     """
-    words = [form for forms in outcomes.values() for form in forms]
-    chat, rows = configuration == CHAT, []
+    words, rows = [form for forms in outcomes.values() for form in forms], []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
         texts = options.get(row_id, ())
-        forms = letter_forms(texts, prompt, chat, apart) if texts else surface_forms(words, prompt, chat, apart)
+        letters = LETTERS[: len(texts)]
+        with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
+        forms = surface_forms([*letters, *with_text] or words, prompt, configuration == CHAT, apart)
         rows += [(row_id, configuration, prompt, form) for form in forms]
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
-
-
-def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
-    """Letters as they may stand at a decision point, alone and before the first word of their option.
-
-    `texts`: of the options, in the order of the letters; all else as for `surface_forms`.
-    """
-    letters = list(LETTERS[: len(texts)])
-    with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
-    return surface_forms([*letters, *with_text], after, chat, apart)
 
 
 def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str) -> pd.DataFrame:

@@ -52,10 +52,8 @@ def token_distributions(
         content_free: By `schemas.CONTENT_FREE`: masses of letters are divided by those that they have there, their sum
             kept (Zhao et al. 2021). None where they stay as they are.
         outcomes: Surface forms by class.
-        mass: By `Mass`; a first token counts once, one that begins forms of several classes for none of them.
-
-    Raises:
-        UserError: No first token is a class's own.
+        mass: By `Mass`; a first token counts once, one that begins forms of several classes for none of them. UserError
+            where no first token is a class's own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -84,11 +82,11 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
     """Forms with `mass`, and where letters are read the letter; it counts what is the same in `once` a single time."""
     texts = forms["form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
+    nats, once = forms["nats"], forms["form"]
     if mass == "words":
-        nats = forms["nats"] + forms["alone"].where(by_itself, forms["ends"])
-    else:
-        nats = forms["nats"] if mass == "forms" else forms["first_nats"]
-    once = forms["first_token" if mass == "first_token" else "form"]
+        nats = nats + forms["alone"].where(by_itself, forms["ends"])
+    elif mass == "first_token":
+        nats, once = forms["first_nats"], forms["first_token"]
     kept = forms.drop(columns=["framing", "alone"])
     return kept.assign(mass=np.exp(nats), letter=texts.str[0], by_itself=by_itself, whole=mass == "words", once=once)
 
@@ -151,7 +149,10 @@ def read_replies(
     options: Mapping[str, Sequence[tuple[str, str]]],
     left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.text.choices.RULES`.
+    """Every reply to these prompts, read by `evenruler.text.choices.RULES`, by `CHOICES`.
+
+    A row without a reply is an invalid one, by the rule `WITHHELD`. ValueError where the options of a prompt are not
+    those of its `order`.
 
     Args:
         replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
@@ -159,12 +160,6 @@ def read_replies(
         outcomes: Words by class: its surface forms and its terms.
         options: By `ask.options_by_prompt`; a prompt may lack where words are read.
         left_out: Phrases in which a word does not count.
-
-    Returns:
-        By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
-
-    Raises:
-        ValueError: The options of a prompt are not those of its `order`.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
         given = [slug for slug, _ in options.get(identifier, ())]
@@ -198,10 +193,8 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
     """How many replies of the neutral class hold a keyword, which names another class after all (appendix A.3).
 
-    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
-
-    Returns:
-        By `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
+    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound. By
+    `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
     """
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
     rows = []
@@ -209,10 +202,8 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
         replies = of_model[of_model["outcome"] == neutral]
         names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
         cues = replies["framing"].map(cues_of)
-        parts = [(EVERY, False, names)]
-        for factor, cue in product(factors, (False, True)):
-            parts.append((factor, cue, names[[(factor in own) == cue for own in cues]]))
-        for factor, cue, part in parts:
+        for factor, cue in [(EVERY, False), *product(factors, (False, True))]:
+            part = names[[factor == EVERY or (factor in own) == cue for own in cues]]
             share = part.mean() if len(part) else math.nan
             rows.append((*key, factor, cue, len(part), int(part.sum()), share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)

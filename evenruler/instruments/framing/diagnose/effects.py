@@ -67,8 +67,8 @@ class Effects:
             unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
             for task in self.tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            columns_known: list[Any] = self.table.columns.tolist()
-            with_placebos = {task for of, placebo, task in columns_known if of == factor and placebo > 0}
+            measured: list[Any] = self.table.columns.tolist()
+            with_placebos = {task for of, placebo, task in measured if of == factor and placebo > 0}
             counted = counted_tasks(known, unfit, with_placebos)
             figure = self._figure(factor, counted or self.tasks, factor, unfit.get(counted[0]) if counted else None)
             # Which of the tasks with the cue the mean is over, and why.
@@ -97,13 +97,11 @@ class Effects:
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
         found = jackknifed(EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT)
-        return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
-
-    def _control(self, factor: str, tasks: list[str]) -> float | None:
-        """Mean APD of placebos, each over the stimuli that it was asked about; of those that have every task."""
+        # The control is of placebos that have every task, each over the stimuli that it was asked about.
         by_placebo: Any = self.table[factor].mean()
-        means = by_placebo.unstack("task").reindex(columns=tasks).dropna()
-        return finite(float(means[means.index > 0].mean(axis=1).mean()))
+        means = by_placebo.unstack("task").reindex(columns=known).dropna()
+        control = finite(float(means[means.index > 0].mean(axis=1).mean()))
+        return marked(replace(found, control=control), Fitness(unfit=unfit))
 
     def _known(self, factor: str) -> list[str]:
         return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
@@ -136,8 +134,7 @@ def low_coverage(
 ) -> str | None:
     """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
 
-    Of replies a placebo may bring few of any class: an invalid one is an answer to it. `measured` and `exclusions` by
-    `schemas`, of one model and part.
+    Of replies a placebo may bring few of any class: an invalid one is an answer to it. Tables are of one part.
     """
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
@@ -162,10 +159,9 @@ def _means(rows: Floats) -> Floats:
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class and the difference of every two, of one model in one part.
+    """The mean shift of every class and the difference of every two, a later class less an earlier.
 
-    Means are over factors, tasks and pairs of cells that count, then stimuli; a difference is of a later class less an
-    earlier.
+    Of one model in one part; means are over factors, tasks and pairs of cells that count, then stimuli.
     """
     if shifts.empty:
         return

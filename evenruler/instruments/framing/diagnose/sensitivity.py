@@ -47,16 +47,9 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
     """GenEffect, InstrEffect and their like for every stimulus: mean APD over feasible pairs of cells.
 
     A pair is two cells of a task that differ in one factor's cue alone, or in a placebo in its place. The paper divides
-    by two whatever is feasible; here the mean is over the pairs that are there, with a share in both cells.
-
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`, cells that are excluded taken out.
-        factors: Of the contrast, in order.
-
-    Returns:
-        By `schemas.EFFECTS`; no row where a stimulus has no feasible pair.
-
-    Source: section 4.3, GenEffect and InstrEffect.
+    by two whatever is feasible; here the mean is over the pairs that are there, with a share in both cells. Of
+    distributions by `schemas.DISTRIBUTIONS`, cells that are excluded taken out; by `EFFECTS`, with no row where a
+    stimulus has no feasible pair. Source: section 4.3, GenEffect and InstrEffect.
     """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     if not found:
@@ -85,16 +78,12 @@ def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> di
     """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it."""
     found = {}
     for framing in framings:
-        cues = cues_of(real_framing(framing))
-        if unknown := set(cues) - set(factors):
+        real, placebo = real_framing(framing), placebo_of(framing)
+        if unknown := set(cues_of(real)) - set(factors):
             raise ValueError(f"the framing {framing!r} has the cue {min(unknown)!r}, expected {', '.join(factors)}")
-        if factor not in cues:
-            continue
-        placebo = placebo_of(framing)
-        if framing not in (real_framing(framing), with_placebo(real_framing(framing), factor, placebo)):
-            continue  # the placebo stands for the cue of another factor
-        bare = without(real_framing(framing), factor)
-        if bare in framings:
+        # Else it lacks the cue, or the placebo stands for that of another factor.
+        own = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
+        if own and (bare := without(real, factor)) in framings:
             found[bare, placebo] = framing
     return found
 
@@ -111,12 +100,10 @@ def pairs(
         known = shares.notna()
         whole = known.all(axis=1)
         if (known.any(axis=1) & ~whole).any():
-            raise ValueError(
-                f"{benchmark}: a cell lacks the {column} of one of the classes {', '.join(shares.columns)}"
-            )
-        by_framing = {
-            str(framing): rows.droplevel("framing") for framing, rows in shares[whole].groupby(level="framing")
-        }
+            classes = ", ".join(shares.columns)
+            raise ValueError(f"{benchmark}: a cell lacks the {column} of one of the classes {classes}")
+        groups = shares[whole].groupby(level="framing")
+        by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
         for factor in factors:
             for (at, placebo), other in partners(list(by_framing), factors, factor).items():
                 less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
