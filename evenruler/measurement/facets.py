@@ -166,8 +166,7 @@ def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
     """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect, and what is beside.
 
     Both are [units, wordings]: what each did to each unit. Wordings are drawn on both sides and spread alike, so their
-    variance is pooled. ValueError: units differ, or there are fewer than two units, or fewer than three wordings in
-    all.
+    variance is pooled. ValueError: units differ, or there are fewer than two units, or than three wordings in all.
     """
     real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
     if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:

@@ -26,12 +26,8 @@ from evenruler.measurement.resampling import Interval
 def cronbach_alpha(x: ArrayLike) -> float:
     """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof 1.
 
-    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total
-    is the same for every observation.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
-
+    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total is the
+    same for every observation. ValueError: fewer than two items or two observations, or values that are not finite.
     Source: Cronbach (1951), Coefficient alpha and the internal structure of tests.
     """
     matrix = as_items(x)
@@ -47,11 +43,8 @@ def cronbach_alpha(x: ArrayLike) -> float:
 def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
     """Confidence interval of an `alpha` found on `observations` x `items`, from the F distribution.
 
-    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN.
-
-    Raises:
-        ValueError: An alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
-
+    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN. ValueError: an
+    alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
     Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient alpha.
     """
     check_level(level)
@@ -67,10 +60,8 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
 def mean_inter_item_correlation(x: ArrayLike) -> float:
     """Mean Pearson correlation over all pairs of items, in [-1/(k-1), 1]; NaN where an item is constant.
 
-    Unlike alpha it does not grow with the number of items.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    Unlike alpha it does not grow with the number of items. ValueError: fewer than two items or two observations, or
+    values that are not finite.
     """
     correlations = correlation_matrix(as_items(x))
     return float(correlations[np.triu_indices(len(correlations), k=1)].mean())
@@ -79,12 +70,9 @@ def mean_inter_item_correlation(x: ArrayLike) -> float:
 def spearman_brown(mean_correlation: float, items: int) -> float:
     """Reliability to expect of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
 
-    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN
-    where no such set can exist: k items cannot have a mean correlation of -1/(k-1) or less.
-
-    Raises:
-        ValueError: A correlation outside [-1, 1], or fewer than one item.
-
+    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN where no
+    such set can exist: k items cannot have a mean correlation of -1/(k-1) or less. ValueError: a correlation outside
+    [-1, 1], or fewer than one item.
     Source: Spearman (1910); Brown (1910).
     """
     if abs(mean_correlation) > 1:
@@ -112,8 +100,7 @@ class ItemStatistics:
 def item_statistics(x: ArrayLike) -> ItemStatistics:
     """Mean, spread, item-rest correlation and alpha-if-removed of every item.
 
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    ValueError: fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     items = range(matrix.shape[1])
@@ -132,10 +119,8 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
 def first_component_share(x: ArrayLike) -> float:
     """Share of variance of the first principal component of the item correlation matrix.
 
-    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant. ValueError:
+    fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     if constant_columns(matrix).any():

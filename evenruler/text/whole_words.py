@@ -79,8 +79,7 @@ class _Node:
 class Finder:
     """Finds words in time that grows with the text and not with their number; `finder` keeps those that were made.
 
-    Attributes:
-        plurals: The words whose plural is looked for too.
+    `plurals`: the words whose plural is looked for too.
     """
 
     def __init__(self, given: Sequence[str]) -> None:

@@ -164,10 +164,8 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
                 raise not_a_number(fitting.name, fitting.held_out.texts[i])
             said[i] = logits.argmax()
     right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
-    by_label = {
-        label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
-        for label in sorted(set(fitting.held_out.labels))
-    }
+    labels = np.array(fitting.held_out.labels)
+    by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
     accuracy = round(float(right.mean()), 4)
     held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
     if set(fitting.labels) != set(NLI_LABELS):
@@ -184,19 +182,14 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
 
     `entailment` is the share that it gives to entailment against contradiction.
     """
-    sample = labelled_sample()
+    sample, found = labelled_sample(), []
     pairs = [pair for pair, _ in sample]
     logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
-    return [
-        {
-            "premise": pair[0],
-            "hypothesis": pair[1],
-            "expected": expected,
-            "said": LABELS[int(logits[i].argmax())],
-            "entailment": round(float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))), 3),
-        }
-        for i, (pair, expected) in enumerate(sample)
-    ]
+    for i, ((premise, hypothesis), expected) in enumerate(sample):
+        said, share = LABELS[int(logits[i].argmax())], float(1 / (1 + np.exp(logits[i][2] - logits[i][0])))
+        record = {"premise": premise, "hypothesis": hypothesis, "expected": expected, "said": said}
+        found.append({**record, "entailment": round(share, 3)})
+    return found
 
 
 WHAT_IS_FITTED = {

@@ -51,8 +51,7 @@ def train(
 ) -> list[dict[str, float]]:
     """Fit a model, or go on from the last checkpoint that lies whole under `run`; saves it as `run / "done"`.
 
-    Returns:
-        By epoch: loss, and accuracy on the held-out rows.
+    By epoch: loss, and accuracy on the held-out rows.
     """
     from transformers import DataCollatorWithPadding, Trainer
     from transformers.trainer_callback import PrinterCallback
@@ -80,9 +79,7 @@ def train(
 def precision() -> str:
     """What matrices are multiplied in while a model is fitted here; weights and their changes are always float32.
 
-    Returns:
-        `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast as float32, measured on
-        all-mpnet-base-v2), else `float32`.
+    `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast, measured on all-mpnet-base-v2).
     """
     import torch
 

@@ -17,7 +17,7 @@ from evenruler.instruments.framing.ask import (
     surface_forms,
 )
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import orders_of
+from evenruler.instruments.framing.declare.asked import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose
 from evenruler.instruments.instrument import Request
 from evenruler.tables import table_of

@@ -277,10 +277,9 @@ def sums_of(items: pd.DataFrame) -> Sums:
     """Sums over units; conditions in the order of BBQ's, or as they are called."""
     conditions = [AMBIGUOUS, DISAMBIGUATED] if items["right"].notna().any() else sorted(set(items["condition"]))
     counted = items.assign(n=1)[["unit", "condition", *COUNTED]].astype(dict.fromkeys(COUNTED, "float64"))
-    by_unit = pd.DataFrame(counted.groupby(["unit", "condition"]).sum().unstack("condition", fill_value=0.0))
-    columns = pd.MultiIndex.from_product([COUNTED, conditions])
-    wide = by_unit.reindex(columns=columns, fill_value=0.0).to_numpy(dtype=np.float64)
-    return wide.reshape(len(wide), len(COUNTED), len(conditions)).swapaxes(1, 2)
+    cells = pd.MultiIndex.from_product([sorted(set(items["unit"])), conditions])
+    summed = counted.groupby(["unit", "condition"]).sum().reindex(cells, fill_value=0.0)
+    return summed.to_numpy(dtype=np.float64).reshape(-1, len(conditions), len(COUNTED))
 
 
 def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
 from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines, shift_figures
@@ -51,9 +51,7 @@ def figures(
 
     Cells of the metric `choice` with too many invalid replies are in `distributions` and `exclusions`, count in the
     coverage, and are in nothing else. Cells of `token` with too little mass are in no shift, and make effects unfit.
-
-    Raises:
-        UserError: `mass: first_token`, and no first token is a class's own.
+    UserError: `mass: first_token`, and no first token is a class's own.
     """
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
@@ -124,17 +122,16 @@ def figures_of(
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
-        of_part = {name: found[name] for name in ("effects", "shifts", "exclusions")}
-        own = {
-            name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
-            for name, table in of_part.items()
-        }
-        effects = Effects.of({**own, "distributions": measured}, asked, level)
+        own = {}
+        for table in ("effects", "shifts", "exclusions"):
+            of_part = (found[table]["configuration"] == configuration) & (found[table]["metric"] == metric)
+            own[table] = found[table][of_part]
+        apds = own["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
+        effects = Effects(apds, measured, own["exclusions"], asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
         bars[part] = bar = Fitness(unfit=answered.unmeasured(measured, of_cues))
-        shifted = shift_figures(own["shifts"], list(asked.forms), level)
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
@@ -144,6 +141,7 @@ def figures_of(
                 cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
         rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
+        shifted = shift_figures(own["shifts"], list(asked.forms), level)
         rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
     replicated = _replicated(found["replications"])

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, Settings
-from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
 from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
@@ -44,41 +44,33 @@ class Effects:
     asked: FramingPlan
     level: float
 
-    @classmethod
-    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, level: float) -> "Effects":
-        """From long tables of one model and part: `effects`, `distributions` and `exclusions`."""
-        table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        return cls(table, found["distributions"], found["exclusions"], asked, level)
-
-    @property
-    def tasks(self) -> list[str]:
-        """Of the model, in the alphabet."""
-        return sorted(self.measured["task"].unique())
-
     def figures(self) -> Iterator[Figure]:
         """Of every factor in every task and over its tasks, and the mean over factors; they describe.
 
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
         """
+        tasks, told = sorted(self.measured["task"].unique()), list[Any](self.table.columns.tolist())
         columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
         for factor in self.asked.factors:
-            known = self._known(factor)
-            unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
-            for task in self.tasks:
+            known = [task for task in tasks if (factor, 0, task) in told]
+            unfit = {}
+            for task in known if self.measured["metric"].iloc[0] != CHOICE else ():  # of choices no such cell is left
+                if why := low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task):
+                    unfit[task] = why
+            for task in tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            measured: list[Any] = self.table.columns.tolist()
-            with_placebos = {task for of, placebo, task in measured if of == factor and placebo > 0}
+            with_placebos = {task for of, placebo, task in told if of == factor and placebo > 0}
             counted = counted_tasks(known, unfit, with_placebos)
-            figure = self._figure(factor, counted or self.tasks, factor, unfit.get(counted[0]) if counted else None)
+            figure = self._figure(factor, counted or tasks, factor, unfit.get(counted[0]) if counted else None)
             # Which of the tasks with the cue the mean is over, and why.
             without = {
                 "too little coverage": [task for task in unfit if task not in counted],
                 "no placebos": [task for task in known if task not in counted and task not in unfit],
             }
-            left_out = "; ".join(f"{why} in {', '.join(tasks)}" for why, tasks in without.items() if tasks)
-            told = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
-            yield figure if figure.value is None else replace(figure, reason=told)
+            left_out = "; ".join(f"{why} in {', '.join(of)}" for why, of in without.items() if of)
+            reason = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
+            yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
@@ -91,7 +83,7 @@ class Effects:
         yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT)
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
-        known = [task for task in self._known(factor) if task in tasks]
+        known = [task for task in tasks if (factor, 0, task) in self.table.columns]
         if not known or (too_few := self._too_few()):
             reason = too_few if known else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
@@ -103,21 +95,9 @@ class Effects:
         control = finite(float(means[means.index > 0].mean(axis=1).mean()))
         return marked(replace(found, control=control), Fitness(unfit=unfit))
 
-    def _known(self, factor: str) -> list[str]:
-        return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
-
-    @property
-    def _sampled(self) -> bool:
-        return bool(self.measured["metric"].iloc[0] == CHOICE)
-
     def _too_few(self) -> str | None:
-        """Why effects of choices say nothing."""
-        few = self._sampled and self.measured["n"].max() < 2
+        few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
         return "one reply to a question cannot be told from chance" if few else None
-
-    def _why_unfit(self, factor: str, task: str) -> str | None:
-        """Of choices nothing is left of such a cell."""
-        return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         measured = self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]

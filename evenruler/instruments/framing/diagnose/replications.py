@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife, within

@@ -7,7 +7,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of, real_framing, with_placebo, without
+from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of, real_framing, with_placebo, without
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""

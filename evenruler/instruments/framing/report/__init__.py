@@ -11,8 +11,9 @@ import pandas as pd
 
 from evenruler.instruments.card import span
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
