@@ -41,18 +41,19 @@ class Verdict(StrEnum):
     @property
     def mark(self) -> Mark:
         """How it is marked: as shown, as denied, as open, or as no measurement."""
-        marks: dict[Verdict, Mark] = {
-            Verdict.EFFECT: "good",
-            Verdict.NO_EFFECT: "told",
-            Verdict.NOT_SPECIFIC: "told",
-            Verdict.INCONCLUSIVE: "weak",
-        }
-        return marks.get(self, "poor")
+        return _MARKS[self]
 
 
-ORDER = (Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT, Verdict.INCONCLUSIVE, Verdict.INVALID)
+_MARKS: Mapping[Verdict, Mark] = {
+    Verdict.EFFECT: "good",
+    Verdict.NOT_SPECIFIC: "told",
+    Verdict.NO_EFFECT: "told",
+    Verdict.INCONCLUSIVE: "weak",
+    Verdict.INVALID: "poor",
+}
+
+ORDER = tuple(_MARKS)
 """Of verdicts in sentences."""
-
 
 ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
 """Verdicts that say that something is there, and so which way."""
@@ -129,7 +130,6 @@ class Confirmatory:
     """A sentence that goes with any verdict: who stands out, say."""
 
     def __post_init__(self) -> None:
-        """Refuse a bound that bounds nothing, and a figure that nothing counts."""
         if not self.smallest > 0:
             raise ValueError(f"the smallest effect of {self.figure} is {self.smallest}, expected a positive number")
         if self.unit not in self.levels:
@@ -205,7 +205,7 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
             effect, denial = next(effects), next(denials)
             times = denial / p.denial if p.denial else 1.0
             p = PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
-        verdict, why = _open(fitness, figure) or _verdict(figure, p)
+        verdict, why = _verdict(figure, fitness, p)
         found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
     return found
 
@@ -256,17 +256,14 @@ def _why_unfit(bar: str) -> str:
     return f"On this model the instrument fails a bar of its own: {bar}."
 
 
-def _open(fitness: Fitness, figure: Confirmatory) -> tuple[Verdict, str] | None:
-    """Of what cannot be judged: it does not measure at all, or nobody can tell."""
+def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
+    """Of what does not measure at all, or where nobody can tell; else by the corrected p."""
     if fitness.unfit is not None:
         return Verdict.INVALID, _why_unfit(fitness.unfit)
-    reason = figure.lacking and f"the design has {figure.lacking}"
-    reason = reason or (fitness.doubt and f"on this model it cannot be told: {fitness.doubt}")
-    return (Verdict.INCONCLUSIVE, f"{reason[0].upper()}{reason[1:]}.") if reason else None
-
-
-def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
-    """Of a figure that can have any, by its corrected p."""
+    if figure.lacking:
+        return Verdict.INCONCLUSIVE, f"The design has {figure.lacking}."
+    if fitness.doubt:
+        return Verdict.INCONCLUSIVE, f"On this model it cannot be told: {fitness.doubt}."
     specific, bound = figure.specific, figure.smallest
     assert p is not None  # what lacks a placebo is open
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"

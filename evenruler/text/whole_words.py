@@ -27,8 +27,6 @@ _JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor
 _JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # the don of don't
 _CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
-_FAR = 60
-"""Characters that are looked at before a word for a name that it is part of."""
 
 _OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
@@ -184,14 +182,11 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     after = _NEXT.match(text, end)
     if after and after[1].isupper():
         return True
-    return not begins_sentence(text, begin) and _ends_in_name(text, begin, article=said[0].islower())
-
-
-def _ends_in_name(text: str, begin: int, article: bool) -> bool:
-    """Whether what stands before a name is part of it. `article`: the name brings its own ("the United States")."""
-    far = max(0, begin - _FAR)
-    before = _CAPITAL_BEFORE.search(text[far:begin])
-    if before is None or not before[1][0].isupper() or before[1] == "I" or (before[2].isspace() and article):
+    far = max(0, begin - 60)  # as far as is looked for the rest of a name
+    before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
+    if before is None or not before[1][0].isupper() or before[1] == "I":
+        return False
+    if before[2].isspace() and said[0].islower():  # a name with its own article, the United States
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

@@ -42,8 +42,6 @@ Backend = TypeVar("Backend", bound=Classifier)
 
 @dataclass(frozen=True)
 class _Fitting:
-    """All that one fit needs."""
-
     name: str
     entry: ModelEntry
     recipe: Finetune

@@ -17,11 +17,6 @@ from evenruler.training.data import Labelled
 LONGEST = 128
 """Tokens of a row that are fitted on, as in the script that the paper used."""
 
-WARMUP = 0.06
-"""Share of the steps in which the learning rate rises."""
-
-WEIGHT_DECAY = 0.01
-
 SAVED_EVERY = 300.0
 """Seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one."""
 
@@ -118,8 +113,8 @@ def _arguments(recipe: Finetune, checkpoints: Path) -> Any:
         learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.batch,
         per_device_eval_batch_size=64,
-        warmup_steps=WARMUP,
-        weight_decay=WEIGHT_DECAY,
+        warmup_steps=0.06,  # share of the steps in which the learning rate rises
+        weight_decay=0.01,
         seed=recipe.seed,
         data_seed=recipe.seed,
         bf16=precision() == "bfloat16",

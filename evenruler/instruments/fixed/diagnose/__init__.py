@@ -172,8 +172,6 @@ Sums = Floats
 
 Found = dict[str, pd.DataFrame]
 
-UNPLACED: Final = "nothing was asked after placebo sentences"
-
 
 def _by_target(x: Sums, of: str) -> float:
     """Percentage of items of a target, mean over targets (Nadeem, Bethke and Reddy 2021, their `evaluation.py`)."""
@@ -341,7 +339,8 @@ def _after_placebos(
     counts = placed["item"].value_counts()
     whole = sorted(set(counts.index[counts == framings]) & set(items["item"]))
     if not whole:
-        reason = "answers that were recorded are to texts as they are" if subject.kind == "recorded" else UNPLACED
+        recorded = "answers that were recorded are to texts as they are"
+        reason = recorded if subject.kind == "recorded" else "nothing was asked after placebo sentences"
         yield from ((part, Figure(name, None, 0, "items", reason=reason)) for part, name in names)
         return
     bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]

@@ -63,7 +63,11 @@ def token_distributions(
     weighed = _weighed(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
-    by_letter = _letters(joined[lettered])
+    # Without an end a letter holds what goes on after it, so that counts once.
+    whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
+    whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
+    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
+    by_letter = whole.assign(order=whole["order"].map(tuple)).groupby(key, sort=True)["mass"].sum().reset_index()
     if content_free is not None:
         by_letter = _calibrated(by_letter, weighed, content_free)
     letters = zip(by_letter["letter"], by_letter["order"], strict=True)
@@ -89,15 +93,6 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
         nats, once = forms["first_nats"], forms["first_token"]
     kept = forms.drop(columns=["framing", "alone"])
     return kept.assign(mass=np.exp(nats), letter=texts.str[0], by_itself=by_itself, whole=mass == "words", once=once)
-
-
-def _letters(joined: pd.DataFrame) -> pd.DataFrame:
-    """By prompt and letter, with its mass. Without an end a letter holds what goes on after it, so that counts once."""
-    counted = joined[joined["by_itself"] | joined["whole"]]
-    found = counted.drop_duplicates([*_MODEL, "id", "letter", "once"]).copy()
-    found["order"] = found["order"].map(tuple)
-    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
-    return found.groupby(key, sort=True)["mass"].sum().reset_index()
 
 
 def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
