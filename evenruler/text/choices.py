@@ -6,11 +6,10 @@ Lists of words here are English and serve any contrast; words of classes are onl
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -130,13 +129,13 @@ class Asked:
     """What may be chosen."""
 
     def __init__(
-        self, outcomes: Mapping[str, Sequence[str]], options: Sequence[tuple[str, str]], left_out: Sequence[str]
+        self, outcomes: Sequence[tuple[str, Sequence[str]]], options: Sequence[tuple[str, str]], left_out: Sequence[str]
     ) -> None:
-        words = {form: outcome for outcome, of_class in outcomes.items() for form in of_class}
-        self.classes: Collection[str] = outcomes
+        words = {form: outcome for outcome, of_class in outcomes for form in of_class}
+        self.classes = {outcome for outcome, _ in outcomes}
         self.letters = {letter: slug for letter, (slug, _) in zip(LETTERS, options, strict=False)}
         # A model that was shown sentences repeats the end of one, its second sentence, which tells it as well.
-        ends = _once((slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options)
+        ends = _once([(slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options])
         texts = {text: slug for text, slug in ends.items() if text not in words} | _once(options)
         self.words = Surfaces(words)
         self.options = Surfaces(texts)
@@ -148,16 +147,13 @@ class Asked:
         return Reading(slug, rule) if slug in self.classes else Reading(None, "filler")
 
 
-@lru_cache(maxsize=512)  # to compile what it looks for takes longer than to look
-def _asked(outcomes: tuple[Any, ...], options: tuple[Any, ...], left_out: tuple[str, ...]) -> Asked:
-    return Asked(dict(outcomes), options, left_out)
+_asked = lru_cache(maxsize=512)(Asked)  # to compile what it looks for takes longer than to look
 
 
-def _once(options: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Slugs by text; a text that two options share tells neither from the other."""
-    listed = list(options)
-    often = Counter(normalised(text) for _, text in listed)
-    return {text: slug for slug, text in listed if often[normalised(text)] == 1}
+    often = Counter(normalised(text) for _, text in options)
+    return {text: slug for slug, text in options if often[normalised(text)] == 1}
 
 
 def plain(text: str) -> str:

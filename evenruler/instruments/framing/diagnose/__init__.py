@@ -79,10 +79,8 @@ def figures(
         found["continuations"] = answered.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
     if asked.replicates is not None:
         # In the order of the source, which says from which group the preference of another is taken off.
-        known = stimuli[stimuli["group"].isin(asked.groups)].sort_values(
-            "group", key=lambda own: own.map(asked.groups.index)
-        )
-        groups = dict(zip(known["stimulus"], known["group"], strict=True))
+        members = stimuli.groupby("group")["stimulus"].agg(list)
+        groups = {stimulus: group for group in asked.groups for stimulus in members[group]}
         found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, resampling.level)
     found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
     told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
