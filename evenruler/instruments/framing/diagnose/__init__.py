@@ -13,10 +13,10 @@ from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_pro
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
+from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines, shift_figures
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines
 from evenruler.instruments.framing.diagnose.replications import AS, replications
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
@@ -69,8 +69,8 @@ def figures(
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": effects(counted, asked.factors),
-        "shifts": shifts(covered, asked.factors),
+        "effects": effects.effects(counted, asked.factors),
+        "shifts": effects.shifts(covered, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
@@ -125,7 +125,7 @@ def figures_of(
             of_part = (found[table]["configuration"] == configuration) & (found[table]["metric"] == metric)
             own[table] = found[table][of_part]
         apds = own["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        effects = Effects(apds, measured, own["exclusions"], asked, level)
+        described = Effects(apds, measured, own["exclusions"], asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
@@ -137,9 +137,9 @@ def figures_of(
                 rows.append((part, headline, fitness if bar.unfit is None else bar))
                 rows += [(part, total, Fitness())] if total is not None else []
                 cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
-        rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in described.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
-        shifted = shift_figures(own["shifts"], list(asked.forms), level)
+        shifted = effects.shift_figures(own["shifts"], list(asked.forms), level)
         rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
     replicated = _replicated(found["replications"])
