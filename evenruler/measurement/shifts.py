@@ -65,13 +65,11 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
 def of_prefixes(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
-    """What every prefix does to the scores of the same units.
+    """What every prefix does to the scores of the same units: a row a prefix, `prefix`, `placebo` and `Shift`.
 
     `bare`: scores as they are, by unit. `after`: the same after each prefix; a unit that was not asked is NaN or not
-    there, and is left out of both. ValueError where one has a score after some prefixes and not after others.
-
-    Returns:
-        A row a prefix: `prefix`, `placebo`, and what `Shift` has. Empty where fewer than three units were asked.
+    there, and is left out of both. ValueError where one has a score after some prefixes and not after others. Empty
+    where fewer than three units were asked.
     """
     scores = pd.DataFrame(dict(after)).reindex(bare.index)
     lacks = scores.isna()

@@ -50,12 +50,9 @@ def read_reply(
     Where options were listed and a short reply has neither letter nor text of one, it is read for words too: "She" and
     "it must be a she" choose a class however they were asked for. A longer one then speaks of something else.
 
-    Args:
-        reply: What the model wrote.
-        outcomes: Words by class: its surface forms, and what else stands for it.
-        options: Slug and text in the order of the letters A, B, ...; a slug that is no class is a filler. None where
-            the prompt listed none.
-        left_out: Phrases in which a word does not count.
+    `outcomes`: words by class, its surface forms and what else stands for it. `options`: slug and text in the order of
+    the letters A, B, ..., none where the prompt listed none; a slug that is no class is a filler. `left_out`: phrases
+    in which a word does not count.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)

@@ -44,16 +44,12 @@ def token_distributions(
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
     for; its mass is that of the letter with no word after it, and of the letter with the first word of its option.
-    Orders of options are averaged.
+    Orders of options are averaged. `forms`, `prompts` (with a column `benchmark`) and `content_free` by `schemas`;
+    `outcomes`: surface forms by class.
 
-    Args:
-        forms: By `schemas.FORMS`.
-        prompts: By `schemas.PROMPTS`, with a column `benchmark`.
-        content_free: By `schemas.CONTENT_FREE`: masses of letters are divided by those that they have there, their sum
-            kept (Zhao et al. 2021). None where they stay as they are.
-        outcomes: Surface forms by class.
-        mass: By `Mass`; a first token counts once, one that begins forms of several classes for none of them. UserError
-            where no first token is a class's own.
+    Masses of letters are divided by those that they have in `content_free`, their sum kept (Zhao et al. 2021); with
+    None they stay as they are. By the mass of the first token, each counts once, one that begins forms of several
+    classes for none of them; UserError where none is a class's own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -146,15 +142,10 @@ def read_replies(
 ) -> pd.DataFrame:
     """Every reply to these prompts, read by `evenruler.text.choices.RULES`, by `CHOICES`.
 
-    A row without a reply is an invalid one, by the rule `WITHHELD`. ValueError where the options of a prompt are not
-    those of its `order`.
-
-    Args:
-        replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
-        prompts: By `PROMPTS`, with a column `benchmark`.
-        outcomes: Words by class: its surface forms and its terms.
-        options: By `ask.options_by_prompt`; a prompt may lack where words are read.
-        left_out: Phrases in which a word does not count.
+    A row without a reply is an invalid one, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by
+    `PROMPTS` with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
+    `ask.options_by_prompt`, a prompt may lack where words are read, ValueError where they are not those of its `order`;
+    `left_out`: phrases in which a word does not count.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
         given = [slug for slug, _ in options.get(identifier, ())]

@@ -216,14 +216,9 @@ def replications(
     asked about. A measure is null with the reason where nothing has a value on both sides; `AS` is where one of its
     measures is. By `schemas.REPLICATIONS`.
 
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
-        choices: By `CHOICES`, of the same; may be empty.
-        outcomes: Surface forms of the two classes (else ValueError), in the order of the source.
-        groups: The group of every stimulus, in the order of the source; for `p-at`.
-        study: Which measures; ValueError where there is more than one cue.
-        level: Of intervals.
-
+    `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one contrast; `outcomes`:
+    surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError:
+    there are not two classes, or there is more than one cue.
     Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
     """
     framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # of the cue, its first wording alone
