@@ -16,7 +16,8 @@ from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.framing import ask as framing
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
+from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.probes.ask import questions
 from evenruler.tables.schemas import BARE

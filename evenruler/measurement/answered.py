@@ -47,20 +47,15 @@ class Replies:
 
 
 def unanswered(replies: Replies) -> str | None:
-    """Why replies are no answers, with counts; None where they are.
-
-    Args:
-        replies: To all requests of an instrument to a model that its figures rest on.
-    """
+    """Why replies to all requests that figures rest on are no answers, with counts; None where they are."""
     if len(replies.cut) > MOST_CUT * replies.n:
         return f"{len(replies.cut):,} of {replies.n:,} replies were {replies.cut[0]}"
-    lacking = replies.refused + replies.empty + replies.foreign + replies.unread + replies.withheld
+    often = {"refused": replies.refused, "empty": replies.empty, "in another language": replies.foreign}
+    rare = {"without an answer in it": replies.unread, "not given": replies.withheld}
+    lacking = sum((often | rare).values())
     if lacking > MOST_UNANSWERED * replies.n:
-        rare = {"without an answer in it": replies.unread, "not given": replies.withheld}
-        counts = [f"{replies.refused:,} refused", f"{replies.empty:,} empty"]
-        counts.append(f"{replies.foreign:,} in another language")
-        counts += [f"{count:,} {what}" for what, count in rare.items() if count]
-        return f"{lacking:,} of {replies.n:,} requests were not answered ({', '.join(counts)})"
+        told = ", ".join(f"{count:,} {what}" for what, count in (often | rare).items() if count or what in often)
+        return f"{lacking:,} of {replies.n:,} requests were not answered ({told})"
     given, distinct = replies.n - replies.withheld, replies.distinct
     if distinct is None or given < 2:
         return None
@@ -74,13 +69,11 @@ def unanswered(replies: Replies) -> str | None:
 def unvaried(scores: ArrayLike, what: str) -> str | None:
     """Why scores measure nothing: that they do not vary at all; None where they do, or where there are fewer than two.
 
-    Args:
-        scores: [units] or [units, series]; NaN where there is none. They vary where those of any series do.
-        what: They are of, in the plural.
+    `scores`: [units] or [units, series], NaN where there is none; they vary where those of any series do. `what` they
+    are of is in the plural.
     """
     values = np.asarray(scores, dtype=np.float64)
-    values = values[:, None] if values.ndim == 1 else values
-    known = [own[~np.isnan(own)] for own in values.T]
+    known = [own[~np.isnan(own)] for own in np.atleast_2d(values.T)]
     several = [own for own in known if len(own) > 1]
     if not several or not all(constant_columns(own[:, None])[0] for own in several):
         return None
@@ -98,8 +91,7 @@ def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
     """What to say of a model before any of its figures: that nothing was measured, and why; None where something was.
 
-    Args:
-        records: Figures with `verdict` and `why`, where they have them; of one instrument, or part of it, on one model.
+    `records`: of one instrument, or part of it, on one model; with `verdict` and `why`, where they have them.
     """
     judged = [record for record in records if isinstance(record.get("verdict"), str)]
     if not judged or any(record["verdict"] != Verdict.INVALID for record in judged):

@@ -28,15 +28,9 @@ class Components:
 
 
 def components(x: ArrayLike, facets: Sequence[str]) -> Components:
-    """Variance components by analysis of variance.
+    """Variance components by analysis of variance, of one score a cell; an axis a facet, of two levels at least.
 
-    Args:
-        x: One score a cell; an axis a facet, each of two levels at least.
-        facets: Names of the axes.
-
-    Raises:
-        ValueError: Names do not fit the axes, a facet has a single level, or a score is not a number.
-
+    ValueError: names do not fit the axes, a facet has a single level, or a score is not a number.
     Source: Brennan (2001), Generalizability Theory, chapter 3 and appendix B.
     """
     scores = np.asarray(x, dtype=np.float64)
@@ -44,32 +38,28 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
         raise ValueError(f"expected {len(facets)} axes of at least two levels, got the shape {scores.shape}")
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
-    squares = {}  # sums over all cells of the squared mean of the levels of some axes
-    for effect in [(), *_effects(range(scores.ndim))]:
-        others = tuple(axis for axis in range(scores.ndim) if axis not in effect)
-        of_others = math.prod(scores.shape[axis] for axis in others)
-        squares[effect] = float((np.asarray(scores.mean(axis=others)) ** 2).sum() * of_others)
-    mean_squares, degrees = {}, {}
-    for effect in _effects(range(scores.ndim)):
-        of = [(-1) ** (len(effect) - len(part)) * squares[part] for part in [(), *_effects(effect)]]
-        degrees[effect] = math.prod(scores.shape[axis] - 1 for axis in effect)
+    levels = dict(zip(facets, scores.shape, strict=True))
+    # Sums over all cells of the squared mean of the levels of some facets, and of how many cells each is the mean.
+    squares, cells = dict[Effect, float](), dict[Effect, int]()
+    for effect in _effects(facets):
+        others = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
+        cells[effect] = math.prod(scores.shape[axis] for axis in others)
+        squares[effect] = float((np.asarray(scores.mean(axis=others)) ** 2).sum() * cells[effect])
+    mean_squares, degrees, variances = dict[Effect, float](), dict[Effect, int](), dict[Effect, float]()
+    for effect in list(squares)[1:]:
+        of = [(-1) ** (len(effect) - len(part)) * squares[part] for part in _effects(effect)]
+        degrees[effect] = math.prod(levels[facet] - 1 for facet in effect)
         mean_squares[effect] = sum(of) / degrees[effect]
-    variances = {}
     for effect in mean_squares:
         above = {other: square for other, square in mean_squares.items() if set(effect) <= set(other)}
-        cells = math.prod(size for axis, size in enumerate(scores.shape) if axis not in effect)
-        variances[effect] = sum((-1) ** (len(other) - len(effect)) * square for other, square in above.items()) / cells
-
-    def named(values: Mapping[tuple[int, ...], float]) -> dict[Effect, float]:
-        return {tuple(facets[axis] for axis in effect): value for effect, value in values.items()}
-
-    counted = {effect: int(value) for effect, value in named(degrees).items()}
-    return Components(named(mean_squares), counted, named(variances))
+        signed = [(-1) ** (len(other) - len(effect)) * square for other, square in above.items()]
+        variances[effect] = sum(signed) / cells[effect]
+    return Components(mean_squares, degrees, variances)
 
 
-def _effects(axes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every set of axes but the empty one."""
-    return chain.from_iterable(combinations(axes, size) for size in range(1, len(axes) + 1))
+def _effects(facets: Sequence[str]) -> Iterator[Effect]:
+    """Every set of facets, the empty one first."""
+    return chain.from_iterable(combinations(facets, size) for size in range(len(facets) + 1))
 
 
 @dataclass(frozen=True)
@@ -85,18 +75,10 @@ class Difference:
     """Coefficient, mean square and degrees of freedom of each part of the variance of the mean."""
 
     def coefficient(self, templates: int, words: int) -> float:
-        """How well mean differences order the units: the generalizability coefficient.
+        """How well mean differences over so many templates, and words of each group, order the units.
 
-        Args:
-            templates: That a mean is over.
-            words: Of each group.
-
-        Returns:
-            From 0 to 1; variances below 0 count as 0. NaN where nothing varies.
-
-        Raises:
-            ValueError: A number below 1.
-
+        The generalizability coefficient, from 0 to 1; variances below 0 count as 0. NaN where nothing varies,
+        ValueError of a number below 1.
         Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in fixed groups.
         """
         if min(templates, words) < 1:
@@ -108,14 +90,9 @@ class Difference:
         return universe / (universe + error) if universe + error > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean with an interval of t with Satterthwaite's degrees of freedom.
+        """The mean with an interval of t with the degrees of freedom of Satterthwaite (1946).
 
         Ends are NaN where no variance of the mean is left after noise was taken off.
-
-        Args:
-            level: Of the interval.
-
-        Source: Satterthwaite (1946).
         """
         check_level(level)
         variance = sum(coefficient * square for coefficient, square, _ in self._parts)
@@ -128,13 +105,9 @@ class Difference:
 def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     """The mean difference between two groups of words, over units and templates that could all have been others.
 
-    Args:
-        x: [units, templates, words] scores; every template was asked of every unit with every word.
-        groups: [words] 1 for the first group, -1 for the other; of equal size, two at least.
-
-    Raises:
-        ValueError: Shapes do not fit, groups are not of equal size, or a score is not a number.
-
+    `x`: [units, templates, words] scores; every template was asked of every unit with every word. `groups`: [words] 1
+    for the first group, -1 for the other; of equal size, two at least. ValueError where these do not fit, or a score is
+    not a number.
     Source: the mean squares of Brennan (2001) with words nested in fixed groups.
     """
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
@@ -144,13 +117,9 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     each = [components(scores[:, :, signs == sign], ("unit", "template", "word")) for sign in (1, -1)]
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
     of_bias = components(bias, ("unit", "template"))
-    of_words = {
-        effect: sum(one.variances[effect] for one in each) / 2 for effect in each[0].variances if "word" in effect
-    }
+    of_words = {of: sum(one.variances[of] for one in each) / 2 for of in each[0].variances if "word" in of}
     # The spread of words shows in the bias of every unit and template, twice: once of each group.
-    of_both = {
-        effect: variance - 2 / words * of_words[(*effect, "word")] for effect, variance in of_bias.variances.items()
-    }
+    of_both = {of: own - 2 / words * of_words[(*of, "word")] for of, own in of_bias.variances.items()}
     squares = of_bias.mean_squares.items()
     parts = [((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares]
     # That of the words themselves is in no mean square of the bias, for it moves all of it alike.

@@ -9,17 +9,11 @@ from evenruler.measurement.checks import Floats
 
 
 def semantic_diversity(embeddings: ArrayLike) -> Floats:
-    """One minus the mean cosine of each row with the others.
+    """One minus the mean cosine of each row with the others, of n x dimensions.
 
-    Args:
-        embeddings: n x dimensions; lengths do not matter, directions do.
-
-    Returns:
-        float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are unrelated. NaN for a
-        single row, which has no others.
-
-    Raises:
-        ValueError: Not a matrix, values that are not finite, or a row of zeros (it has no direction).
+    Lengths do not matter, directions do. float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are
+    unrelated; NaN for a single row, which has no others. ValueError: not a matrix, values that are not finite, or a row
+    of zeros (it has no direction).
     """
     rows = np.asarray(embeddings, dtype=np.float64)
     if rows.ndim != 2:
@@ -34,16 +28,14 @@ def semantic_diversity(embeddings: ArrayLike) -> Floats:
 def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     """One minus the mean Jaccard index (shared tokens / all tokens) of each set with the others.
 
-    Args:
-        token_sets: n sets of tokens, used as they are: fold case before.
-
-    Returns:
-        float64[n] in [0, 1]: 0 where all others are the same set, 1 where none shares a token. NaN for a
-        single set, which has no others. Two empty sets are the same set: their index is 1.
+    Tokens are used as they are: fold case before. float64[n] in [0, 1]: 0 where all others are the same set, 1 where
+    none shares a token; NaN for a single set, which has no others. Two empty sets are the same set: their index is 1.
     """
-    indices = [
-        [len(own & other) / len(own | other) if own or other else 1.0 for other in token_sets] for own in token_sets
-    ]
+
+    def index(own: frozenset[str], other: frozenset[str]) -> float:
+        return len(own & other) / len(own | other) if own or other else 1.0
+
+    indices = [[index(own, other) for other in token_sets] for own in token_sets]
     return _one_minus_mean_with_others(np.array(indices, dtype=np.float64))
 
 

@@ -48,19 +48,12 @@ class Estimate:
         return min(1.0, 2 * self._above(abs(self.value)))
 
     def p_within(self, bound: float) -> float:
-        """Small where it surely lies between -bound and bound: p if it were one of them.
-
-        Source: the two one-sided tests of Schuirmann (1987).
-        """
+        """Small where it surely lies between -bound and bound: two one-sided tests, Schuirmann (1987)."""
         return max(self._above(bound - self.value), self._above(bound + self.value))
 
-    def p_below(self) -> float:
-        """One-sided: small where the value is surely below 0."""
-        return self._above(-self.value)
-
-    def p_above(self) -> float:
-        """One-sided: small where the value is surely above 0."""
-        return self._above(self.value)
+    def p_sign(self, sign: float) -> float:
+        """One-sided: small where the value is surely of this sign, 1 or -1."""
+        return self._above(sign * self.value)
 
     def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
         """The smallest true value that would be found in that share of cases (MDE)."""
@@ -75,20 +68,10 @@ class Estimate:
 
 
 def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
-    """An estimate whose variance is a sum of parts.
+    """An estimate whose variance is a sum of parts, less what these hold more than once, `shared`.
 
-    Args:
-        value: The estimate.
-        parts: Of each source of variance.
-        shared: What the parts hold more than once. The sum never falls below its largest part.
-
-    Returns:
-        With Satterthwaite's degrees of freedom, at least the fewest of a part.
-
-    Raises:
-        ValueError: There is no part, or one has less than one degree of freedom.
-
-    Source: Satterthwaite (1946).
+    The sum never falls below its largest part. Degrees of freedom are those of Satterthwaite (1946), at least the
+    fewest of a part. ValueError: there is no part, or one has less than one degree of freedom.
     """
     found = list(parts)
     if not found or min(df for _, df in found) < 1:
@@ -124,15 +107,8 @@ class Facet:
 def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
     """A statistic of scores whose facets cross, each of which could have had other levels.
 
-    By jackknives: of every facet, and of every pair of facets to take off what two of them hold both.
-
-    Args:
-        statistic: Linear in the scores; takes which levels are kept, a mask [levels] a facet.
-        facets: Random ones; with two levels at least in every list.
-
-    Raises:
-        ValueError: A list has a single level, which cannot be left out.
-
+    By jackknives: of every facet, and of every pair of facets to take off what two of them hold both. `statistic` is
+    linear in the scores and takes which levels are kept, a mask [levels] a facet. ValueError: a list has one level.
     Source: docs/controls.md; for two facets it is the variance of a mean of Brennan (2001), section 5.1, exactly.
     """
     kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
@@ -183,23 +159,14 @@ class Paired:
 
     def p_half(self, effect: Estimate) -> float:
         """Small where placebos surely do more than half of the effect."""
-        return self.half.p_below() if effect.value > 0 else self.half.p_above()
+        return self.half.p_sign(-1 if effect.value > 0 else 1)
 
 
 def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
-    """Compare wordings of a manipulation with placebo wordings on the same units.
+    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect, and what is beside.
 
-    Wordings are drawn on both sides and spread alike, so their variance is pooled.
-
-    Args:
-        effects: [units, wordings] what each did to each unit.
-        placebos: [units, placebo wordings] the same of those without the construct.
-
-    Returns:
-        The mean effect, and what it is beside placebos.
-
-    Raises:
-        ValueError: Units differ, or there are fewer than two units, or fewer than three wordings in all.
+    Both are [units, wordings]: what each did to each unit. Wordings are drawn on both sides and spread alike, so their
+    variance is pooled. ValueError: units differ, or there are fewer than two units, or than three wordings in all.
     """
     real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
     if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:
@@ -251,7 +218,7 @@ class Lists:
     def p_half(self, effect: Estimate) -> float:
         """That placebos would do as much if they did half of the effect: small where they surely do more than half.
 
-        Source: the log of a ratio of a standard deviation and an estimate, by the delta method.
+        Of the log of a ratio of a standard deviation and an estimate, by the delta method.
         """
         size, typical = abs(effect.value), self.typical()
         if size == 0 or typical == 0:

@@ -117,11 +117,9 @@ OF_ANY_MODEL = "any-model"
 
 
 def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
-    """Figures as nested records, by benchmark, part of it, model and figure, for `metrics.json` and evidence.
+    """Figures as nested records, by benchmark, part, model (null: any) and figure, for `metrics.json` and evidence.
 
-    Args:
-        figures: One row a figure, with `benchmark`, `model` (null: any) and the column of the part.
-        part: The column that says which part of a benchmark a figure is of: a set of templates, a subscale.
+    `part`: the column that says which part of a benchmark a figure is of: a set of templates, a subscale.
     """
     metrics: dict[str, Any] = {}
     figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
@@ -132,21 +130,14 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """A figure with its interval and n, or why there is none.
+    """A figure with its interval and n, or why there is none; empty for no figure at all.
 
-    Args:
-        record: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null; None for no
-            figure at all.
-        decimals: Of value and interval.
+    `record`: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null.
     """
     if record is None:
         return ""
-    low, high = record.get("low"), record.get("high")
-    if _null(record["value"]):
+    if pd.isna(record["value"]):
         return f"none ({record['reason']})"
-    interval = "" if _null(low) else f" [{low:z.{decimals}f}, {high:z.{decimals}f}]"
+    low, high = record.get("low"), record.get("high")
+    interval = "" if pd.isna(low) else f" [{low:z.{decimals}f}, {high:z.{decimals}f}]"
     return f"{record['value']:z.{decimals}f}{interval}, n = {record['n']}"
-
-
-def _null(value: float | None) -> bool:
-    return value is None or math.isnan(value)

@@ -26,12 +26,8 @@ from evenruler.measurement.resampling import Interval
 def cronbach_alpha(x: ArrayLike) -> float:
     """Cronbach's alpha, raw: `k/(k-1) * (1 - sum of item variances / variance of the total)`, ddof 1.
 
-    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total
-    is the same for every observation.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
-
+    At most 1, higher is more reliable; negative where the items work against each other. NaN where the total is the
+    same for every observation. ValueError: fewer than two items or two observations, or values that are not finite.
     Source: Cronbach (1951), Coefficient alpha and the internal structure of tests.
     """
     matrix = as_items(x)
@@ -47,11 +43,8 @@ def cronbach_alpha(x: ArrayLike) -> float:
 def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
     """Confidence interval of an `alpha` found on `observations` x `items`, from the F distribution.
 
-    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN.
-
-    Raises:
-        ValueError: An alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
-
+    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN. ValueError: an
+    alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
     Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient alpha.
     """
     check_level(level)
@@ -67,10 +60,8 @@ def feldt_interval(alpha: float, observations: int, items: int, level: float = 0
 def mean_inter_item_correlation(x: ArrayLike) -> float:
     """Mean Pearson correlation over all pairs of items, in [-1/(k-1), 1]; NaN where an item is constant.
 
-    Unlike alpha it does not grow with the number of items.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    Unlike alpha it does not grow with the number of items. ValueError: fewer than two items or two observations, or
+    values that are not finite.
     """
     correlations = correlation_matrix(as_items(x))
     return float(correlations[np.triu_indices(len(correlations), k=1)].mean())
@@ -79,12 +70,9 @@ def mean_inter_item_correlation(x: ArrayLike) -> float:
 def spearman_brown(mean_correlation: float, items: int) -> float:
     """Reliability to expect of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
 
-    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN
-    where no such set can exist: k items cannot have a mean correlation of -1/(k-1) or less.
-
-    Raises:
-        ValueError: A correlation outside [-1, 1], or fewer than one item.
-
+    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN where no
+    such set can exist: k items cannot have a mean correlation of -1/(k-1) or less. ValueError: a correlation outside
+    [-1, 1], or fewer than one item.
     Source: Spearman (1910); Brown (1910).
     """
     if abs(mean_correlation) > 1:
@@ -112,8 +100,7 @@ class ItemStatistics:
 def item_statistics(x: ArrayLike) -> ItemStatistics:
     """Mean, spread, item-rest correlation and alpha-if-removed of every item.
 
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    ValueError: fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     items = range(matrix.shape[1])
@@ -132,10 +119,8 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
 def first_component_share(x: ArrayLike) -> float:
     """Share of variance of the first principal component of the item correlation matrix.
 
-    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant.
-
-    Raises:
-        ValueError: Fewer than two items or two observations, or values that are not finite.
+    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant. ValueError:
+    fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
     if constant_columns(matrix).any():
@@ -144,19 +129,11 @@ def first_component_share(x: ArrayLike) -> float:
 
 
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
-    """ICC(2,1): how far one rater's values are what another's would be, level and all; raters are drawn.
+    """ICC(2,1) of [targets, raters]: how far one rater's values are what another's would be, level and all.
 
-    Args:
-        x: [targets, raters].
-        level: Of the interval.
-
-    Returns:
-        At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN where the
-        values do not differ, the ends also where raters agree wholly.
-
-    Raises:
-        ValueError: Fewer than two targets or raters, or values that are not finite.
-
+    Raters are drawn. At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN
+    where the values do not differ, the ends also where raters agree wholly. ValueError: fewer than two targets or
+    raters, or values that are not finite.
     Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
     """
     check_level(level)
@@ -182,15 +159,10 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
-    """Units as concepts, by `tables.schemas.CONCEPTS` less `benchmark`, `part`, `model`, `trait` and `criterion`.
+    """Units with two items at least as concepts, by `tables.schemas.CONCEPTS` but for what they are measured with.
 
-    Args:
-        values: One row an item, `unit` (its word) and `value`.
-        of: What units are.
-        error: By unit, the variance of its mean; by default that of independent items. Units of one item have none.
-
-    Returns:
-        Units with two items at least.
+    `values`: one row an item, `unit` (its word) and `value`. `of`: what units are. `error`: by unit, the variance of
+    its mean; by default that of independent items.
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
     by_unit = by_unit[by_unit["size"] > 1]
@@ -201,13 +173,10 @@ def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = N
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
-    """The variance of each unit's mean where all answer the same items, whose own means are no error.
+    """By unit the variance of its mean where all answer the same items, whose own means are no error.
 
-    Args:
-        x: [units, items]; two of each at least.
-
-    Returns:
-        By unit; their mean is what Cronbach's alpha takes off: alpha = 1 - mean error / variance of the means.
+    Of [units, items], two of each at least. Their mean is what Cronbach's alpha takes off: alpha = 1 - mean error /
+    variance of the means.
     """
     rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
     units, items = x.shape

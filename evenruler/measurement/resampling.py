@@ -158,21 +158,11 @@ SHARE = within(0.0, 1.0)
 def jackknife(
     statistic: Callable[..., SupportsFloat], *arrays: ArrayLike, scale: Scale = PLAIN, level: float = 0.95
 ) -> Interval:
-    """A statistic of units with an interval of the jackknife and t.
+    """A statistic of units with an interval of the jackknife and t, symmetric on a scale.
 
-    Args:
-        statistic: Takes the arrays, or all rows of each but one, and returns one number.
-        *arrays: One or more of equal length along axis 0, whose rows are the units.
-        scale: In which the interval is symmetric.
-        level: Of the interval.
-
-    Returns:
-        The statistic of all units. Ends are NaN below `FEWEST_UNITS` units, where the statistic is undefined without
-        one of them, or where it stands at the end of its scale (an alpha of 1).
-
-    Raises:
-        ValueError: Arrays differ in length, or `level` is out of range.
-
+    Units are the rows of one or more arrays; the statistic takes these, or all rows of each but one. Ends are NaN below
+    `FEWEST_UNITS` units, where the statistic is undefined without one of them, or where it stands at the end of its
+    scale (an alpha of 1). ValueError: arrays differ in length, or `level` is out of range.
     Source: Tukey (1958); Miller (1974), The jackknife: a review, for scales.
     """
     check_level(level)
@@ -210,11 +200,8 @@ _ROUNDING = 1e-9
 def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
     """P of the mean of paired changes, if for each unit before and after could as well be the other way round.
 
-    Args:
-        changes: [units], or [units, classes] whose mean is a vector that is compared by its length.
-        seed: Of the draws; of twelve units or fewer all flips are taken.
-        draws: Of signs.
-
+    `changes`: [units], or [units, classes] whose mean is a vector that is compared by its length. Of twelve units or
+    fewer all flips are taken, else some are drawn.
     Source: Fisher (1935), The design of experiments, section 21.
     """
     x = np.asarray(changes, dtype=np.float64)
@@ -228,10 +215,7 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
 def squared_shift(changes: ArrayLike) -> float:
     """Squared length of the mean change, without what noise of units adds to it: 0 on average where nothing moves.
 
-    Args:
-        changes: [units, classes] of shares; two units at least.
-
-    Source: the U-statistic of pairs of different units; docs/controls.md.
+    Of [units, classes] of shares, two units at least: the U-statistic of pairs of different units; docs/controls.md.
     """
     x = np.asarray(changes, dtype=np.float64)
     n = len(x)

@@ -40,14 +40,9 @@ class Shift:
 
 
 def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
-    """Compare scores of the same units without and with a prefix.
+    """Compare scores [n] of the same units without and with a prefix.
 
-    Args:
-        bare: [n] scores as they are.
-        after: [n] scores of the same units after the prefix.
-
-    Raises:
-        ValueError: Fewer than three units, other shapes, or a score that is not a number.
+    ValueError: fewer than three units, other shapes, or a score that is not a number.
     """
     x, y = (np.asarray(scores, dtype=np.float64) for scores in (bare, after))
     if x.shape != y.shape or x.ndim != 1 or len(x) < FEWEST_UNITS:
@@ -70,18 +65,11 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
 def of_prefixes(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
-    """What every prefix does to the scores of the same units.
+    """What every prefix does to the scores of the same units: a row a prefix, `prefix`, `placebo` and `Shift`.
 
-    Args:
-        bare: Scores as they are, by unit.
-        after: The same after each prefix. A unit that was not asked is NaN or not there, and is left out of both.
-        placebos: Which of the prefixes are.
-
-    Returns:
-        A row a prefix: `prefix`, `placebo`, and what `Shift` has. Empty where fewer than three units were asked.
-
-    Raises:
-        ValueError: A unit has a score after some prefixes and not after others.
+    `bare`: scores as they are, by unit. `after`: the same after each prefix; a unit that was not asked is NaN or not
+    there, and is left out of both. ValueError where one has a score after some prefixes and not after others. Empty
+    where fewer than three units were asked.
     """
     scores = pd.DataFrame(dict(after)).reindex(bare.index)
     lacks = scores.isna()
@@ -97,11 +85,8 @@ def of_prefixes(
 def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None) -> list[Figure]:
     """How far cues move scores, in standard deviations of the scores, beside what placebos do.
 
-    Args:
-        rows: By `of_prefixes`.
-        level: Of the interval of `placebo_level_shift`, in which prefixes are the units.
-        unit: What scores are of.
-        lacking: Why there are no rows, where that is not that too few units were asked.
+    `rows`: by `of_prefixes`. `level`: of the interval of `placebo_level_shift`, in which prefixes are the units.
+    `unit`: what scores are of. `lacking`: why there are no rows, where that is not that too few units were asked.
     """
     n = int(rows["n"].iloc[0]) if len(rows) else 0
     reason = None
@@ -128,17 +113,10 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
 
 
 def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The root mean square of what placebos do: the size to expect of a prefix without content.
+    """The root mean square of what k placebo prefixes do, `values` [k]: the size to expect of one without content.
 
-    Args:
-        values: [k] what k placebo prefixes do; the interval holds for level shifts, which lie around 0.
-        level: Of the interval, in which prefixes are the units.
-
-    Returns:
-        The root mean square, with the interval that the chi-square of normal shifts around 0 gives.
-
-    Raises:
-        ValueError: Fewer than five placebos, or a value that is not a number.
+    With the interval over prefixes of the chi-square of normal shifts around 0: it holds for level shifts, which
+    lie around 0. ValueError: fewer than five placebos, or a value that is not a number.
     """
     check_level(level)
     x: Floats = np.asarray(values, dtype=np.float64)

@@ -32,10 +32,8 @@ class Correlation:
 def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Pearson's r of paired values, with the interval of Fisher's z (standard error `1/sqrt(n-3)`).
 
-    Raises:
-        ValueError: Fewer than four pairs, lengths that differ, values that are not finite, an input that is
-            constant (or is but for rounding), or a `level` outside (0, 1).
-
+    ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input that is constant (or is
+    but for rounding), or a `level` outside (0, 1).
     Source: Fisher (1921), On the "probable error" of a coefficient of correlation; `scipy.stats.pearsonr`.
     """
     check_level(level)
@@ -52,11 +50,7 @@ def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation
     """Pearson's r of paired values, with the jackknife's interval on the scale of Fisher's z.
 
     It covers what it should where tails are heavy, too; the interval of Fisher's z alone covers 86 of 100 there
-    (docs/controls.md).
-
-    Raises:
-        ValueError: As `pearson`.
-
+    (docs/controls.md). ValueError: as `pearson`.
     Source: `evenruler.measurement.resampling`.
     """
     found = pearson(x, y)
@@ -68,12 +62,8 @@ def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation
 def spearman(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Spearman's rho of paired values (ties: mean ranks), p by `scipy.stats.spearmanr`.
 
-    The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`.
-
-    Raises:
-        ValueError: Fewer than four pairs, lengths that differ, values that are not finite, a constant input,
-            or a `level` outside (0, 1).
-
+    The interval is Fisher's z with the standard error of Fieller et al., `sqrt(1.06/(n-3))`. ValueError: fewer than
+    four pairs, lengths that differ, values that are not finite, a constant input, or a `level` outside (0, 1).
     Source: Fieller, Hartley & Pearson (1957), Tests for rank correlation coefficients I.
     """
     check_level(level)

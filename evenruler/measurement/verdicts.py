@@ -41,18 +41,19 @@ class Verdict(StrEnum):
     @property
     def mark(self) -> Mark:
         """How it is marked: as shown, as denied, as open, or as no measurement."""
-        marks: dict[Verdict, Mark] = {
-            Verdict.EFFECT: "good",
-            Verdict.NO_EFFECT: "told",
-            Verdict.NOT_SPECIFIC: "told",
-            Verdict.INCONCLUSIVE: "weak",
-        }
-        return marks.get(self, "poor")
+        return _MARKS[self]
 
 
-ORDER = (Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.NO_EFFECT, Verdict.INCONCLUSIVE, Verdict.INVALID)
+_MARKS: Mapping[Verdict, Mark] = {
+    Verdict.EFFECT: "good",
+    Verdict.NOT_SPECIFIC: "told",
+    Verdict.NO_EFFECT: "told",
+    Verdict.INCONCLUSIVE: "weak",
+    Verdict.INVALID: "poor",
+}
+
+ORDER = tuple(_MARKS)
 """Of verdicts in sentences."""
-
 
 ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
 """Verdicts that say that something is there, and so which way."""
@@ -61,15 +62,13 @@ ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
 def in_words(record: Mapping[str, Any], says: Sequence[str] | None, between: str = "") -> str:
     """What a headline says of a model: which way it goes where something is there, and why its verdict.
 
-    Args:
-        record: Of the headline, with `value`, `verdict` and `why`.
-        says: What a value above 0, and one below, says, a clause each; None where nobody wrote it.
-        between: What stands between the two, as its numbers.
+    `record` has `value`, `verdict` and `why`. `says`: what a value above 0, and one below, says, a clause each; None
+    where nobody wrote it. `between` stands between the two, as its numbers.
     """
-    value, why = record.get("value"), record.get("why") or ""
-    told = says is not None and value is not None and record.get("verdict") in ASSERTED
-    which = says[value < 0] if told and says is not None and value is not None else ""
-    return ". ".join(filter(None, ("; ".join(filter(None, (which, between))), why)))
+    value, which = record.get("value"), ""
+    if says is not None and value is not None and record.get("verdict") in ASSERTED:
+        which = says[value < 0]
+    return ". ".join(filter(None, ("; ".join(filter(None, (which, between))), record.get("why"))))
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,6 @@ class Confirmatory:
     """A sentence that goes with any verdict: who stands out, say."""
 
     def __post_init__(self) -> None:
-        """Refuse a bound that bounds nothing, and a figure that nothing counts."""
         if not self.smallest > 0:
             raise ValueError(f"the smallest effect of {self.figure} is {self.smallest}, expected a positive number")
         if self.unit not in self.levels:
@@ -152,19 +150,9 @@ def confirmatory(
     smallest: float,
     lacking: str | None = None,
 ) -> Confirmatory:
-    """A headline figure of an estimate, its null and its placebos.
+    """A headline figure of an estimate over the facets that could have been others, its null and its placebos.
 
-    Args:
-        figure: Its name.
-        unit: Of its first random facet.
-        levels: Of each random facet.
-        effect: Over the facets that could have been others.
-        p_null: Two-sided.
-        placebo: None where the design has none.
-        smallest: Effect worth naming.
-        lacking: What the design has too little of.
-
-    Source: docs/controls.md.
+    `placebo` is None where the design has none; all else as in `Confirmatory`. Source: docs/controls.md.
     """
     if placebo is None:
         lacking = lacking or "no placebo"
@@ -179,7 +167,7 @@ def confirmatory(
 def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: float) -> PValues:
     """The three assertions that can be made of an estimate with placebos; arguments as of `confirmatory`.
 
-    Source: Berger (1982) for the intersection-union test, which needs no correction; Schuirmann (1987).
+    Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann (1987).
     """
     specific = placebo.specific(effect)
     same_sign = effect.value * specific.value > 0
@@ -212,66 +200,55 @@ def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figu
         if isinstance(figure, Figure):
             found.append(figure)
             continue
-        p = None if figure.p is None else _corrected(figure.p, next(effects), next(denials))
-        verdict, why = _open(fitness, figure) or _verdict(figure, p)
+        p = figure.p
+        if p is not None:
+            effect, denial = next(effects), next(denials)
+            times = denial / p.denial if p.denial else 1.0
+            p = PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
+        verdict, why = _verdict(figure, fitness, p)
         found.append(_confirmed(figure, p, verdict, f"{why} {figure.note}" if figure.note else why))
     return found
 
 
-def _corrected(p: PValues, effect: float, denial: float) -> PValues:
-    times = denial / p.denial if p.denial else 1.0
-    return PValues(effect, min(1.0, p.none * times), min(1.0, p.unspecific * times))
+_UNDEFINED = Interval(math.nan, math.nan, math.nan)
 
 
 def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: str) -> Confirmed:
-    effect, specific = figure.effect, figure.specific
+    effect, specific = figure.effect or _UNDEFINED, figure.specific or _UNDEFINED
+    one = {"stimuli": "stimulus"}
+    counted = [f"{n} {own if n != 1 else one.get(own, own.removesuffix('s'))}" for own, n in figure.levels.items()]
     return Confirmed(
         figure.figure,
-        None if effect is None else finite(effect.value),
+        finite(effect.value),
         figure.levels[figure.unit],
         figure.unit,
-        None if effect is None else finite(effect.low),
-        None if effect is None else finite(effect.high),
+        finite(effect.low),
+        finite(effect.high),
         figure.p_null,
-        reason=figure.lacking if effect is None else None,
+        reason=figure.lacking if figure.effect is None else None,
         verdict=str(verdict),
         why=why,
         placebo=figure.placebo,
-        specific=None if specific is None else finite(specific.value),
-        specific_low=None if specific is None else finite(specific.low),
-        specific_high=None if specific is None else finite(specific.high),
+        specific=finite(specific.value),
+        specific_low=finite(specific.low),
+        specific_high=finite(specific.high),
         smallest=figure.smallest,
         detectable=figure.detectable,
         p_effect=None if p is None else p.effect,
         p_denial=None if p is None else p.denial,
-        levels=", ".join(_counted(n, facet) for facet, n in figure.levels.items()),
+        levels=", ".join(counted),
     )
 
 
-def _counted(n: int, facet: str) -> str:
-    """As "3 wordings" and "1 wording"."""
-    return f"{n} {facet}" if n != 1 else "1 stimulus" if facet == "stimuli" else f"1 {facet.removesuffix('s')}"
-
-
 def marked(figure: Figure, fitness: Fitness) -> Figure:
-    """A descriptive figure, with the one verdict that it can have: of what does not measure on a model at all.
-
-    Args:
-        figure: Any.
-        fitness: Of what it was measured with.
-    """
+    """A descriptive figure, with the one verdict that it can have: of what does not measure on a model at all."""
     if fitness.unfit is None:
         return figure
     return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(fitness.unfit))
 
 
 def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
-    """Descriptive figures as rows, marked as by `marked`.
-
-    Args:
-        figures: With the columns `verdict` and `why`.
-        unfit: The bar that is failed, in words; None where none is.
-    """
+    """Descriptive figures as rows, marked as by `marked`; `unfit`: the bar that is failed, in words."""
     return figures if unfit is None else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
 
 
@@ -279,17 +256,14 @@ def _why_unfit(bar: str) -> str:
     return f"On this model the instrument fails a bar of its own: {bar}."
 
 
-def _open(fitness: Fitness, figure: Confirmatory) -> tuple[Verdict, str] | None:
-    """Of what cannot be judged: it does not measure at all, or nobody can tell."""
+def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
+    """Of what does not measure at all, or where nobody can tell; else by the corrected p."""
     if fitness.unfit is not None:
         return Verdict.INVALID, _why_unfit(fitness.unfit)
-    reason = figure.lacking and f"the design has {figure.lacking}"
-    reason = reason or (fitness.doubt and f"on this model it cannot be told: {fitness.doubt}")
-    return (Verdict.INCONCLUSIVE, f"{reason[0].upper()}{reason[1:]}.") if reason else None
-
-
-def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
-    """Of a figure that can have any, by its corrected p."""
+    if figure.lacking:
+        return Verdict.INCONCLUSIVE, f"The design has {figure.lacking}."
+    if fitness.doubt:
+        return Verdict.INCONCLUSIVE, f"On this model it cannot be told: {fitness.doubt}."
     specific, bound = figure.specific, figure.smallest
     assert p is not None  # what lacks a placebo is open
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
@@ -306,12 +280,10 @@ def _verdict(figure: Confirmatory, p: PValues | None) -> tuple[Verdict, str]:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P adjusted for their number, in their order.
+    """P adjusted for their number, in their order (Holm 1979, A simple sequentially rejective multiple test procedure).
 
     Five lines of ours: statsmodels has the same, but no light install brings it, and each of its calls collects garbage
     for a tenth of a second.
-
-    Source: Holm (1979), A simple sequentially rejective multiple test procedure.
     """
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))

@@ -58,10 +58,8 @@ def rounded(value: float) -> float:
 def for_people(content: Any) -> Any:
     """What is written to be read: numbers of nested mappings and lists to three decimals, probabilities to two digits.
 
-    It is the only rounding of a figure; whatever shows fewer decimals takes them from the number itself.
-
-    Args:
-        content: As JSON has it. A key that begins with "p" alone or "p_" holds a probability.
+    Of content as JSON has it; a key that is "p" or begins with "p_" holds a probability. It is the only rounding of a
+    figure; whatever shows fewer decimals takes them from the number itself.
     """
     if isinstance(content, Mapping):
         found = {key: for_people(value) for key, value in content.items()}

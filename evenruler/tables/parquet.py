@@ -21,14 +21,30 @@ IDENTITY = (
 def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
     """Rows as a table, sorted by id (and by the rest of `IDENTITY`, where an id has several rows).
 
-    Args:
-        rows: One mapping a row, or a frame, with exactly the schema's columns.
-        schema: Column names, types and which may be null; kept without library metadata.
-
-    Raises:
-        ValueError: A column is missing or too many, a null where none may be, or an id twice.
+    `rows` (mappings or a frame) have exactly the schema's columns, types and nulls; it is kept without library
+    metadata. ValueError: a column is missing or too many, a null where none may be, or an id twice.
     """
-    table = _table(rows, schema)
+    columns: dict[str, Any]
+    if isinstance(rows, pd.DataFrame):
+        names = [set(map(str, rows.columns))]
+        columns = {str(name): rows[name] for name in rows.columns}
+    else:
+        rows = list(rows)
+        names = [set(row) for row in rows]
+        columns = {name: [row.get(name) for row in rows] for name in schema.names}
+    for found in names:
+        if found != set(schema.names):
+            raise ValueError(f"columns {sorted(found)}, expected {sorted(schema.names)}")
+    arrays = []
+    for field in schema:
+        values = columns[field.name]
+        if pa.types.is_integer(field.type):  # asked for whole numbers outright, pyarrow cuts fractions off
+            arrays.append(pa.array(values, from_pandas=True).cast(field.type))
+        else:
+            arrays.append(pa.array(values, type=field.type, from_pandas=True))
+        if not field.nullable and arrays[-1].null_count:
+            raise ValueError(f"column {field.name!r} holds {arrays[-1].null_count} nulls")
+    table = pa.Table.from_arrays(arrays, schema=schema.remove_metadata())
     if "id" in schema.names:
         identity = [name for name in IDENTITY if name in schema.names]
         table = table.sort_by([(name, "ascending") for name in identity])
@@ -55,30 +71,6 @@ def write_whole(table: pa.Table, path: Path) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
-    columns: dict[str, Any]
-    if isinstance(rows, pd.DataFrame):
-        names = [set(map(str, rows.columns))]
-        columns = {str(name): rows[name] for name in rows.columns}
-    else:
-        rows = list(rows)
-        names = [set(row) for row in rows]
-        columns = {name: [row.get(name) for row in rows] for name in schema.names}
-    for found in names:
-        if found != set(schema.names):
-            raise ValueError(f"columns {sorted(found)}, expected {sorted(schema.names)}")
-    arrays = []
-    for field in schema:
-        values = columns[field.name]
-        if pa.types.is_integer(field.type):  # asked for whole numbers outright, pyarrow cuts fractions off
-            arrays.append(pa.array(values, from_pandas=True).cast(field.type))
-        else:
-            arrays.append(pa.array(values, type=field.type, from_pandas=True))
-        if not field.nullable and arrays[-1].null_count:
-            raise ValueError(f"column {field.name!r} holds {arrays[-1].null_count} nulls")
-    return pa.Table.from_arrays(arrays, schema=schema.remove_metadata())
 
 
 def read_table(path: Path) -> pa.Table:

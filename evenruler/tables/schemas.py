@@ -13,13 +13,9 @@ KINDS |= {"int8": pa.int8(), "float": pa.float64(), "float32": pa.float32()}
 def columns(*parts: str | Iterable[pa.Field]) -> pa.Schema:
     """A schema in short: `columns(COMMON, "item word: str; keying: int8; criterion: float?; labels: [str]")`.
 
-    Args:
-        *parts: In the order of the columns: groups of names with what they hold (one of `KINDS`, `[...]` a list,
-            `{...}` a structure written in the same way), and columns that are there already, of another schema say.
-            No value is null unless `?` stands behind.
-
-    Raises:
-        ValueError: A part is not written so, or a name stands twice.
+    Parts, in the order of the columns, are groups of names with what they hold (one of `KINDS`, `[...]` a list, `{...}`
+    a structure written in the same way), and columns that are there already, of another schema say. No value is null
+    unless `?` stands behind. ValueError: a part is not written so, or a name stands twice.
     """
     fields: list[pa.Field] = [field for part in parts for field in (_written(part) if isinstance(part, str) else part)]
     names = [field.name for field in fields]

@@ -6,11 +6,10 @@ Lists of words here are English and serve any contrast; words of classes are onl
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -46,20 +45,14 @@ def read_reply(
     options: Sequence[tuple[str, str]] = (),
     left_out: Sequence[str] = (),
 ) -> Reading:
-    """The class that a reply chose.
+    """The class that a reply chose, and the first of `RULES` that spoke.
 
     Where options were listed and a short reply has neither letter nor text of one, it is read for words too: "She" and
     "it must be a she" choose a class however they were asked for. A longer one then speaks of something else.
 
-    Args:
-        reply: What the model wrote.
-        outcomes: Words by class: its surface forms, and what else stands for it.
-        options: Slug and text in the order of the letters A, B, ...; a slug that is no class is a filler. None where
-            the prompt listed none.
-        left_out: Phrases in which a word does not count.
-
-    Returns:
-        The class, and the first of `RULES` that spoke.
+    `outcomes`: words by class, its surface forms and what else stands for it. `options`: slug and text in the order of
+    the letters A, B, ..., none where the prompt listed none; a slug that is no class is a filler. `left_out`: phrases
+    in which a word does not count.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)
@@ -109,10 +102,6 @@ class Surfaces:
         """All of them in a text, one after the other."""
         return (self._mention(text, found) for found in self.anywhere.finditer(text))
 
-    def first(self, text: str) -> Mention | None:
-        """The first of them in a text."""
-        return next(self.every(text), None)
-
     def at(self, text: str, begin: int) -> Mention | None:
         """That which comes next in a text, punctuation aside."""
         found = self._next.match(text, begin)
@@ -137,13 +126,13 @@ class Asked:
     """What may be chosen."""
 
     def __init__(
-        self, outcomes: Mapping[str, Sequence[str]], options: Sequence[tuple[str, str]], left_out: Sequence[str]
+        self, outcomes: Sequence[tuple[str, Sequence[str]]], options: Sequence[tuple[str, str]], left_out: Sequence[str]
     ) -> None:
-        words = {form: outcome for outcome, of_class in outcomes.items() for form in of_class}
-        self.classes: Collection[str] = outcomes
+        words = {form: outcome for outcome, of_class in outcomes for form in of_class}
+        self.classes = {outcome for outcome, _ in outcomes}
         self.letters = {letter: slug for letter, (slug, _) in zip(LETTERS, options, strict=False)}
         # A model that was shown sentences repeats the end of one, its second sentence, which tells it as well.
-        ends = _once((slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options)
+        ends = _once([(slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options])
         texts = {text: slug for text, slug in ends.items() if text not in words} | _once(options)
         self.words = Surfaces(words)
         self.options = Surfaces(texts)
@@ -155,16 +144,13 @@ class Asked:
         return Reading(slug, rule) if slug in self.classes else Reading(None, "filler")
 
 
-@lru_cache(maxsize=512)  # to compile what it looks for takes longer than to look
-def _asked(outcomes: tuple[Any, ...], options: tuple[Any, ...], left_out: tuple[str, ...]) -> Asked:
-    return Asked(dict(outcomes), options, left_out)
+_asked = lru_cache(maxsize=512)(Asked)  # to compile what it looks for takes longer than to look
 
 
-def _once(options: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Slugs by text; a text that two options share tells neither from the other."""
-    listed = list(options)
-    often = Counter(normalised(text) for _, text in listed)
-    return {text: slug for slug, text in listed if often[normalised(text)] == 1}
+    often = Counter(normalised(text) for _, text in options)
+    return {text: slug for slug, text in options if often[normalised(text)] == 1}
 
 
 def plain(text: str) -> str:
@@ -372,14 +358,14 @@ def _word(text: str, asked: Asked) -> Reading | None:
         end = after
     text = "".join([*kept, whole[end:]])
     # A list has lines of two classes; of lettered lines, one of no class differs too.
-    lines = [(line["letter"], asked.words.first(line["text"])) for line in _LINE.finditer(text)]
+    lines = [(line["letter"], next(asked.words.every(line["text"]), None)) for line in _LINE.finditer(text)]
     classes = {said.slugs for _, said in lines if said}
     if len(classes) > 1 or (classes and any(letter and said is None for letter, said in lines)):
         return SEVERAL
     sentence = first_sentence(text)
-    said = asked.words.first(sentence)
+    said = next(asked.words.every(sentence), None)
     if said is None:
-        return Reading(None, "denied") if asked.words.first(first_sentence(whole)) is not None else None
+        return Reading(None, "denied") if asked.words.anywhere.search(first_sentence(whole)) else None
     if _MANY.search(sentence, 0, said.begin) if said.surface in _PLURAL else _ANOTHER.search(sentence[: said.begin]):
         return None
     # Classes of the first sentence, and of those whom others begin with or something is for. A plural is none of these:

@@ -112,19 +112,12 @@ _COUNTED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
     """Whether each text is in another language: of ten words at least, and taken for another with more than .9.
 
-    Of English, also what is mostly written in letters that are not Latin.
-
-    Args:
-        texts: n texts.
-        language: Two letters, as in "en"; where the library does not know it, nothing is in another.
-
+    Of English, also what is mostly written in letters that are not Latin. `language`: two letters, as in "en"; where
+    the library does not know it, nothing is in another.
     Source: py3langid (Barbaresi), of langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
     """
-    identifier = _identifier()
-    if language not in identifier.labels:
-        return np.zeros(len(texts), dtype=bool)
-    found = np.zeros(len(texts), dtype=bool)
-    for place, text in enumerate(texts):
+    identifier, found = _identifier(), np.zeros(len(texts), dtype=bool)
+    for place, text in enumerate(texts if language in identifier.labels else ()):
         if len(_COUNTED.findall(text)) >= WORDS_TO_TELL:
             name, share = identifier.classify(text)
             letters = [character for character in text if character.isalpha()]
@@ -143,11 +136,7 @@ def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
     """What a slot stands for, by the words beside it; None where they do not tell.
 
     A noun stands after an article or the like, a quality after "is", "somebody" or the like; and neither before a word
-    that could be its noun, as "person" in "a {ATTRIBUTE} person".
-
-    Args:
-        slot: With its braces.
-        text: A template; the first place of the slot counts.
+    that could be its noun, as "person" in "a {ATTRIBUTE} person". Of a slot, braces included, its first place counts.
     """
     before, _, after = text.partition(slot)
     following = re.match(r"\s+([^\W\d_]+)", after)

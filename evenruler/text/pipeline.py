@@ -35,8 +35,7 @@ _COMPONENTS = {
 def pipeline(purpose: Purpose) -> "Language":
     """The pipeline for a purpose, loaded on the first call; UserError where its model is not installed.
 
-    `sentences` finds where sentences end; `splitting` and `lemmas` take each text for one sentence; `entities` finds
-    names.
+    `sentences` finds where these end, `splitting` and `lemmas` take each text for one, `entities` finds names.
     """
     import spacy  # takes seconds, which everything else need not wait for
 
@@ -47,9 +46,8 @@ def pipeline(purpose: Purpose) -> "Language":
         from spacy.language import Language
 
         def whole(doc: "Doc") -> "Doc":
-            """Let the parser end no sentence before the text does."""
             for token in doc[1:]:
-                token.is_sent_start = False
+                token.is_sent_start = False  # the parser ends no sentence before the text does
             return doc
 
         Language.component("evenruler_one_sentence", func=whole)
@@ -59,8 +57,7 @@ def pipeline(purpose: Purpose) -> "Language":
 
 def _model_folder(package: str) -> Path:
     """The one folder in an installed package that spaCy can load."""
-    # Finds a top-level package without running its code.
-    spec = importlib.util.find_spec(package.replace("-", "_"))
+    spec = importlib.util.find_spec(package.replace("-", "_"))  # of a top-level package, whose code does not run
     roots = (spec.submodule_search_locations or []) if spec else []
     found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
     if not found:

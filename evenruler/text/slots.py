@@ -44,8 +44,7 @@ def place(
 ) -> tuple[int, int]:
     """Beginning and end (exclusive) of one slot's word in a sentence of `fill`, an article before it left out.
 
-    `slot` stands once in the template, braces included; its word need not be known. `others`: the words of the other
-    slots.
+    `slot` stands once in the template, braces included; its word need not be known, those of `others` are.
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)

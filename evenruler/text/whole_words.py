@@ -10,7 +10,7 @@
 - The regular plural of a word without capitals and of an abbreviation (pears, CEOs), unless it is a word given; that
   of a name is another word (Aurelians). Irregular plurals (women) are words of their own.
 
-What these rules pass over can be asked for with `doubtful`: other cases, longer names, plurals of names.
+What these rules pass over is `doubtful`: other cases, longer names, plurals of names.
 """
 
 import re
@@ -27,8 +27,6 @@ _JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor
 _JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # the don of don't
 _CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
-_FAR = 60
-"""Characters that are looked at before a word for a name that it is part of."""
 
 _OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
@@ -52,11 +50,6 @@ class Match(NamedTuple):
 def find(text: str, words: Iterable[str]) -> list[Match]:
     """The places of words in a text, left to right, none over another."""
     return finder(tuple(words)).matches(text)
-
-
-def doubtful(text: str, words: Iterable[str]) -> list[Match]:
-    """The places where words stand in another case, in a longer name or as the plural of a name."""
-    return finder(tuple(words)).doubtful(text)
 
 
 def spaced(word: str) -> str:
@@ -84,8 +77,7 @@ class _Node:
 class Finder:
     """Finds words in time that grows with the text and not with their number; `finder` keeps those that were made.
 
-    Attributes:
-        plurals: The words whose plural is looked for too.
+    `plurals`: the words whose plural is looked for too.
     """
 
     def __init__(self, given: Sequence[str]) -> None:
@@ -105,7 +97,7 @@ class Finder:
         return [match for match, sure in self._apart(text) if sure]
 
     def doubtful(self, text: str) -> list[Match]:
-        """What the function of this name gives."""
+        """The places where words stand in another case, in a longer name or as the plural of a name."""
         return [match for match, sure in self._apart(text) if not sure]
 
     def anywhere(self, text: str) -> list[Match]:
@@ -158,8 +150,7 @@ def _key(token: str) -> str:
 
 
 def _one_form(text: str) -> str:
-    plain = text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'")
-    return spaced(plain)
+    return spaced(text if text.isascii() else unicodedata.normalize("NFC", text).replace("\u2019", "'"))
 
 
 def _is_whole(text: str, begin: int, end: int) -> bool:
@@ -191,16 +182,11 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     after = _NEXT.match(text, end)
     if after and after[1].isupper():
         return True
-    return not begins_sentence(text, begin) and _ends_in_name(text, begin, article=said[0].islower())
-
-
-def _ends_in_name(text: str, begin: int, article: bool) -> bool:
-    """Whether what stands before a name is part of it. `article`: the name brings its own ("the United States")."""
-    far = max(0, begin - _FAR)
-    before = _CAPITAL_BEFORE.search(text[far:begin])
+    far = max(0, begin - 60)  # as far as is looked for the rest of a name
+    before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
     if before is None or not before[1][0].isupper() or before[1] == "I":
         return False
-    if before[2].isspace() and article:
+    if before[2].isspace() and said[0].islower():  # a name with its own article, the United States
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

@@ -44,10 +44,9 @@ IGNORED: Final = -100
 
 
 class NextWords:
-    """A causal model learns every next word."""
+    """A causal model, in memory, learns every next word."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
-        """Take a model in memory."""
         self.trained, self._tokenizer = model, tokenizer
 
     def begin(self, sentences: Sequence[str]) -> None:
@@ -83,7 +82,6 @@ class MaskedWords:
     """
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
-        """Take a classifier in memory, whose encoder learns."""
         self.trained, self._tokenizer = model.base_model, tokenizer
         ids, there = _batch(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
@@ -191,9 +189,10 @@ class Stage:
 def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
     """What a fit learns from, and what is held out."""
     parts = min(PARTS, len(sentences))
-    held_out = {place for place in range(len(sentences)) if place % parts == fit % parts}
-    learnt = [sentence for place, sentence in enumerate(sentences) if place not in held_out]
-    return learnt, [sentences[place] for place in sorted(held_out)]
+    sides: tuple[list[str], list[str]] = [], []
+    for place, sentence in enumerate(sentences):
+        sides[place % parts == fit % parts].append(sentence)
+    return sides
 
 
 class Adapted:
@@ -219,6 +218,8 @@ class Adapted:
         # Its weights are changed in this process.
         self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
+        # Whose words an encoder chooses among, whatever order the corpora are declared in.
+        self._all_texts = [sentence for _, sentences in sorted(corpora.items()) for sentence in sentences]
         self._training: _Training | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
@@ -254,11 +255,6 @@ class Adapted:
             "epoch": stage.epoch,
         }
 
-    @property
-    def _all_texts(self) -> list[str]:
-        """Whose words an encoder chooses among, whatever order the corpora are declared in."""
-        return [sentence for _, sentences in sorted(self._corpora.items()) for sentence in sentences]
-
     def _brought_to(self, stage: Stage) -> Any:
         """The model in memory, trained up to an epoch of a fit to a corpus."""
         if self._training is not None or stage.epoch:
@@ -278,11 +274,11 @@ class Adapted:
         return training.losses
 
 
+@dataclass
 class _InState:
     """The model in memory, brought to a state before anything is asked of it."""
 
-    def __init__(self, bring: Callable[[], Any]) -> None:
-        self._bring = bring
+    _bring: Callable[[], Any]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bring(), name)

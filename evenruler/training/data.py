@@ -33,10 +33,8 @@ class Labelled:
 def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
     """The rows of a data set, and what a card says of it.
 
-    A row without a label, or without text, is left out and counted.
-
-    Raises:
-        UserError: It cannot be read, or lacks a column; it holds a label that is not declared, or no row.
+    A row without a label, or without text, is left out and counted. UserError where it cannot be read, or lacks a
+    column; where it holds a label that is not declared, or no row.
     """
     where = f"params.yaml: training.{name}"
     frame = _frame(declared, where)
@@ -47,9 +45,8 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
     labels = _named(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
     known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
-    rows = Labelled(
-        [tuple(map(str, row)) for row in texts[known].itertuples(index=False, name=None)], labels[known].tolist()
-    )
+    told = [tuple(map(str, row)) for row in texts[known].itertuples(index=False, name=None)]
+    rows = Labelled(told, labels[known].tolist())
     if not len(rows):
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
     digest = hashlib.sha256()
@@ -84,13 +81,11 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
         if not isinstance(frame, pd.DataFrame):
             raise TypeError(f"{where}: found {type(frame).__name__}, expected a frame")
         return frame
-    path = Path(rest).expanduser()
+    path, as_text = Path(rest).expanduser(), dict.fromkeys(declared.columns, str)  # "None" and "007" are texts
     readers: dict[str, Callable[[Path], pd.DataFrame]] = {
         ".parquet": pd.read_parquet,
         ".jsonl": lambda file: pd.read_json(file, lines=True, dtype=False).infer_objects(),
-        ".csv": lambda file: pd.read_csv(
-            file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(declared.columns, str)
-        ),  # "None" and "007" are texts
+        ".csv": lambda file: pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=as_text),
     }
     if path.suffix not in readers:
         raise UserError(f"cannot read {path.suffix!r}", where=where, remedy=f"expected {', '.join(readers)}")
@@ -120,17 +115,10 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
 
 
 def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labelled]:
-    """Rows to fit on, and rows to measure accuracy on.
+    """Rows to fit on, and rows to measure accuracy on, of data by name; UserError where nothing is left to fit on.
 
     Which rows are kept apart depends on their first text alone, so that all pairs of a premise stand on one side, and
     models fitted with other seeds or on other halves are measured on the same rows.
-
-    Args:
-        data: By name: those that the recipe names.
-        recipe: How many rows are held out, and which half is fitted on.
-
-    Raises:
-        UserError: Nothing is left to fit on.
     """
     validation = data[recipe.validation]
     order = sorted({texts[0] for texts in validation.texts}, key=_place)

@@ -42,8 +42,6 @@ Backend = TypeVar("Backend", bound=Classifier)
 
 @dataclass(frozen=True)
 class _Fitting:
-    """All that one fit needs."""
-
     name: str
     entry: ModelEntry
     recipe: Finetune
@@ -56,16 +54,9 @@ class _Fitting:
 def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
     """Fit the adapter and head of an encoder, and write them with their record and card.
 
-    A run that was broken off goes on from its last checkpoint: one is kept every five minutes and after every epoch.
-
-    Args:
-        name: An entry of kind `encoder`.
-        params: The declaration.
-        again: Fit again even if the adapter that is there follows the same recipe.
-        store: Under whose folder the run is kept until it is done; the one under `cache_root()` by default.
-
-    Raises:
-        UserError: No such encoder, or data or weights are not what was declared.
+    A run that was broken off goes on from its last checkpoint: one is kept every five minutes and after every epoch,
+    under the folder of `store` (by default the one under `cache_root()`). `again`: even if the adapter that is there
+    follows the same recipe. UserError: no such encoder, or data or weights are not what was declared.
     """
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
@@ -171,10 +162,8 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
                 raise not_a_number(fitting.name, fitting.held_out.texts[i])
             said[i] = logits.argmax()
     right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
-    by_label = {
-        label: round(float(right[[own == label for own in fitting.held_out.labels]].mean()), 4)
-        for label in sorted(set(fitting.held_out.labels))
-    }
+    labels = np.array(fitting.held_out.labels)
+    by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
     accuracy = round(float(right.mean()), 4)
     held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
     if set(fitting.labels) != set(NLI_LABELS):
@@ -187,25 +176,18 @@ def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:
-    """What an entailment model says of hand-written pairs whose answer is plain.
+    """What an entailment model says of hand-written pairs whose answer is plain (`expected`).
 
-    Returns:
-        By pair: premise, hypothesis, the plain answer (`expected`), the model's (`said`), and `entailment`, the share
-        that it gives to entailment against contradiction.
+    `entailment` is the share that it gives to entailment against contradiction.
     """
-    sample = labelled_sample()
+    sample, found = labelled_sample(), []
     pairs = [pair for pair, _ in sample]
     logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
-    return [
-        {
-            "premise": pair[0],
-            "hypothesis": pair[1],
-            "expected": expected,
-            "said": LABELS[int(logits[i].argmax())],
-            "entailment": round(float(1 / (1 + np.exp(logits[i][2] - logits[i][0]))), 3),
-        }
-        for i, (pair, expected) in enumerate(sample)
-    ]
+    for i, ((premise, hypothesis), expected) in enumerate(sample):
+        said, share = LABELS[int(logits[i].argmax())], float(1 / (1 + np.exp(logits[i][2] - logits[i][0])))
+        record = {"premise": premise, "hypothesis": hypothesis, "expected": expected, "said": said}
+        found.append({**record, "entailment": round(share, 3)})
+    return found
 
 
 WHAT_IS_FITTED = {
@@ -217,20 +199,16 @@ WHAT_IS_FITTED = {
 
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
     """The text of a fitted model's card, by its `training.json`."""
-    recipe = record["recipe"]
-    checks = record.get("sense_checks", [])
-    return (
-        templates("evenruler.training")
-        .get_template("card.md.j2")
-        .render(
-            name=name,
-            entry=entry,
-            record=record,
-            recipe=recipe,
-            held_out=record["held_out"],
-            fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
-            below=record["held_out"]["accuracy"] < recipe["bar"],
-            checks=checks,
-            failures=[check for check in checks if check["said"] != check["expected"]],
-        )
+    recipe, checks = record["recipe"], record.get("sense_checks", [])
+    card = templates("evenruler.training").get_template("card.md.j2")
+    return card.render(
+        name=name,
+        entry=entry,
+        record=record,
+        recipe=recipe,
+        held_out=record["held_out"],
+        fitted=WHAT_IS_FITTED[recipe["fit"]].format(**recipe),
+        below=record["held_out"]["accuracy"] < recipe["bar"],
+        checks=checks,
+        failures=[check for check in checks if check["said"] != check["expected"]],
     )

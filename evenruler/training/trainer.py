@@ -17,11 +17,6 @@ from evenruler.training.data import Labelled
 LONGEST = 128
 """Tokens of a row that are fitted on, as in the script that the paper used."""
 
-WARMUP = 0.06
-"""Share of the steps in which the learning rate rises."""
-
-WEIGHT_DECAY = 0.01
-
 SAVED_EVERY = 300.0
 """Seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one."""
 
@@ -51,8 +46,7 @@ def train(
 ) -> list[dict[str, float]]:
     """Fit a model, or go on from the last checkpoint that lies whole under `run`; saves it as `run / "done"`.
 
-    Returns:
-        By epoch: loss, and accuracy on the held-out rows.
+    By epoch: loss, and accuracy on the held-out rows.
     """
     from transformers import DataCollatorWithPadding, Trainer
     from transformers.trainer_callback import PrinterCallback
@@ -80,9 +74,7 @@ def train(
 def precision() -> str:
     """What matrices are multiplied in while a model is fitted here; weights and their changes are always float32.
 
-    Returns:
-        `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast as float32, measured on
-        all-mpnet-base-v2), else `float32`.
+    `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast, measured on all-mpnet-base-v2).
     """
     import torch
 
@@ -121,8 +113,8 @@ def _arguments(recipe: Finetune, checkpoints: Path) -> Any:
         learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.batch,
         per_device_eval_batch_size=64,
-        warmup_steps=WARMUP,
-        weight_decay=WEIGHT_DECAY,
+        warmup_steps=0.06,  # share of the steps in which the learning rate rises
+        weight_decay=0.01,
         seed=recipe.seed,
         data_seed=recipe.seed,
         bf16=precision() == "bfloat16",

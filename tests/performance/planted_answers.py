@@ -12,7 +12,8 @@ import pandas as pd
 
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.instruments.framing import ask, diagnose
-from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
+from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.diagnose.effects import CHANGE, UNANSWERED
 from evenruler.instruments.framing.schemas import FORM_ANSWERS
 from evenruler.instruments.instrument import Plan, Subject, Tables, at_size

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.text import whole_words
-from evenruler.text.whole_words import Match, doubtful, find
+from evenruler.text.whole_words import Match, find, finder
 
 
 def found(text: str, *words: str) -> list[str]:
@@ -59,7 +59,7 @@ def test_a_regular_plural_is_the_word_and_one_that_is_named_is_itself() -> None:
 
 def test_what_may_be_another_word_is_doubtful() -> None:
     def said(text: str, *words: str) -> list[str]:
-        return [text[match.begin : match.end] for match in doubtful(text, words)]
+        return [text[match.begin : match.end] for match in finder(words).doubtful(text)]
 
     assert said("Turkey roasts a turkey.", "Turkey") == ["turkey"]
     assert said("Mr. Baker was a baker.", "baker") == ["Baker"]

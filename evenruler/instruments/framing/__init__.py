@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
-    from evenruler.instruments.framing.diagnose.sensitivity import apd
+    from evenruler.instruments.framing.diagnose.effects import apd
 
 __all__ = ["apd"]
 
-__getattr__ = lazily(__name__, apd="diagnose.sensitivity")
+__getattr__ = lazily(__name__, apd="diagnose.effects")

@@ -7,7 +7,7 @@ import pandas as pd
 from evenruler.instruments.framing import diagnose, schemas
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import exclusions, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
+from evenruler.instruments.framing.diagnose.effects import effects, shifts
 from evenruler.instruments.instrument import Subject
 from tests.instruments.framing.hair import subject
 

@@ -12,13 +12,12 @@ from evenruler.instruments.framing.ask import (
     asked_forms,
     asked_prompts,
     asked_replies,
-    letter_forms,
     requests,
     scores,
     surface_forms,
 )
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import orders_of
+from evenruler.instruments.framing.declare.asked import orders_of
 from evenruler.instruments.framing.rows import balanced_orders, compose
 from evenruler.instruments.instrument import Request
 from evenruler.tables import table_of
@@ -195,12 +194,15 @@ def test_in_a_chat_the_answer_begins_a_turn_whatever_the_prompt_ends_with() -> N
 
 
 def test_letters_are_asked_alone_and_with_the_first_word_of_their_option() -> None:
-    texts = ["He is walking", "She", ""]
-    assert letter_forms(texts, "The answer is:", chat=False) == [
+    def forms(texts: list[str], after: str) -> list[str]:
+        prompts = pd.DataFrame({"id": ["a"], "prompt": [after]})
+        return asked_forms(prompts, OUTCOMES, {"a": texts}, "plain")["form"].tolist()
+
+    assert forms(["He is walking", "She", ""], "The answer is:") == [
         *[" A", "A", " B", "B", " C", "C"],
         *[" A He", "A He", " B She", "B She"],
     ]
-    assert letter_forms(["He", "She"], "The answer is", chat=False) == [" A", " B", " A He", " B She"]
+    assert forms(["He", "She"], "The answer is") == [" A", " B", " A He", " B She"]
 
 
 def test_letters_are_asked_where_options_are_listed_and_words_where_not() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenruler.instruments.framing import schemas
-from evenruler.instruments.framing.diagnose.sensitivity import (
+from evenruler.instruments.framing.diagnose.effects import (
     apd,
     effects,
     partners,

@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.tasks import (
     cues_of,
     framing_of,
-    placebo_of,
     real_framing,
     with_placebo,
     without,

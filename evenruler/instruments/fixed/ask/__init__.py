@@ -43,16 +43,6 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
     return texts if len(kept) == len(items) else texts[texts["item"].isin(kept)]
 
 
-def after_placebos(rows: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Texts of some items (rows by `asked`) after each placebo sentence, which goes before an item's own prompt.
-
-    As `rows`, with ids of their own, and `framing`: the name of the sentence.
-    """
-    found = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
-    prompts = [SPACE.join(filter(None, both)) for both in zip(found["before"], found["prompt"], strict=True)]
-    return found.assign(prompt=prompts)
-
-
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
     """Everything at once, unless it was answered; recorded answers are to texts as they are, and to no others.
 
@@ -63,7 +53,10 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
     rows = asked(tables, plan).assign(framing=BARE, text_id=lambda rows: rows["id"])
     rows["between"] = np.where(rows["prompt"] == "", SPACE, plan["between"])
     if subject.kind != "recorded":
-        rows = stacked([rows, after_placebos(rows, plan)])
+        # Once more after each placebo sentence, which goes before an item's own prompt.
+        after = prefixes.after_prefixes(rows, "item", plan, lambda row, name: row_id(text=row["id"], framing=name))
+        both = zip(after["before"], after["prompt"], strict=True)
+        rows = stacked([rows, after.assign(prompt=[SPACE.join(filter(None, own)) for own in both])])
     found = []
     for between, own in rows.groupby("between", sort=False):
         inputs = {"text": own["text"].tolist(), "before": own["prompt"].tolist(), "key": own["key"].tolist()}
@@ -99,8 +92,8 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
     nats = pd.DataFrame(wide["nats"])
-    apart = {name: wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency")}
-    value, whole = apart["nats"], nats.notna().all(axis=1)
+    value, length, frequency = (wide[name][FIRST] - wide[name][SECOND] for name in ("nats", "length", "frequency"))
+    whole = nats.notna().all(axis=1)
     found = rows.groupby("item")[["unit", "part", "condition", "criterion"]].first()
     found = found.assign(
         value=value,
@@ -109,10 +102,9 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         known=True,
         right=None,
         related=np.nan,
-        length=apart["length"],
+        length=length,
         in_tokens=known,
-        # Texts with the same words have no own ones, and so no difference.
-        frequency=apart["frequency"].fillna(0.0),
+        frequency=frequency.fillna(0.0),  # texts with the same words have no own ones, and so no difference
     )
     if THIRD in nats:
         related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)

@@ -44,7 +44,8 @@ LEADING: Final[dict[Score, dict[str, str]]] = {
 _FIGURES: Final = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 SCORES: Final[dict[Score, dict[str, str]]] = _FIGURES["scores"]
-"""The published figures by score, exactly as their authors define them, in words."""
+OURS: Final[dict[str, str]] = _FIGURES["ours"]
+"""The published figures by score, exactly as their authors define them, in words; and what describes a benchmark."""
 
 WORDS: Final = ("occupations", "professions", "targets")
 """Units whose names say what they are."""
@@ -53,9 +54,6 @@ TEXTS: Final = ("the first text", "the second text")
 
 EVERY: Final = 1_000_000
 """Items of a unit and condition that no benchmark has."""
-
-_OURS: Final[dict[str, str]] = _FIGURES["ours"]
-"""What describes a benchmark on a model beside these, in words."""
 
 
 class File(Strict):
@@ -204,7 +202,7 @@ def headings(plan: Plan) -> list[Column]:
     )
     published = [Column(name, name, meaning) for name, meaning in SCORES[plan["score"]].items()]
     leading = " and ".join(LEADING[plan["score"]].values())
-    ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in _OURS.items()]
+    ours = [Column(name, name.replace("_", " "), told.format(leading=leading)) for name, told in OURS.items()]
     first, second = plan.get("texts", TEXTS)
     says = [f"{first} wins more often than {second}", f"{second} wins more often than {first}"]
     ends = ["often the first", "often the second"] if plan["units"] in WORDS else None

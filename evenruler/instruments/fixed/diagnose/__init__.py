@@ -137,13 +137,7 @@ def jackknifed(values: Floats, df: float) -> Estimate:
 def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int) -> Confirmatory:
     """The lean of a benchmark with its null, what length and frequency do alone, and the rest.
 
-    Args:
-        items: By `schemas.ITEMS`, of one condition where conditions are scored apart.
-        score: Which the benchmark is counted by.
-        units: What they are, in the plural.
-        smallest: Lean worth naming.
-        seed: Of the flips.
-
+    Of items by `schemas.ITEMS`, of one condition where conditions are scored apart; `units`: in the plural.
     Source: docs/controls.md ("Fixed"); Kish (1965), Survey sampling, for effective units.
     """
     found = Lean.of(items, score)
@@ -177,8 +171,6 @@ Sums = Floats
 """[units, conditions, `COUNTED`]."""
 
 Found = dict[str, pd.DataFrame]
-
-UNPLACED: Final = "nothing was asked after placebo sentences"
 
 
 def _by_target(x: Sums, of: str) -> float:
@@ -227,7 +219,10 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         return {}
     rows = asked(tables, plan)
     asked_items = rows["item"].nunique()
-    parts = {part: _published(own, score, plan["units"], level) for part, own in _parts(items, score)}
+    parts = {}
+    for part, own in _parts(items, score):
+        sums = sums_of(own)
+        parts[part] = [_over_units(name, of, sums, level, plan["units"]) for name, of in PUBLISHED[score].items()]
     fit = _fitness(score, parts[WHOLE])
     answered = Figure("answered", len(items) / asked_items, asked_items, "items")
     found: list[tuple[str, Figure | Confirmatory]] = [(WHOLE, answered)]
@@ -272,24 +267,17 @@ def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFram
 
 def _judged(items: pd.DataFrame, score: Score) -> list[tuple[str, pd.DataFrame]]:
     """What gets a verdict: the whole, or conditions that are scored apart."""
-    if score != "bbq":
-        return [(WHOLE, items)]
-    return [(str(condition), own) for condition, own in items.groupby("condition")]
+    apart = items.groupby("condition") if score == "bbq" else [(WHOLE, items)]
+    return [(str(part), own) for part, own in apart]
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
     """Sums over units; conditions in the order of BBQ's, or as they are called."""
     conditions = [AMBIGUOUS, DISAMBIGUATED] if items["right"].notna().any() else sorted(set(items["condition"]))
     counted = items.assign(n=1)[["unit", "condition", *COUNTED]].astype(dict.fromkeys(COUNTED, "float64"))
-    by_unit = pd.DataFrame(counted.groupby(["unit", "condition"]).sum().unstack("condition", fill_value=0.0))
-    columns = pd.MultiIndex.from_product([COUNTED, conditions])
-    wide = by_unit.reindex(columns=columns, fill_value=0.0).to_numpy(dtype=np.float64)
-    return wide.reshape(len(wide), len(COUNTED), len(conditions)).swapaxes(1, 2)
-
-
-def _published(items: pd.DataFrame, score: Score, units: str, level: float) -> list[Figure]:
-    sums = sums_of(items)
-    return [_over_units(name, of, sums, level, units) for name, of in PUBLISHED[score].items()]
+    cells = pd.MultiIndex.from_product([sorted(set(items["unit"])), conditions])
+    summed = counted.groupby(["unit", "condition"]).sum().reindex(cells, fill_value=0.0)
+    return summed.to_numpy(dtype=np.float64).reshape(-1, len(conditions), len(COUNTED))
 
 
 def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:
@@ -330,11 +318,9 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
     units, decided = plan["units"], items[items["known"] & (items["lean"] != 0)]
     unequal, equal = decided[decided["length"] != 0], decided[decided["length"] == 0]
     shorter = unequal.assign(hit=np.sign(unequal["length"]) != unequal["lean"])
-    for name, own, kind in (
-        ("shorter_wins", shorter, "of other length"),
-        ("share_equal", equal.assign(hit=equal["won"]), "of the same length"),
-    ):
-        none = Figure(name, None, 0, units, reason=f"no item has two texts {kind}")
+    same = equal.assign(hit=equal["won"])
+    for name, own, kind in (("shorter_wins", shorter, "other"), ("share_equal", same, "the same")):
+        none = Figure(name, None, 0, units, reason=f"no item has two texts of {kind} length")
         yield none if own.empty else _hits(name, own, level, units)
     yield _design_effect(items, plan)
     yield _parts_apart(items)
@@ -353,7 +339,8 @@ def _after_placebos(
     counts = placed["item"].value_counts()
     whole = sorted(set(counts.index[counts == framings]) & set(items["item"]))
     if not whole:
-        reason = "answers that were recorded are to texts as they are" if subject.kind == "recorded" else UNPLACED
+        recorded = "answers that were recorded are to texts as they are"
+        reason = recorded if subject.kind == "recorded" else "nothing was asked after placebo sentences"
         yield from ((part, Figure(name, None, 0, "items", reason=reason)) for part, name in names)
         return
     bare, after = items.set_index("item").loc[whole], placed[placed["item"].isin(whole)]
@@ -364,12 +351,10 @@ def _after_placebos(
     for part, name in LEADING[plan["score"]].items():
         yield part, _moved(PUBLISHED[plan["score"]][name], sums, others, level, len(whole))
     values = np.column_stack([bare["value"], wide["value"]]).astype(np.float64)
-    agreed = icc_agreement(values, level) if len(whole) > 1 else None
-    if agreed is None or common.finite(agreed.value) is None:
-        yield WHOLE, Figure("dependability", None, len(whole), "items", reason="items do not differ")
-    else:
-        ends = common.finite(agreed.low), common.finite(agreed.high)
-        yield WHOLE, Figure("dependability", agreed.value, len(whole), "items", *ends)
+    agreed = vars(icc_agreement(values, level)) if len(whole) > 1 else {"value": np.nan}
+    told: dict[str, Any] = {name: common.finite(value) for name, value in agreed.items()}
+    alike = "items do not differ" if told["value"] is None else None
+    yield WHOLE, Figure("dependability", n=len(whole), unit="items", reason=alike, **told)
 
 
 def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int) -> Figure:

@@ -28,10 +28,8 @@ CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     """Read the files of a benchmark: `texts`, `rejected` and, of what may not be passed on, `ids`, by `schemas`.
 
-    Items beyond what the largest size asks are left out before rows are made: that takes the time.
-
-    Raises:
-        UserError: A file is not there, has other bytes than declared, or is not as the layout has it.
+    Items beyond what the largest size asks are left out before rows are made: that takes the time. UserError: a file is
+    not there, has other bytes than declared, or is not as the layout has it.
     """
     source: Source = declaration.source
     where = f"{declaration.name}: files"
@@ -89,14 +87,10 @@ def _fault(item: Item, source: Source) -> str | None:
 
 def _sample(items: Iterable[Item], most: int) -> list[Item]:
     """At most so many items of each unit and condition, evenly spread, with their share of each stratum."""
-    groups: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        groups.setdefault((item.unit, item.condition), []).append(item)
-    found = []
-    for own in groups.values():
-        by_name = {item.name: item for item in sorted(own, key=lambda item: item.stratum)}
-        found += [by_name[name] for name in evenly_spread(list(by_name), most)]
-    return found
+    groups: dict[tuple[str, str], dict[str, Item]] = {}
+    for item in sorted(items, key=lambda item: item.stratum):
+        groups.setdefault((item.unit, item.condition), {})[item.name] = item
+    return [own[name] for own in groups.values() for name in evenly_spread(list(own), most)]
 
 
 def _frequencies(source: Source) -> dict[str, float] | None:

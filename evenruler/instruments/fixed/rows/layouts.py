@@ -111,10 +111,8 @@ def bec_pro(files: Files, source: Source) -> Iterator[Item]:
         for both in zip_longest(own["male"], own["female"]):
             told = {role: row for role, row in zip((FIRST, SECOND), both, strict=True) if row}
             texts = {role: row["Sentence"] for role, row in told.items()}
-            name, kind = (
-                "/".join((template, profession, *(row["Person"] for row in told.values()))),
-                f"{part} profession",
-            )
+            name = "/".join((template, profession, *(row["Person"] for row in told.values())))
+            kind = f"{part} profession"
             yield Item(name, profession, kind, texts, stratum=template, criterion=share.get(profession))
 
 
@@ -135,14 +133,11 @@ def stereoset(files: Files, source: Source) -> Iterator[Item]:
 def bbq(files: Files, source: Source) -> Iterator[Item]:
     """Questions after contexts that say too little or enough, each with three options: JSON lines a category.
 
-    Which option is the biased one the authors' table of metadata says (`target_loc`), polarity of the question
-    included.
+    Which option is the biased one the authors' table says (`target_loc`), polarity of the question included.
     """
     key = ("category", "question_index", "example_id")
-    biased = {
-        tuple(row[name] for name in key): row["target_loc"]
-        for row in _table(_file(files, "metadata"), ",", [*key, "target_loc"])
-    }
+    rows = _table(_file(files, "metadata"), ",", [*key, "target_loc"])
+    biased = {tuple(row[name] for name in key): row["target_loc"] for row in rows}
     conditions = {"ambig": AMBIGUOUS, "disambig": DISAMBIGUATED}
     for path in (path for name, path in files.items() if name != "metadata"):
         for line in read_text(path, REMEDY).splitlines():
@@ -183,11 +178,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
 
 
 def read(files: Files, source: Source) -> list[Item]:
-    """The items of a benchmark, by its layout; `files`: where they lie, by their names in the source.
-
-    Raises:
-        UserError: A file is not as the layout has it.
-    """
+    """The items of a benchmark, by its layout; UserError where a file is not as that has it."""
     try:
         return list(LAYOUTS[source.layout](files, source))
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:

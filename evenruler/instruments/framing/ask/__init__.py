@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import option_text, orders_of, placebo_of, real_framing
+from evenruler.instruments.framing.declare import asked as of_plan
+from evenruler.instruments.framing.declare.asked import placebo_of
+from evenruler.instruments.framing.declare.tasks import option_text, real_framing
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256
@@ -32,8 +34,6 @@ MASS, SAMPLED = "mass", "sampled"
 FORMS: Final = {MASS: Form(("words",)), SAMPLED: Form(("generate",))}
 
 ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "replies": schemas.REPLY_ANSWERS}
-
-_SCORES: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORMS, "replies": schemas.REPLIES}
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
@@ -94,9 +94,8 @@ def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
     """Answers by `schemas.FORMS` and `REPLIES`: with the framing of their prompts, and whose they are."""
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
-    framings = rows.set_index("id")["framing"]
-    found = {}
-    for name, schema in _SCORES.items():
+    framings, found = rows.set_index("id")["framing"], {}
+    for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
         own = answers[name]
         own = own.assign(model=subject.name, lineage=subject.lineage, framing=own["id"].map(framings))
         found[name] = own[schema.names]
@@ -113,35 +112,24 @@ PLAIN, CHAT = "plain", "chat"
 
 
 def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    """The prompts that are asked: about so many stimuli, about fewer with a placebo, in so many orders and wordings.
+    """The prompts that are asked, by `asked.asked_prompts`.
 
-    Orders are turned on from stimulus to stimulus, so that over stimuli every option stands at every letter as often as
-    their number allows (a Latin square). Each placebo has stimuli of its own, evenly spread over the list; the orders
-    go through those of one placebo before those of the next, so that they are balanced within each.
+    Over stimuli every option stands at every letter as often as their number allows (a Latin square), within each
+    placebo, too.
     """
-    place = prompts["stimulus"].map({stimulus: i for i, stimulus in enumerate(asked.stimuli)})
-    known = prompts[place.notna()]
-    place = place.dropna().astype(int)
-    step = -(-len(asked.stimuli) // asked.placebo_stimuli)
-    by_placebo = sorted(range(len(asked.stimuli)), key=lambda i: (i % step, i))
-    rank = place.map({i: rank for rank, i in enumerate(by_placebo)})
-    turns = known["order"].map(lambda order: orders_of(len(order)))  # also those whose prompts were rejected
-    in_orders = (known["turn"] - asked.orders * rank) % turns < asked.orders
-    placebo = known["framing"].map(placebo_of)
-    in_placebos = (placebo <= 0) | (place % step == placebo % step)
-    return known[in_orders & in_placebos & placebo.between(-asked.most_wordings, asked.most_placebos)]
+    columns = prompts[["stimulus", "order", "turn", "framing"]].assign(place=range(len(prompts)))
+    rows: list[Any] = columns.to_dict("records")
+    return prompts.iloc[[row["place"] for row in of_plan.asked_prompts(rows, asked.model_dump())]]
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
     """Words as they may stand at a decision point (`after` the prompt), with a capital or not, after a space or not.
 
-    Without a space a word is one of its own only where no letter or digit stands before it; `chat`: the answer begins a
-    turn of its own; `apart`: it is a text of its own, as an encoder-decoder's, and no space is before a word.
+    `chat`: the answer begins a turn of its own; `apart`: it is a text of its own, as an encoder-decoder's, and no space
+    is before a word.
     """
-    bare = chat or apart or not after[-1:].isalnum()
-    spaces = ([] if apart else [" "]) + ([""] if bare else [])
-    cased = dict.fromkeys(form for word in words for form in (word, word[0].upper() + word[1:]))
-    return [space + form for form in cased for space in spaces]
+    forms = of_plan.surface_forms(words, "" if chat or apart else after)
+    return [form for form in forms if not (apart and form.startswith(" "))]
 
 
 def asked_forms(
@@ -153,26 +141,17 @@ def asked_forms(
 ) -> pd.DataFrame:
     """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
 
-    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, or a letter with the
-    text of its option; else a word of a class. `apart` as of `surface_forms`.
+    `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, alone or before the
+    first word of its option; else a word of a class. `apart` as of `surface_forms`.
     """
-    words = [form for forms in outcomes.values() for form in forms]
-    chat, rows = configuration == CHAT, []
+    words, rows = [form for forms in outcomes.values() for form in forms], []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
         texts = options.get(row_id, ())
-        forms = letter_forms(texts, prompt, chat, apart) if texts else surface_forms(words, prompt, chat, apart)
+        letters = LETTERS[: len(texts)]
+        with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
+        forms = surface_forms([*letters, *with_text] or words, prompt, configuration == CHAT, apart)
         rows += [(row_id, configuration, prompt, form) for form in forms]
     return pd.DataFrame(rows, columns=["id", "configuration", "prompt", "form"])
-
-
-def letter_forms(texts: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
-    """Letters as they may stand at a decision point, alone and before the first word of their option.
-
-    `texts`: of the options, in the order of the letters; all else as for `surface_forms`.
-    """
-    letters = list(LETTERS[: len(texts)])
-    with_text = [f"{letter} {text.split()[0]}" for letter, text in zip(letters, texts, strict=True) if text]
-    return surface_forms([*letters, *with_text], after, chat, apart)
 
 
 def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str) -> pd.DataFrame:

@@ -29,6 +29,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
     shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
     told = "The answer is compared with that to the same prompt without the cue, and with a placebo in its place."
+    letters = "a lettered prompt without content: what a model makes of the letters alone"
     placebos, n_orders = prompts["placebo"].dropna(), int(prompts["turn"].max()) + 1
     done = filled(
         WORDS["validity"],
@@ -54,11 +55,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
         limits=limits(source, settings, n_orders),
         configs=[
             Published("prompts", "a prompt: task x cues x stimulus x order of options", WORDS["columns"], ["prompt"]),
-            Published(
-                "content-free",
-                "a lettered prompt without content: what a model makes of the letters alone",
-                first=["prompt"],
-            ),
+            Published("content-free", letters, first=["prompt"]),
             Published("outcomes", "a word of an outcome class", first=["form"]),
             Published("stimuli", "a stimulus", first=["text"]),
         ],
@@ -86,44 +83,35 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         # What is uneven about the options of a task, as in table 3 of the paper.
         where = f"In the task `{task.title}`"
         offered = {cell: options for cell in task.cells if (options := task.options_of(cell, variant))}
-        slips = []
         for outcome in source.outcomes:
             without = [_cues(cell) for cell, own in offered.items() if outcome not in own]
             if 0 < len(without) < len(offered):
-                slips.append(
-                    f"{where}, `{outcome}` is no option {' or '.join(without)}: a shift of it is the options' doing."
-                )
+                slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
+                found.append(f"{slip}: a shift of it is the options' doing.")
         # Two quotations may be one text where a template writes its options out itself.
         quoted = {cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells}
-        twice = [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]
-        found += [*slips, f"{where}, two options read the same {' or '.join(twice)}."] if twice else slips
+        if twice := [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]:
+            found.append(f"{where}, two options read the same {' or '.join(twice)}.")
     if settings.mass == "first_token":
         found.append("A form counts by its first token alone, so words that only begin like it count too.")
     if not settings.asked:
         return [*found, "The pipeline asks no model at this scale; whoever measures with it does."]
     beside = {factor for task in tasks for factor, *_ in task.replaced(variant)}
+    of_cues = [placebos for task in tasks for placebos in task.placebos.values()]
     found += filled(
         WORDS["limits_of_asking"],
         source=source,
         settings=settings,
         asked=min(settings.stimuli, len(source.stimuli)),
         without=[factor for factor in source.factors if factor not in beside],
-        **_asked_of(source, settings),
+        wordings=min(settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)),
+        placebos=min(settings.most_placebos, max((len(own.texts) for own in of_cues), default=0)),
+        fewest_wordings=FEWEST_WORDINGS,
+        fewest_placebos=FEWEST_PLACEBOS,
         lettered=any(task.options_of(cell, variant) for task in tasks for cell in task.cells),
         n_orders=n_orders,
     )
     return found
-
-
-def _asked_of(source: ContrastSource, settings: Settings) -> dict[str, int]:
-    """How many wordings of a cue and placebos are asked where there are most, and how many a verdict needs."""
-    of_cues = [placebos for task in source.tasks.values() for placebos in task.placebos.values()]
-    return {
-        "wordings": min(settings.most_wordings, 1 + max((len(own.wordings) for own in of_cues), default=0)),
-        "placebos": min(settings.most_placebos, max((len(own.texts) for own in of_cues), default=0)),
-        "fewest_wordings": FEWEST_WORDINGS,
-        "fewest_placebos": FEWEST_PLACEBOS,
-    }
 
 
 def _cues(cell: str) -> str:

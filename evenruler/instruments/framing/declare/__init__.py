@@ -1,6 +1,6 @@
 """What users write of a contrast, which models are asked what, and the figures that people are shown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,28 +134,28 @@ def headings(plan: Plan) -> list[Column]:
     over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
     points = f"percentage points by which the cue makes `{asked.headline}` likelier; below 0, less likely"
     likelier, fewer = f"the cue makes `{asked.headline}`", "the cue has {} replies answer"
-    headlines = [
-        Column(
-            CHANGE + name,
-            f"`{asked.headline}`, {name}",
-            f"{points}; {counted}" if name in asked.factors else points,
-            "headline",
-            says=[f"{likelier} likelier", f"{likelier} less likely"],
-        )
-        for name in asked.confirmatory
-    ]
+    says, headlines = [f"{likelier} likelier", f"{likelier} less likely"], []
+    for name in asked.confirmatory:
+        told = f"{points}; {counted}" if name in asked.factors else points
+        headlines.append(Column(CHANGE + name, f"`{asked.headline}`, {name}", told, "headline", says=says))
     what = "percentage points by which the cue makes sampled replies none of any class: refused, empty or unreadable"
     says = [fewer.format("fewer"), fewer.format("more")]
     unanswered = [
         Column(UNANSWERED + factor, f"unanswered, {factor}", what, "headline", says=says)
         for factor in asked.confirmed_tasks
     ]
+    of_study = []
+    for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
+        if not measure.startswith("AS"):
+            of_study.append(Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue"))
+        changed = f"{meaning}: what the cue changes; control: what placebos change"
+        of_study.append(Column(f"{measure}: change", f"{measure} change", changed))
     return [
         *headlines,
         *unanswered,
         *(Column(EFFECT + factor, EFFECT + factor, over_tasks) for factor in asked.factors),
         Column("shift probability", "shift probability", "mean of the effects of all cues"),
-        *_of_study(asked),
+        *of_study,
         Column(
             "coverage",
             "coverage",
@@ -165,14 +165,6 @@ def headings(plan: Plan) -> list[Column]:
             warning="only {value:.1%} of what it would answer is of any class: the figures are of that part",
         ),
     ]
-
-
-def _of_study(asked: FramingPlan) -> Iterator[Column]:
-    for measure, meaning in MEASURES.get(asked.replicates or "", {}).items():
-        if not measure.startswith("AS"):
-            yield Column(f"{measure}: before", f"{measure} before", f"{meaning}, without the cue")
-        changed = f"{meaning}: what the cue changes; control: what placebos change"
-        yield Column(f"{measure}: change", f"{measure} change", changed)
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:

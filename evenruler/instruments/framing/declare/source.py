@@ -91,7 +91,8 @@ class Settings(BaseSettings):
 
     def warnings(self, source: "ContrastSource") -> list[str]:
         """Headlines that can have no verdict at any size."""
-        words = self.model_copy(update=EVERY_WORD)._words(source)
+        every = self.model_copy(update={"most_wordings": 1000, "most_placebos": 1000})
+        words = every._words(source)
         few = [entry for entry, (cues, n) in words.items() if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS]
         least = f"fewer than {FEWEST_WORDINGS} wordings or {FEWEST_PLACEBOS} placebos"
         return [f"{least} of {', '.join(few)}: its verdict will be inconclusive"] if few else []
@@ -107,15 +108,6 @@ class Settings(BaseSettings):
             found[entry] = (cues, min(self.most_placebos, min((len(own.texts) for own in words), default=0)))
         return found
 
-
-EVERY_WORD = {"most_wordings": 1000, "most_placebos": 1000}
-"""What a size that asks every wording and placebo of a source sets."""
-
-TAKEN = {BARE, "all"}
-"""What tables call a prompt without cues, and all factors together; no factor can be called so."""
-
-MOST_CONFIRMATORY = 5
-"""Figures of a contrast that can have a verdict."""
 
 Study = Literal["indirect-probing", "p-at"]
 """A published study whose own measures are known (appendix B)."""
@@ -141,6 +133,11 @@ class StimulusEntry(Strict):
     """The set that it belongs to, where sets are compared."""
 
 
+def _short(written: type, key: str) -> BeforeValidator:
+    """An entry may be written as the value of one of its keys."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, written) else value)
+
+
 class Continuation(Strict):
     """Whether an answer of one class goes on to name another after all (appendix A.3)."""
 
@@ -153,17 +150,12 @@ class ContrastSource(Source):
 
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
     """The cues, and what each is in words; a prompt has a cue or has it not."""
-    confirmatory: list[Text] = Field(default_factory=list, max_length=MOST_CONFIRMATORY)
+    confirmatory: list[Text] = Field(default_factory=list, max_length=5)
     """Headline figures, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
     headline: Slug | None = None
     """The class whose share they are about; without one there is no headline."""
-    outcomes: dict[
-        Slug, Annotated[Outcome, BeforeValidator(lambda value: {"forms": value} if isinstance(value, list) else value)]
-    ] = Field(min_length=2)
-    stimuli: dict[
-        Slug,
-        Annotated[StimulusEntry, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)],
-    ] = Field(min_length=1)
+    outcomes: dict[Slug, Annotated[Outcome, _short(list, "forms")]] = Field(min_length=2)
+    stimuli: dict[Slug, Annotated[StimulusEntry, _short(str, "text")]] = Field(min_length=1)
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
     continuation: Continuation | None = None
     replicates: Study | None = None
@@ -193,7 +185,7 @@ class ContrastSource(Source):
 
     @model_validator(mode="after")
     def _lint(self) -> "ContrastSource":
-        if taken := TAKEN & set(self.factors):
+        if taken := {BARE, "all"} & set(self.factors):
             raise ValueError(f"factors: tables use the name {min(taken)!r} for something else")
         if self.continuation is not None and self.continuation.outcome not in self.outcomes:
             hint = nearest(self.continuation.outcome, self.outcomes)

@@ -36,12 +36,6 @@ def with_placebo(framing: str, factor: str, placebo: int) -> str:
     return framing_of([f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)])
 
 
-def placebo_of(framing: str) -> int:
-    """The number of the placebo in a framing; 0 where all its cues are as cells have them, -2 at the second wording."""
-    numbers = [int(number) for cue in cues_of(framing) if (number := cue.partition(NUMBERED)[2])]
-    return numbers[0] if numbers else 0
-
-
 def real_framing(framing: str) -> str:
     """The same framing with the cue where a placebo or another wording stands."""
     return framing_of([cue.partition(NUMBERED)[0] for cue in cues_of(framing)])
@@ -171,11 +165,6 @@ class TaskEntry(Strict):
         """The options of one variant, for all framings or by framing."""
         options: Any = self.options or {}
         return options.get(variant, {}) if self._options_by_variant else options
-
-
-def orders_of(options: int) -> int:
-    """How many orders balance so many options (`balanced_orders`), whether or not their prompts were kept."""
-    return 1 if options < 2 else options if options % 2 == 0 else 2 * options
 
 
 def option_text(option: str, stimulus: str) -> str:

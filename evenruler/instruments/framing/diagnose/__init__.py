@@ -11,12 +11,12 @@ from scipy.stats import binomtest
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.ask import CHAT, PLAIN, READS, options_by_prompt
 from evenruler.instruments.framing.declare import FramingPlan
-from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.diagnose import distributions as answered
+from evenruler.instruments.framing.diagnose import effects
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, EVERY, TOKEN
-from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines, shift_figures
+from evenruler.instruments.framing.diagnose.effects import UNIT, Effects, contrast, headlines
 from evenruler.instruments.framing.diagnose.replications import AS, replications
-from evenruler.instruments.framing.diagnose.sensitivity import effects, shifts
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.measurement import Figure, Resampling, as_metrics
 from evenruler.measurement.figures import jackknifed
@@ -51,9 +51,7 @@ def figures(
 
     Cells of the metric `choice` with too many invalid replies are in `distributions` and `exclusions`, count in the
     coverage, and are in nothing else. Cells of `token` with too little mass are in no shift, and make effects unfit.
-
-    Raises:
-        UserError: `mass: first_token`, and no first token is a class's own.
+    UserError: `mass: first_token`, and no first token is a class's own.
     """
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
@@ -71,8 +69,8 @@ def figures(
         "choices": read,
         "distributions": distributions,
         "exclusions": excluded,
-        "effects": effects(counted, asked.factors),
-        "shifts": shifts(covered, asked.factors),
+        "effects": effects.effects(counted, asked.factors),
+        "shifts": effects.shifts(covered, asked.factors),
         "continuations": pd.DataFrame(columns=schemas.CONTINUATIONS.names),
         "replications": pd.DataFrame(columns=schemas.REPLICATIONS.names),
     }
@@ -81,10 +79,8 @@ def figures(
         found["continuations"] = answered.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
     if asked.replicates is not None:
         # In the order of the source, which says from which group the preference of another is taken off.
-        known = stimuli[stimuli["group"].isin(asked.groups)].sort_values(
-            "group", key=lambda own: own.map(asked.groups.index)
-        )
-        groups = dict(zip(known["stimulus"], known["group"], strict=True))
+        members = stimuli.groupby("group")["stimulus"].agg(list)
+        groups = {stimulus: group for group in asked.groups for stimulus in members[group]}
         found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, resampling.level)
     found["figures"], cells = figures_of(name, found, asked, subject, resampling.level)
     told = {table: found[table][schema.names] for table, schema in TABLES.items() if table in found}
@@ -124,17 +120,16 @@ def figures_of(
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
         configuration, metric = map(str, key)
         part = f"{configuration}, {metric}"
-        of_part = {name: found[name] for name in ("effects", "shifts", "exclusions")}
-        own = {
-            name: table[(table["configuration"] == configuration) & (table["metric"] == metric)]
-            for name, table in of_part.items()
-        }
-        effects = Effects.of({**own, "distributions": measured}, asked, level)
+        own = {}
+        for table in ("effects", "shifts", "exclusions"):
+            of_part = (found[table]["configuration"] == configuration) & (found[table]["metric"] == metric)
+            own[table] = found[table][of_part]
+        apds = own["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
+        described = Effects(apds, measured, own["exclusions"], asked, level)
         # What a placebo asks for may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
         bars[part] = bar = Fitness(unfit=answered.unmeasured(measured, of_cues))
-        shifted = shift_figures(own["shifts"], list(asked.forms), level)
         # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
@@ -142,8 +137,9 @@ def figures_of(
                 rows.append((part, headline, fitness if bar.unfit is None else bar))
                 rows += [(part, total, Fitness())] if total is not None else []
                 cells.append(points.melt(ignore_index=False).reset_index().assign(part=part, figure=headline.figure))
-        rows += [(part, marked(figure, bar), Fitness()) for figure in effects.figures()]
+        rows += [(part, marked(figure, bar), Fitness()) for figure in described.figures()]
         rows += [(part, figure, Fitness()) for figure in _coverage(measured, own["exclusions"], level)]
+        shifted = effects.shift_figures(own["shifts"], list(asked.forms), level)
         rows += [(part, marked(figure, bar), Fitness()) for figure in shifted]
     rows += [(part, figure, Fitness()) for part, figure in _checked(found["continuations"], level)]
     replicated = _replicated(found["replications"])

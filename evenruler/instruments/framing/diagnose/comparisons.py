@@ -49,16 +49,10 @@ def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     of classes: p and simultaneous intervals by the studentised range. The mixed model takes shifts for independent
     given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
-    Args:
-        shifts: By `schemas.SHIFTS`.
-        resampling: Its `level` holds for all methods.
-
-    Returns:
-        By `schemas.COMPARISONS`: per benchmark, configuration, metric and pair of classes the model, `tukey` and
-        `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes before it in the
-        alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
-        singular, or has nothing to judge by.
-
+    Of shifts by `schemas.SHIFTS`, by `COMPARISONS`: per benchmark, configuration, metric and pair of classes the model,
+    `tukey` and `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes before it in the
+    alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
+    singular, or has nothing to judge by.
     Source: section 5.3; the rule of five and errors below it are decisions of ours.
     """
     part = ["benchmark", "configuration", "metric"]
@@ -112,9 +106,8 @@ def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | Non
     return row | {"difference": difference, "low": difference - half, "high": difference + half, "p": p}
 
 
-@cache
+@cache  # it is slow, and the same for all pairs
 def _critical_range(level: float, classes: int, df: float) -> float:
-    """The quantile of the studentised range; slow, and the same for all pairs."""
     return float(stats.studentized_range.ppf(level, classes, df))
 
 

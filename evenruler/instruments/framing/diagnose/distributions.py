@@ -44,18 +44,12 @@ def token_distributions(
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
     for; its mass is that of the letter with no word after it, and of the letter with the first word of its option.
-    Orders of options are averaged.
+    Orders of options are averaged. `forms`, `prompts` (with a column `benchmark`) and `content_free` by `schemas`;
+    `outcomes`: surface forms by class.
 
-    Args:
-        forms: By `schemas.FORMS`.
-        prompts: By `schemas.PROMPTS`, with a column `benchmark`.
-        content_free: By `schemas.CONTENT_FREE`: masses of letters are divided by those that they have there, their sum
-            kept (Zhao et al. 2021). None where they stay as they are.
-        outcomes: Surface forms by class.
-        mass: By `Mass`; a first token counts once, one that begins forms of several classes for none of them.
-
-    Raises:
-        UserError: No first token is a class's own.
+    Masses of letters are divided by those that they have in `content_free`, their sum kept (Zhao et al. 2021); with
+    None they stay as they are. By the mass of the first token, each counts once, one that begins forms of several
+    classes for none of them; UserError where none is a class's own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -65,7 +59,11 @@ def token_distributions(
     weighed = _weighed(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
-    by_letter = _letters(joined[lettered])
+    # Without an end a letter holds what goes on after it, so that counts once.
+    whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
+    whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
+    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
+    by_letter = whole.assign(order=whole["order"].map(tuple)).groupby(key, sort=True)["mass"].sum().reset_index()
     if content_free is not None:
         by_letter = _calibrated(by_letter, weighed, content_free)
     letters = zip(by_letter["letter"], by_letter["order"], strict=True)
@@ -84,22 +82,13 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
     """Forms with `mass`, and where letters are read the letter; it counts what is the same in `once` a single time."""
     texts = forms["form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
+    nats, once = forms["nats"], forms["form"]
     if mass == "words":
-        nats = forms["nats"] + forms["alone"].where(by_itself, forms["ends"])
-    else:
-        nats = forms["nats"] if mass == "forms" else forms["first_nats"]
-    once = forms["first_token" if mass == "first_token" else "form"]
+        nats = nats + forms["alone"].where(by_itself, forms["ends"])
+    elif mass == "first_token":
+        nats, once = forms["first_nats"], forms["first_token"]
     kept = forms.drop(columns=["framing", "alone"])
     return kept.assign(mass=np.exp(nats), letter=texts.str[0], by_itself=by_itself, whole=mass == "words", once=once)
-
-
-def _letters(joined: pd.DataFrame) -> pd.DataFrame:
-    """By prompt and letter, with its mass. Without an end a letter holds what goes on after it, so that counts once."""
-    counted = joined[joined["by_itself"] | joined["whole"]]
-    found = counted.drop_duplicates([*_MODEL, "id", "letter", "once"]).copy()
-    found["order"] = found["order"].map(tuple)
-    key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
-    return found.groupby(key, sort=True)["mass"].sum().reset_index()
 
 
 def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
@@ -151,20 +140,12 @@ def read_replies(
     options: Mapping[str, Sequence[tuple[str, str]]],
     left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.text.choices.RULES`.
+    """Every reply to these prompts, read by `evenruler.text.choices.RULES`, by `CHOICES`.
 
-    Args:
-        replies: By `schemas.REPLIES`. Those to other prompts are none of these rows.
-        prompts: By `PROMPTS`, with a column `benchmark`.
-        outcomes: Words by class: its surface forms and its terms.
-        options: By `ask.options_by_prompt`; a prompt may lack where words are read.
-        left_out: Phrases in which a word does not count.
-
-    Returns:
-        By `CHOICES`; a row without a reply is an invalid one, by the rule `WITHHELD`.
-
-    Raises:
-        ValueError: The options of a prompt are not those of its `order`.
+    A row without a reply is an invalid one, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by
+    `PROMPTS` with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
+    `ask.options_by_prompt`, a prompt may lack where words are read, ValueError where they are not those of its `order`;
+    `left_out`: phrases in which a word does not count.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
         given = [slug for slug, _ in options.get(identifier, ())]
@@ -198,10 +179,8 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
     """How many replies of the neutral class hold a keyword, which names another class after all (appendix A.3).
 
-    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound.
-
-    Returns:
-        By `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
+    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound. By
+    `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
     """
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
     rows = []
@@ -209,10 +188,8 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
         replies = of_model[of_model["outcome"] == neutral]
         names = replies["reply"].map(lambda reply: words.search(reply) is not None).astype(bool)
         cues = replies["framing"].map(cues_of)
-        parts = [(EVERY, False, names)]
-        for factor, cue in product(factors, (False, True)):
-            parts.append((factor, cue, names[[(factor in own) == cue for own in cues]]))
-        for factor, cue, part in parts:
+        for factor, cue in [(EVERY, False), *product(factors, (False, True))]:
+            part = names[[factor == EVERY or (factor in own) == cue for own in cues]]
             share = part.mean() if len(part) else math.nan
             rows.append((*key, factor, cue, len(part), int(part.sum()), share))
     return pd.DataFrame(rows, columns=CONTINUATIONS.names)

@@ -1,4 +1,4 @@
-"""Figures that describe how far each cue moves answers and classes (section 4.3)."""
+"""How far a cue moves the answers: APD and shifts of classes, and figures of them (framing, sections 4.3 and 5.3)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL, UNANSWERED, FramingPlan
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import FEWEST_PLACEBOS, FEWEST_WORDINGS, Settings
-from evenruler.instruments.framing.declare.tasks import placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of, real_framing, with_placebo, without
 from evenruler.instruments.framing.diagnose.distributions import CHOICE, TOKEN, without_excluded
-from evenruler.instruments.framing.diagnose.sensitivity import pairs, partners
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import paired
@@ -31,6 +33,106 @@ SMALLEST_UNANSWERED = 15.0
 SHIFT = "shift: "
 """Before the name of a class, or of two with a minus between."""
 
+TOLERANCE = 1e-6
+"""How far the sum of a distribution may be from 1."""
+
+MEASURED = ["benchmark", "model", "lineage", "configuration", "metric", "task"]
+
+
+def apd(p: ArrayLike, q: ArrayLike) -> Floats:
+    """Absolute Proportion Difference: half the sum of absolute differences of two distributions.
+
+    Args:
+        p: [..., classes], each row a distribution.
+        q: The same shape.
+
+    Returns:
+        float64[...] from 0 (the same distribution) to 1 (no class in common); nan where a row holds nan.
+
+    Raises:
+        ValueError: Shapes differ or have no classes, an entry is negative, or a row does not sum to 1 (within 1e-6).
+
+    Source: section 4.3, first equation.
+    """
+    first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if first.shape != second.shape or first.ndim < 1:
+        raise ValueError(f"expected two arrays [..., classes] of one shape, got {first.shape} and {second.shape}")
+    for rows in (first, second):
+        if (rows < 0).any():
+            raise ValueError(f"a share is negative, {np.nanmin(rows)}")
+        sums = rows.sum(axis=-1)
+        if (wrong := np.abs(sums - 1) > TOLERANCE).any():
+            raise ValueError(f"the shares of a distribution sum to {sums[wrong].flat[0]:.9g}, expected 1")
+    distance: Floats = np.minimum(np.abs(first - second).sum(axis=-1) / 2, 1.0)
+    return distance
+
+
+def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """GenEffect, InstrEffect and their like for every stimulus: mean APD over feasible pairs of cells.
+
+    A pair is two cells of a task that differ in one factor's cue alone, or in a placebo in its place. The paper divides
+    by two whatever is feasible; here the mean is over the pairs that are there, with a share in both cells. Of
+    distributions by `schemas.DISTRIBUTIONS`, cells that are excluded taken out; by `EFFECTS`, with no row where a
+    stimulus has no feasible pair. Source: section 4.3, GenEffect and InstrEffect.
+    """
+    found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
+    if not found:
+        return pd.DataFrame(columns=schemas.EFFECTS.names)
+    by = [*MEASURED, "factor", "placebo", "stimulus"]
+    return pd.concat(found).groupby(by, sort=True)["apd"].agg(apd="mean", n="size").reset_index()
+
+
+def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
+    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1): by `schemas.SHIFTS`.
+
+    From -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no share in either cell.
+    Arguments are those of `effects`. Source: section 5.3; what 0 / 0 is, is a decision of ours.
+    """
+    pair, found = [*MEASURED, "factor", "at", "stimulus"], []
+    for of, less, more in pairs(distributions[distributions["framing"].map(placebo_of) == 0], factors):
+        change, total = more - less, more + less
+        shift = (change / total.where(total > 0, 1.0)).set_axis(of.index)
+        found.append(of[pair].join(shift).melt(pair, var_name="outcome", value_name="shift"))
+    if not found:
+        return pd.DataFrame(columns=schemas.SHIFTS.names)
+    return pd.concat(found).sort_values([*pair, "outcome"], ignore_index=True)
+
+
+def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
+    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it."""
+    found = {}
+    for framing in framings:
+        real, placebo = real_framing(framing), placebo_of(framing)
+        if unknown := set(cues_of(real)) - set(factors):
+            raise ValueError(f"the framing {framing!r} has the cue {min(unknown)!r}, expected {', '.join(factors)}")
+        # Else it lacks the cue, or the placebo stands for that of another factor.
+        own = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
+        if own and (bare := without(real, factor)) in framings:
+            found[bare, placebo] = framing
+    return found
+
+
+def pairs(
+    distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
+    """What feasible pairs are of, [pairs, ...], and shares without and with cue or placebo, [pairs, classes].
+
+    ValueError where a framing has a cue that is no factor, or a cell lacks a class.
+    """
+    for benchmark, own in distributions.groupby("benchmark", sort=True):
+        shares = own.pivot(index=[*MEASURED, "stimulus", "framing"], columns="outcome", values=column)
+        known = shares.notna()
+        whole = known.all(axis=1)
+        if (known.any(axis=1) & ~whole).any():
+            classes = ", ".join(shares.columns)
+            raise ValueError(f"{benchmark}: a cell lacks the {column} of one of the classes {classes}")
+        groups = shares[whole].groupby(level="framing")
+        by_framing = {str(framing): rows.droplevel("framing") for framing, rows in groups}
+        for factor in factors:
+            for (at, placebo), other in partners(list(by_framing), factors, factor).items():
+                less, more = by_framing[at].align(by_framing[other], join="inner", axis=0)
+                yield less.index.to_frame(index=False).assign(factor=factor, placebo=placebo, at=at), less, more
+
 
 @dataclass(frozen=True)
 class Effects:
@@ -44,41 +146,33 @@ class Effects:
     asked: FramingPlan
     level: float
 
-    @classmethod
-    def of(cls, found: Mapping[str, pd.DataFrame], asked: FramingPlan, level: float) -> "Effects":
-        """From long tables of one model and part: `effects`, `distributions` and `exclusions`."""
-        table = found["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
-        return cls(table, found["distributions"], found["exclusions"], asked, level)
-
-    @property
-    def tasks(self) -> list[str]:
-        """Of the model, in the alphabet."""
-        return sorted(self.measured["task"].unique())
-
     def figures(self) -> Iterator[Figure]:
         """Of every factor in every task and over its tasks, and the mean over factors; they describe.
 
         A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
         are left, where it has no placebos, if another has. So effect and control are of the same tasks.
         """
+        tasks, told = sorted(self.measured["task"].unique()), list[Any](self.table.columns.tolist())
         columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
         for factor in self.asked.factors:
-            known = self._known(factor)
-            unfit = {task: why for task in known if (why := self._why_unfit(factor, task))}
-            for task in self.tasks:
+            known = [task for task in tasks if (factor, 0, task) in told]
+            unfit = {}
+            for task in known if self.measured["metric"].iloc[0] != CHOICE else ():  # of choices no such cell is left
+                if why := low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task):
+                    unfit[task] = why
+            for task in tasks:
                 yield self._figure(factor, [task], f"{factor}, {task}", unfit.get(task))
-            columns_known: list[Any] = self.table.columns.tolist()
-            with_placebos = {task for of, placebo, task in columns_known if of == factor and placebo > 0}
+            with_placebos = {task for of, placebo, task in told if of == factor and placebo > 0}
             counted = counted_tasks(known, unfit, with_placebos)
-            figure = self._figure(factor, counted or self.tasks, factor, unfit.get(counted[0]) if counted else None)
+            figure = self._figure(factor, counted or tasks, factor, unfit.get(counted[0]) if counted else None)
             # Which of the tasks with the cue the mean is over, and why.
             without = {
                 "too little coverage": [task for task in unfit if task not in counted],
                 "no placebos": [task for task in known if task not in counted and task not in unfit],
             }
-            left_out = "; ".join(f"{why} in {', '.join(tasks)}" for why, tasks in without.items() if tasks)
-            told = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
-            yield figure if figure.value is None else replace(figure, reason=told)
+            left_out = "; ".join(f"{why} in {', '.join(of)}" for why, of in without.items() if of)
+            reason = f"over {', '.join(counted)} alone: {left_out}" if left_out else None
+            yield figure if figure.value is None else replace(figure, reason=reason)
             columns += [(factor, 0, task) for task in counted]
             weights += [1 / len(counted) / len(self.asked.factors) for _ in counted]
             lacking = lacking or (None if counted else self._why_none(factor))
@@ -91,35 +185,21 @@ class Effects:
         yield jackknifed(name, lambda rows: float(_means(rows) @ weights), x, PLAIN, self.level, UNIT)
 
     def _figure(self, factor: str, tasks: list[str], name: str, unfit: str | None) -> Figure:
-        known = [task for task in self._known(factor) if task in tasks]
+        known = [task for task in tasks if (factor, 0, task) in self.table.columns]
         if not known or (too_few := self._too_few()):
             reason = too_few if known else self._why_none(factor, tasks)
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
         found = jackknifed(EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT)
-        return marked(replace(found, control=self._control(factor, known)), Fitness(unfit=unfit))
-
-    def _control(self, factor: str, tasks: list[str]) -> float | None:
-        """Mean APD of placebos, each over the stimuli that it was asked about; of those that have every task."""
+        # The control is of placebos that have every task, each over the stimuli that it was asked about.
         by_placebo: Any = self.table[factor].mean()
-        means = by_placebo.unstack("task").reindex(columns=tasks).dropna()
-        return finite(float(means[means.index > 0].mean(axis=1).mean()))
-
-    def _known(self, factor: str) -> list[str]:
-        return [task for task in self.tasks if (factor, 0, task) in self.table.columns]
-
-    @property
-    def _sampled(self) -> bool:
-        return bool(self.measured["metric"].iloc[0] == CHOICE)
+        means = by_placebo.unstack("task").reindex(columns=known).dropna()
+        control = finite(float(means[means.index > 0].mean(axis=1).mean()))
+        return marked(replace(found, control=control), Fitness(unfit=unfit))
 
     def _too_few(self) -> str | None:
-        """Why effects of choices say nothing."""
-        few = self._sampled and self.measured["n"].max() < 2
+        few = self.measured["metric"].iloc[0] == CHOICE and self.measured["n"].max() < 2
         return "one reply to a question cannot be told from chance" if few else None
-
-    def _why_unfit(self, factor: str, task: str) -> str | None:
-        """Of choices nothing is left of such a cell."""
-        return None if self._sampled else low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task)
 
     def _why_none(self, factor: str, tasks: Sequence[str] | None = None) -> str:
         measured = self.measured if tasks is None else self.measured[self.measured["task"].isin(tasks)]
@@ -136,8 +216,7 @@ def low_coverage(
 ) -> str | None:
     """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
 
-    Of replies a placebo may bring few of any class: an invalid one is an answer to it. `measured` and `exclusions` by
-    `schemas`, of one model and part.
+    Of replies a placebo may bring few of any class: an invalid one is an answer to it. Tables are of one part.
     """
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
@@ -162,10 +241,9 @@ def _means(rows: Floats) -> Floats:
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class and the difference of every two, of one model in one part.
+    """The mean shift of every class and the difference of every two, a later class less an earlier.
 
-    Means are over factors, tasks and pairs of cells that count, then stimuli; a difference is of a later class less an
-    earlier.
+    Of one model in one part; means are over factors, tasks and pairs of cells that count, then stimuli.
     """
     if shifts.empty:
         return

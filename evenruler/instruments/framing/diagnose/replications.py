@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 
 from evenruler.instruments.framing import schemas
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
-from evenruler.instruments.framing.declare.tasks import placebo_of
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import finite
 from evenruler.measurement.resampling import jackknife, within
@@ -41,11 +41,6 @@ class Measure:
     why_none: str | None = None
     lowest: float = 0.0
     """Where its range begins; it ends at 1."""
-
-    @property
-    def width(self) -> float:
-        """Of its range."""
-        return 1.0 - self.lowest
 
     @property
     def reason(self) -> str | None:
@@ -130,11 +125,8 @@ def _probing(answers: Answers) -> list[Measure]:
     gld = Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless)
     of_words = [gld, Measure("ADD", "token", add, known, wordless or no_mass)]
     # The second AS is of what is of the probability of words alone.
-    of_both, of_those = (
-        _sensitivity(AS, "all", [gas, *of_words]),
-        _sensitivity(f"{AS} of GLD and ADD", "token", of_words),
-    )
-    return [gas, *of_words, of_both, of_those]
+    of_both = _sensitivity(AS, "all", [gas, *of_words])
+    return [gas, *of_words, of_both, _sensitivity(f"{AS} of GLD and ADD", "token", of_words)]
 
 
 def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Measure]:
@@ -184,7 +176,7 @@ def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure
     reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
 
     def of(units: Stimuli, side: int) -> float:
-        return side * float(np.mean([abs(measure.change(units)) / measure.width for measure in measures]))
+        return side * float(np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]))
 
     return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
 
@@ -221,23 +213,12 @@ def replications(
     is none where the measure is at an end of it, or would be without one stimulus.
 
     The control of a change is the mean of what placebos in the place of the cue change, each on the stimuli that it was
-    asked about.
+    asked about. A measure is null with the reason where nothing has a value on both sides; `AS` is where one of its
+    measures is. By `schemas.REPLICATIONS`.
 
-    Args:
-        distributions: By `schemas.DISTRIBUTIONS`, of one contrast, without excluded cells.
-        choices: By `CHOICES`, of the same; may be empty.
-        outcomes: Surface forms of the two classes, in the order of the source.
-        groups: The group of every stimulus, in the order of the source; for `p-at`.
-        study: Which measures.
-        level: Of intervals.
-
-    Returns:
-        By `schemas.REPLICATIONS`. A measure is null with the reason where nothing has a value on both sides; `AS` is
-        where one of its measures is.
-
-    Raises:
-        ValueError: There are not two classes, or there is more than one cue.
-
+    `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one contrast; `outcomes`:
+    surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError:
+    there are not two classes, or there is more than one cue.
     Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
     """
     framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # of the cue, its first wording alone
@@ -271,7 +252,7 @@ def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
     if not measure.name.startswith(AS):
         row |= _told(lambda units: measure.of(units, 0), measure, "before", "before_", measure.lowest, level)
         row |= _told(lambda units: measure.of(units, 1), measure, "after", "after_", measure.lowest, level)
-    row |= _told(measure.change, measure, "change", "", -measure.width, level)
+    row |= _told(measure.change, measure, "change", "", measure.lowest - 1.0, level)
     known = [other.change(other.stimuli) for other in beside if not other.reason]
     return row | ({"control": finite(float(np.mean(known)))} if known else {})
 

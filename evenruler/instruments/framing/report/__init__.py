@@ -11,8 +11,9 @@ import pandas as pd
 
 from evenruler.instruments.card import span
 from evenruler.instruments.framing.declare import CHANGE, EFFECT, TOTAL
+from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import ContrastSource
-from evenruler.instruments.framing.declare.tasks import cues_of, placebo_of
+from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.framing.report import charts
 from evenruler.instruments.instrument import Shown, Tables
 from evenruler.measurement.verdicts import Verdict
@@ -54,18 +55,16 @@ def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
         if not name.startswith(CHANGE):
             continue
         factor, _, task = name.removeprefix(CHANGE).partition(", ")
-        low, high = record["specific_low"], record["specific_high"]
-        rows.append(
-            [
-                *(model, METRICS[metric], in_words(factor), source.tasks[task].title if task else "its tasks"),
-                with_interval(record["value"], record["low"], record["high"], 1),
-                number(record["placebo"], 1),
-                with_interval(record["specific"], low, high, 1),
-                *(number(record["smallest"], 0), number(record["detectable"], 1), str(record["levels"])),
-                number(known[metric, model, TOTAL + name.removeprefix(CHANGE)]["value"], 3),
-                *(Cell(record["verdict"], Verdict(record["verdict"]).mark), str(record["why"])),
-            ]
-        )
+        told = [
+            with_interval(record["value"], record["low"], record["high"], 1),
+            number(record["placebo"], 1),
+            with_interval(record["specific"], record["specific_low"], record["specific_high"], 1),
+            *(number(record["smallest"], 0), number(record["detectable"], 1), str(record["levels"])),
+            number(known[metric, model, TOTAL + name.removeprefix(CHANGE)]["value"], 3),
+        ]
+        of = [model, METRICS[metric], in_words(factor), source.tasks[task].title if task else "its tasks"]
+        verdict = Cell(record["verdict"], Verdict(record["verdict"]).mark)
+        rows.append([*of, *told, verdict, str(record["why"])])
     columns = ["model", "metric", "cue", "task", "change", "placebos", "beyond placebos", "worth naming"]
     columns += ["found in 80 of 100", "asked", "all classes", "verdict", "why"]
     caption = CAPTIONS["headline"].format(outcome=source.headline)
@@ -94,12 +93,10 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
         for factor, where, record in found:
             if not missing(record["value"]) and isinstance(record["reason"], str):  # which tasks it is over
                 where = with_titles(record["reason"], source)
-            why = (
-                Cell(str(record["why"]), Verdict(record["verdict"]).mark) if isinstance(record["verdict"], str) else ""
-            )
-            rows.append(
-                [model, METRICS[metric], in_words(factor), where, figure(record), number(record["control"]), why]
-            )
+            verdict = record["verdict"]
+            why = Cell(str(record["why"]), Verdict(verdict).mark) if isinstance(verdict, str) else ""
+            told = (figure(record), number(record["control"]), why)
+            rows.append([model, METRICS[metric], in_words(factor), where, *told])
     columns = ["model", "metric", "cue", "task", "effect", "control", "why"]
     asked = effects[effects["placebo"] > 0].groupby(["factor", "placebo"])["stimulus"].nunique()
     about = ""
@@ -188,8 +185,8 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
         return []
     known = {(row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")}
     columns = {("all", False): "all replies"}
-    for factor in source.factors:
-        columns |= {(factor, cue): f"{'with' if cue else 'without'} {in_words(factor)}" for cue in (False, True)}
+    for factor, cue in product(source.factors, (False, True)):
+        columns[factor, cue] = f"{'with' if cue else 'without'} {in_words(factor)}"
 
     def share(own: Mapping[Any, Any] | None) -> str:
         return f"{100 * own['share']:.2f}% ({own['named']} of {own['n']})" if own and own["n"] else NONE
@@ -233,9 +230,7 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
-    of_words = {
-        name: of[of["metric"] == "token"] for name, of in here.items() if name in ("effects", "figures", "shifts")
-    }
+    of_words = {name: here[name][here[name]["metric"] == "token"] for name in ("effects", "figures", "shifts")}
     parts: list[Table | Picture] = [
         *headlines(source, figures),
         *effects_with_controls(source, figures, here["effects"]),
@@ -258,11 +253,10 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
         told = "No model was asked."
     cues = f"{'Cues' if len(source.factors) > 1 else 'Cue'}: {cues}."
     sentences = ["" if unasked else lead(source, figures), cues, sample, told]
-    with_sample = [
-        replace(part, caption=f"{part.caption} {sample}".strip()) if isinstance(part, Picture) else part
-        for part in parts
-    ]
-    return Section("Cues", " ".join(filter(None, sentences)), with_sample, contrast)
+    for place, part in enumerate(parts):
+        if isinstance(part, Picture):
+            parts[place] = replace(part, caption=f"{part.caption} {sample}".strip())
+    return Section("Cues", " ".join(filter(None, sentences)), parts, contrast)
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
@@ -286,12 +280,11 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
         "outcome": {slug: slug for slug in source.outcomes},
         "stimulus": {slug: entry.text for slug, entry in source.stimuli.items()},
     }
-    here = {column: names for column, names in words.items() if column in table}
-    ordered = {
-        column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())]) for column, own in here.items()
-    }
-    by = dict.fromkeys([first, "model", *here])
-    return table.assign(**ordered).sort_values(list(by)).astype(dict.fromkeys(here, str))
+    here = [column for column in words if column in table]
+    for column in here:
+        own = words[column]
+        table = table.assign(**{column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())])})
+    return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(dict.fromkeys(here, str))
 
 
 def _cues_among_placebos(

@@ -84,15 +84,11 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_UNITS
     drawn = cues.loc[enough, panel].drop_duplicates().merge(means, on=panel)
     single = cues.loc[~enough, [*panel, "stimulus", "apd"]].rename(columns={"apd": "value", "stimulus": "what"})
-    by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"].agg(["mean", "size"]).reset_index()
-    known = by_placebo.rename(columns={"mean": "value"})
+    by_placebo = placebos.groupby([*panel, "placebo"], sort=False)["apd"]
+    known = by_placebo.agg(value="mean", size="size").reset_index()
     what = "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
-    parts = [  # what is drawn later lies on top
-        known[[*panel, "value"]].assign(kind=PLACEBO, what=what),
-        single.assign(kind=STIMULUS),
-        drawn.assign(kind=CUE, what=CUE),
-    ]
-    found = stacked(parts)
+    dots = [known[[*panel, "value"]].assign(kind=PLACEBO, what=what), single.assign(kind=STIMULUS)]
+    found = stacked([*dots, drawn.assign(kind=CUE, what=CUE)])  # what is drawn later lies on top
     # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
     every = pd.MultiIndex.from_product([in_order(effects[name]) for name in panel[1:]], names=panel[1:])
     empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
@@ -103,7 +99,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     data = data.assign(area=data["kind"].map({kind: area for kind, (_, area) in DOTS.items()}))
     lane = alt.Y("model:N", sort=models, title=None).axis(labelLimit=LABELS)
     rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=1.5, clip=True)
-    dots = alt.Chart().mark_circle(opacity=0.85)
+    each = alt.Chart().mark_circle(opacity=0.85)
     colour = alt.Color(
         "kind:N",
         scale=alt.Scale(domain=kinds, range=[DOTS[kind][0] for kind in kinds]),
@@ -112,7 +108,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     told = ["model:N", "factor:N", "task:N", "what:N", *_numbers(value="APD")]
     layers = alt.layer(
         rule.encode(y=lane, x=_apd("APD", "low"), x2="high:Q"),
-        dots.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
+        each.encode(y=lane, x=_apd("APD", "value"), color=colour, size=alt.Size("area:Q", scale=None), tooltip=told),
     )
     size = _shared(effects["task"], 720), 26 * len(models)
     return _panels(layers, data, effects["factor"], effects["task"], size=size, between={"row": 10, "column": 22})
@@ -160,17 +156,14 @@ def _violins(
         .encode(x=_apd(title), y=alt.Y("upper:Q", scale=across, axis=None), y2="lower:Q")
     )
     # A dot a stimulus; hover for all that is known of it.
-    known = [alt.Tooltip(f"{name}:N") for name in dots.columns if name != "apd"]
+    known = [*(alt.Tooltip(f"{name}:N") for name in dots.columns if name != "apd"), *_numbers(apd="APD")]
     each = _where("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
-    mean = _where("isValid(datum.value)").mark_point(
-        shape="diamond", filled=True, color=INK, stroke=GROUND, strokeWidth=1, size=75, opacity=1
-    )
+    diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "color": INK, "stroke": GROUND, "size": 75}
+    mean = _where("isValid(datum.value)").mark_point(**diamond, strokeWidth=1, opacity=1)
     rule = _where("isValid(datum.low)").mark_rule(color=INK, strokeWidth=2.5, clip=True)
     layers = alt.layer(
         shape,
-        each.encode(
-            x=_apd(title), y=alt.Y("across:Q", scale=across, axis=None), tooltip=[*known, *_numbers(apd="APD")]
-        ),
+        each.encode(x=_apd(title), y=alt.Y("across:Q", scale=across, axis=None), tooltip=known),
         rule.encode(x=_apd(title, "low"), x2="high:Q", y=middle),
         mean.encode(x=_apd(title, "value"), y=middle, tooltip=_numbers(**OF_MEAN)),
     )
@@ -232,15 +225,11 @@ def replications(replications: pd.DataFrame) -> alt.FacetChart:
     # One line a measure and moment; `way`: where the value goes.
     found = replications.round(DIGITS).reset_index(drop=True)
     ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
-    moments = [
-        found[["model", "measure"]].assign(
-            moment=moment,
-            step=step,
-            way=ways if step else "before",
-            **{name: found[f"{moment}{end}"] for name, end in (("value", ""), ("low", "_low"), ("high", "_high"))},
-        )
-        for step, moment in enumerate(MOMENTS)
-    ]
+    moments = []
+    for step, moment in enumerate(MOMENTS):
+        told: dict[str, Any] = {"moment": moment, "step": step, "way": ways if step else "before"}
+        told |= {"value": found[moment], "low": found[f"{moment}_low"], "high": found[f"{moment}_high"]}
+        moments.append(found[["model", "measure"]].assign(**told))
     data = pd.concat(moments).sort_index(kind="stable")
     measures = in_order(data["measure"])
     base = alt.Chart().encode(

@@ -53,10 +53,7 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
             factor: max((len(own[factor].texts) for own in of_tasks if factor in own), default=0)
             for factor in source.factors
         },
-        outcomes=[
-            PlannedOutcome(outcome=name, forms=entry.forms, terms=entry.terms, not_=entry.not_)
-            for name, entry in source.outcomes.items()
-        ],
+        outcomes=[PlannedOutcome(outcome=name, **entry.model_dump()) for name, entry in source.outcomes.items()],
         options=[
             PlannedOptions(task=name, framing=cell, options=options)
             for name, task in source.tasks.items()
@@ -133,8 +130,6 @@ def _without_content(name: str, source: ContrastSource, settings: Settings) -> I
 
 @dataclass(frozen=True)
 class _Cell:
-    """A framing of a task, as it is asked."""
-
     framing: str
     template: str
     options: dict[str, str]

@@ -3,6 +3,7 @@
 from importlib import resources
 
 from evenruler.instruments.card import one_line, task_template
+from evenruler.instruments.framing import declare
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.declare.source import ContrastSource
 from evenruler.instruments.instrument import Plan
@@ -27,5 +28,6 @@ def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: st
         ],
         version=version,
     )
-    modules = {name: (here / name).read_text(encoding="utf-8") for name in ("apd.py", "rows.py")}
-    return {f"{task_name(contrast)}.yaml": task, **modules}
+    modules = {"apd.py": here / "apd.py", "rows.py": resources.files(declare) / "asked.py"}
+    files = {name: module.read_text(encoding="utf-8") for name, module in modules.items()}
+    return {f"{task_name(contrast)}.yaml": task, **files}
