@@ -49,7 +49,6 @@ class BuiltFrames(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read when it is asked for."""
 
     def __init__(self, family: str, name: str) -> None:
-        """Say whose."""
         self._paths = {path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))}
 
     def __getitem__(self, table: str) -> pd.DataFrame:
@@ -81,6 +80,11 @@ def asked_plan(family: str, name: str) -> Plan:
 def is_asked(plan: Plan) -> bool:
     """Whether the pipeline asks models what a plan says."""
     return bool(plan.get("asked", True))
+
+
+def evidence_of(family: str, name: str) -> Any:
+    """What the diagnosis says of it: where models come from, and figures."""
+    return read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
 
 
 def recorded() -> Any:

@@ -34,11 +34,9 @@ def run(main: Callable[..., None]) -> None:
 def end_with_dvc() -> None:
     """Under DVC, end this process as soon as one of those that started it is gone, up to DVC itself.
 
-    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next
-    `dvc repro` starts. DVC may start a stage through a shell, so the shells between are watched too.
-
-    Raises:
-        UserError: DVC is gone already: the process was handed on to that of number 1.
+    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next `dvc repro`
+    starts. DVC may start a stage through a shell, so the shells between are watched too. UserError where DVC is gone
+    already: the process was handed on to that of number 1.
     """
     if "DVC_STAGE" not in os.environ:
         return

@@ -13,21 +13,17 @@ import pandas as pd
 
 from evenruler import __version__, shipped
 from evenruler.errors import UserError, nearest
-from evenruler.files import file_sha256
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
 from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.manifest import (
-    HERE,
     PLAN,
     Manifest,
     as_json,
-    bytes_sha256,
-    columns_of,
     data_file,
     front_matter,
-    identity_of,
+    manifest_of,
     read_manifest,
     require_identity,
     require_unaltered,
@@ -78,13 +74,10 @@ class Benchmark:
 def benchmark_at(place: str) -> Iterator[Benchmark]:
     """A benchmark, fetched if need be.
 
-    Args:
-        place: A folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a
-            tag), a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`).
-
-    Raises:
-        UserError: There is no such benchmark, it is of no known family, its rows or plan are not those that its
-            manifest names, or another evenruler made it and it lacks what this one reads.
+    `place`: a folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a tag),
+    a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`). UserError
+    where there is none, it is of no known family, its rows or plan are not those that its manifest names, or another
+    evenruler made it and it lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
         with of_file(Path(place)) as own:
@@ -141,9 +134,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
 
     What it shares with others (a criterion, a response scale) is read from a folder `shared` beside it; without one a
     criterion from its own folder, and scales and labelled pairs of questionnaires from those that come with us.
-
-    Raises:
-        UserError: It is of no family, or of one that needs more than a source; or something in it is wrong.
+    UserError where it is of no family, or of one that needs more than a source; or something in it is wrong.
     """
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
@@ -166,24 +157,20 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
     rows = {name: table for name, table in built.tables.items() if name != "rejected"}
     with TemporaryDirectory() as name:
-        folder, files = Path(name), {PLAN: bytes_sha256(as_json(plan).encode())}
+        folder = Path(name)
         (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
         for table, own in rows.items():
             (folder / table).mkdir()
             write_whole(own, folder / data_file(table))
-            files[data_file(table)] = file_sha256(folder / data_file(table))
-        manifest = Manifest(
+        manifest = manifest_of(
+            folder,
+            rows,
             name=f"{family}-{stem}",
             version="0.0.0",
-            location=HERE,
-            content_sha256=identity_of(folder, rows),
-            rows={table: own.num_rows for table, own in rows.items()},
             rejected=built.tables["rejected"].num_rows,
-            columns={table: columns_of(own.schema) for table, own in rows.items()},
             sources=[source.source],
             licences=[source.licence],
             parameters={},
-            files=files,
         )
         tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
         yield Benchmark(folder, manifest, manifest.content_sha256, source.title, "file", tables, plan)

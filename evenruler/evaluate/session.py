@@ -32,7 +32,6 @@ from evenruler.instruments.instrument import (
     require_confirmed,
 )
 from evenruler.instruments.registry import room
-from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
@@ -45,6 +44,9 @@ from evenruler.tables.schemas import HEADLINES
 
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
+
+RESAMPLING = DiagnosisSettings().resampling
+"""As a pipeline has it that says nothing else."""
 
 MANY_CUT = 0.05
 """Share of replies that only think above which a warning says so; of `MOST_CUT` on, nothing was measured."""
@@ -156,7 +158,7 @@ class Session:
             elif subject.kind == "chat":
                 remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
             raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
-        manifest, entry, resampling = benchmark.manifest, self._chosen.entry, _resampling()
+        manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,
             benchmark=MeasuredBenchmark(
@@ -182,7 +184,7 @@ class Session:
                 size=size,
                 form=subject.form,
                 limit=None if questions == whole else limit,
-                **asdict(resampling),
+                **asdict(RESAMPLING),
             ),
             headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
             figures={},
@@ -282,11 +284,10 @@ def _diagnosed(
     benchmark: Benchmark, tables: Tables, plan: Plan, scores: Tables, subject: Subject
 ) -> tuple[Record, Figures]:
     """The record of a benchmark on a model, and its figures; those of the instrument alone are on its card."""
-    door, resampling = room(benchmark.family, "diagnose"), _resampling()
-    name = benchmark.instrument
-    found = door.figures(name, tables, plan, scores, subject, resampling)
+    door, name = room(benchmark.family, "diagnose"), benchmark.instrument
+    found = door.figures(name, tables, plan, scores, subject, RESAMPLING)
     record = Record(name, subject, tables, plan, found)
-    own = diagnosed(door, [record], resampling)
+    own = diagnosed(door, [record], RESAMPLING)
     require_confirmed(own["figures"], room(benchmark.family, "declare").headings(plan))
     evidence = door.evidence(own).get(name, {})
     of_model = {
@@ -349,9 +350,3 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
                     said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
                     found.append(f"{part}: {column.warning.format(**said)}")
     return found
-
-
-def _resampling() -> Resampling:
-    """As a pipeline has it that says nothing else."""
-    settings = DiagnosisSettings()
-    return Resampling(settings.level, settings.resamples, settings.seed)

@@ -86,8 +86,7 @@ def chosen(
         tokenizer: Of a loaded model.
         cache_key: Of a function, what its answers are kept under; without one they are not kept.
 
-    Raises:
-        UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
+    UserError where there is no such model, its files are not here, or it is of no kind that can be asked.
     """
     if name is not None and name != _slug(name):
         raise UserError(f"found {name!r}", where="--name", remedy=f"lower-case letters, digits, hyphens: {_slug(name)}")

@@ -83,21 +83,11 @@ def ask_all(
     threads: int | None = None,
     failing: str = "could not be asked",
 ) -> list[Run]:
-    """Ask models side by side, and say how far it is.
+    """Ask models side by side, and say how far it is; those that failed.
 
-    Args:
-        jobs: In the order in which they are begun, each with the seconds that it takes, as far as they are known.
-        what: Of `stages.filling`: `ask`, or `ask-model`, which leaves the tools out.
-        on: What computes.
-        at_once: Processes.
-        threads: Of each process; torch decides where it is None.
-        failing: What is said of who could not be asked.
-
-    Returns:
-        Those that failed.
-
-    Raises:
-        KeyboardInterrupt: A signal broke it off; with its number.
+    `jobs` are begun in this order, each with the seconds that it takes, as far as they are known. `what` is of
+    `stages.filling`: `ask`, or `ask-model`, which leaves the tools out. Each process has so many `threads` (torch
+    decides where it is None); `failing` is said of who could not be asked. KeyboardInterrupt as of `passing_on`.
     """
     left, failed = dict(jobs), []
 
@@ -130,21 +120,11 @@ def side_by_side(
     at_once: int,
     threads: int | None = None,
 ) -> Iterator[Run]:
-    """Run processes, and pass on what they say. One at a time asks a model: a second one would wait for its lease.
+    """Run processes in this order, `at_once` at the most, and pass on what they say; how each ended, as it ends.
 
-    Args:
-        jobs: In the order in which they are begun.
-        command: Of a job.
-        logs: A folder with a file for each job: all that its process said.
-        gpus: Each process sees one of them; none where all compute on the CPU.
-        at_once: So many at the most.
-        threads: That each computes with; torch decides where it is None.
-
-    Returns:
-        How each ended, as it ends.
-
-    Raises:
-        KeyboardInterrupt: A signal broke it off, with its number; all have ended then.
+    One at a time asks a model: a second one would wait for its lease. Each sees one of the `gpus`, if there are any,
+    and all that it said stands in a file of the folder `logs`. KeyboardInterrupt as of `passing_on`; all have ended
+    then.
     """
     logs.mkdir(parents=True, exist_ok=True)
     waiting, running = list(jobs), dict[Job, Run]()
@@ -204,11 +184,7 @@ def environment() -> dict[str, str]:
 def passing_on() -> Iterator[list[int]]:
     """Pass Ctrl-C and SIGTERM on to all processes below; who does not end within `PATIENCE` seconds is killed.
 
-    Yields:
-        The signals that came.
-
-    Raises:
-        KeyboardInterrupt: One came; with its number, when all is over.
+    Yields the signals that came; KeyboardInterrupt, with the number of the first, when all is over.
     """
     came: list[int] = []
 

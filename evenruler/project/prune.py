@@ -35,14 +35,8 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
 
     What begins with no name of a family lies there for other reasons, as the old folder that a killed card stage left.
-
-    Args:
-        root: The repository.
-        active: What is in use.
-        benchmarks: The names of all that is declared, at whatever scale.
-
-    Raises:
-        UserError: Something there is known neither to git nor to dvc.lock, so it may be somebody's own.
+    `benchmarks` names all that is declared, at whatever scale. UserError where something is known neither to git nor to
+    dvc.lock, so that it may be somebody's own.
     """
     found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)

@@ -69,24 +69,14 @@ class Begun:
 
 
 def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
-    """Release what is built.
+    """Release what is built, and say what is done; `messages` say what changed, by default the difference does.
 
     The next version is the least that the changes since the last tag ask for, or the one in params.yaml if that is
     higher. What breaks off before the commit is undone, by the next release where this one was killed; after the
     commit, running again makes the tag. Of files that others change meanwhile, none is undone, committed or tagged.
 
-    Args:
-        root: The repository.
-        name: Of the benchmark.
-        today: For the changelog.
-        messages: What changed, in words; listed from the difference by default.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: The benchmark is not built, git or the pipeline is not clean, nothing changed, or its rows are not
-            on the default DVC remote; or another release runs.
+    UserError where the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on
+    the default DVC remote, or another release runs.
     """
     with _alone(root):
         yield from _undo_broken(root)
@@ -112,7 +102,10 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
-            _write(root, begun)
+            for path, text in begun.texts.items():
+                write_as_it_was(root / path, text)
+            load_changelog(root / changelog)
+            check(root)
             _dvc(root, "repro", "--quiet")
             changed = _changed(root)
             if others := [path for path in changed if not begun.writes(root, path)]:
@@ -221,13 +214,6 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     more = len(reasons) - LISTED_REASONS
     listed = reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
     return Plan(name, version, last, list(messages) or listed)
-
-
-def _write(root: Path, begun: Begun) -> None:
-    for path, text in begun.texts.items():
-        write_as_it_was(root / path, text)
-    load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
-    check(root)
 
 
 def _require_on_remote(root: Path, name: str) -> None:

@@ -27,7 +27,7 @@ from evenruler.models.store import cache_root
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time
-from evenruler.terminal import say
+from evenruler.terminal import say, say_each
 
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
@@ -47,19 +47,11 @@ MAKES_ROWS = ("scrape", "evolve", "rows")
 def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
     """Check the declaration, then build what is out of date.
 
-    Args:
-        root: The repository.
-        words: Further arguments of `dvc repro`, such as names of stages.
-        fresh: Whether all is built and asked anew, with answers kept apart, and compared with those that are recorded.
-
-    Returns:
-        The exit status of DVC; 128 and the number of the signal where one broke it off.
-
-    Raises:
-        UserError: The declaration is not valid; nothing has been built then.
+    `words` are further arguments of `dvc repro`, such as names of stages. With `fresh` all is built and asked anew,
+    with answers kept apart, and compared with those that are recorded. Gives the exit status of DVC; 128 and the number
+    of the signal where one broke it off. UserError where the declaration is not valid; nothing has been built then.
     """
-    for line in check(root):
-        say(line)
+    say_each(check(root))
     if fresh:
         os.environ.update({AGAIN: "1", "EVENRULER_CACHE": str(cache_root() / "fresh")})
     kept(cache_root())  # of a run that broke off
@@ -75,8 +67,7 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
         status = 128 + (broken.args[0] if broken.args else SIGINT)
         say("interrupted; what was answered is kept, and `make repro` goes on from there", err=True)
     _keep_timings(root, progress, status)
-    for line in () if status else _summary(root, progress):
-        say(line)
+    say_each(() if status else _summary(root, progress))
     if replayed := kept(cache_root()):
         say(f"recorded: {replayed.said}")
         if replayed.is_beyond and not status:
@@ -165,12 +156,9 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 
 
 def first_result(paths: Iterable[Path]) -> str | None:
-    """A figure that has a verdict, with its control; None where there is none.
+    """A figure of files of evidence that has a verdict, with its control; None where there is none.
 
     One that shows an effect comes first, and one of a set that validates.
-
-    Args:
-        paths: Of evidence: in benchmarks, or as it is diagnosed.
     """
     found = [figure for path in sorted(paths) for figure in _judged(path)]
     if not found:

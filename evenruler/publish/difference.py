@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import contents, places
-from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
+from evenruler.publish.manifest import PLAN, data_file, identity_of, markdown_table, read_manifest
 from evenruler.publish.places import opened
 from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
@@ -142,15 +142,9 @@ class Difference:
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
-    """Compare two benchmark folders.
+    """Compare two benchmark folders; numbers, in rows and figures, that differ by no more than `tolerance` are equal.
 
-    Args:
-        old: The earlier one.
-        new: The later one.
-        tolerance: Numbers, in rows and figures, that differ by no more are equal.
-
-    Raises:
-        UserError: A folder is no benchmark, an id stands in it twice, or the two have different names.
+    UserError where a folder is no benchmark, an id stands in it twice, or the two have different names.
     """
     before, after = read_manifest(old), read_manifest(new)
     if before.name != after.name:
@@ -338,16 +332,13 @@ def as_markdown(difference: Difference) -> str:
     else:
         reasons = "\n".join(f"- {bump}: {reason}" for bump, reason in difference.reasons)
         parts.append(f"Needs a **{difference.needs}** version, {difference.next_version}:\n{reasons}")
-    lines = ["| config | rows before | rows after | added | removed | changed |", "| --- " * 6 + "|"]
-    for config in difference.configs:
-        counts = (config.before, config.after, config.added, config.removed, config.changed)
-        lines.append(" | ".join([f"| {config.config}", *("-" if n is None else f"{n:,}" for n in counts)]) + " |")
-    parts += ["## Rows", "\n".join(lines), *filter(None, map(_details, difference.configs))]
+    counts = {own.config: (own.before, own.after, own.added, own.removed, own.changed) for own in difference.configs}
+    rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
+    table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
+    parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
     shown = [figure for figure in difference.figures if figure.differs or ITEMS not in figure.figure]
-    told = ((one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown)
-    lines = ["| figure | before | after | change |", "| --- " * 4 + "|"]
-    lines += [f"| {' | '.join(map(cell, cells))} |" for cells in told]
-    parts += ["## Figures of quality", "\n".join(lines)] if shown else []
+    if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
+        parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -5,23 +5,22 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import AfterValidator, NonNegativeInt, model_validator
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish import contents
 from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
-from evenruler.strict import Slug, Strict, Text, validate
+from evenruler.strict import Slug, Strict, Text, content_of, validate
 from evenruler.versions import Version
 
 NAME = "manifest.json"
@@ -110,9 +109,26 @@ def cell(value: object) -> str:
     return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows below their head, as Markdown."""
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows))
+
+
 def columns_of(schema: pa.Schema) -> dict[str, str]:
     """Arrow type by column."""
     return {field.name: str(field.type) for field in schema}
+
+
+def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
+    """The manifest of a folder that was just written, with tables of these configs; `said`: what files do not tell."""
+    rows, columns = dict[str, int](), dict[str, dict[str, str]]()
+    for config in configs:
+        with pq.ParquetFile(folder / data_file(config)) as file:
+            rows[config], columns[config] = file.metadata.num_rows, columns_of(file.schema_arrow)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
+    identity = identity_of(folder, rows)
+    return Manifest(location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said)
 
 
 def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> str:
@@ -121,18 +137,9 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     It is the same on every machine, whatever library packed the Parquet and in whatever pieces. Every column goes into
     a sha256 of its values as text and into one of their lengths (in bytes, -1 where there is none): texts as UTF-8,
     whole numbers in decimal, others as Python writes them (the shortest that reads back), lists and structs by what is
-    in them. The identity is the sha256 of these, with the names and kinds of the columns, and of `plan.json`.
-
-    Args:
-        folder: The benchmark; `contents.schema_of` has passed its tables.
-        configs: Of its tables.
-        remedy: For errors.
-
-    Returns:
-        `KIND` and 64 hex digits.
-
-    Raises:
-        UserError: A file is missing or damaged, or a column is of a type that no benchmark has.
+    in them. The identity is `KIND` and the sha256 of these, with the names and kinds of the columns, and of
+    `plan.json`; 64 hex digits. `contents.schema_of` has passed the tables. UserError where a file is missing or
+    damaged, or a column is of a type that no benchmark has.
     """
     plan = folder / PLAN
     told: dict[str, Any] = {"plan": bytes_sha256(text_of(plan, remedy).encode()) if is_file(plan) else None}
@@ -199,8 +206,8 @@ CLIENT = ".cache"
 COMPILED = "__pycache__"
 """What Python makes of the modules of `lm_eval/`: of benchmarks that come with the package, when it is installed."""
 
-MOST_OF_FRONT_MATTER, DEEPEST = 32_768, 20
-"""Characters and levels of the keys at the head of a card."""
+MOST_OF_FRONT_MATTER = 32_768
+"""Characters of the keys at the head of a card."""
 
 LONGEST_NAME = 255
 """Bytes of an `id` or `content_sha256`."""
@@ -230,8 +237,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
 def require_identity(folder: Path, declared: Manifest) -> str:
     """The identity of a version, made of its files; `contents.schema_of` has passed its tables.
 
-    Raises:
-        UserError: The manifest says another one. What older evenrulers wrote there is of another kind and passes.
+    UserError where the manifest says another one. What older evenrulers wrote there is of another kind and passes.
     """
     found = identity_of(folder, declared.rows)
     if declared.says_other(found):
@@ -337,26 +343,14 @@ def _patterns(data_files: Any) -> list[str]:
 
 
 def front_matter(folder: Path) -> dict[str, Any] | None:
-    """The keys at the head of a benchmark's card; None where there are none that can be read.
-
-    What is long, deep or says one thing by another's name (an alias, which can stand for millions) is not read.
-    """
+    """The keys at the head of a benchmark's card; None where there are none that can be read, or they are too long."""
     path = folder / "README.md"
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
-        if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER or not _is_plain(parts[1]):
+        if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER:
             return None
-        front = YAML(typ="safe", pure=True).load(parts[1])
-    except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError):  # ruamel on days that no month has
-        return None
+        front = content_of(parts[1], path)
+    except (UserError, YAMLError, RecursionError, OSError, ValueError, TypeError, OverflowError):
+        return None  # also what ruamel raises on days that no month has
     return front if isinstance(front, dict) else None
-
-
-def _is_plain(text: str) -> bool:
-    depth = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if isinstance(event, AliasEvent) or depth > DEEPEST:
-            return False
-    return True

@@ -39,20 +39,11 @@ class Remote:
 
 
 def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish a benchmark folder; running it again finishes what broke off.
+    """Publish a benchmark folder as `repo`, and say what is done; running it again finishes what broke off.
 
-    Args:
-        folder: The benchmark.
-        repo: USER/REPO on the Hub.
-        private: Make a new repository private.
-        dry_run: Say what would happen, and change nothing.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
-            content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
+    `private` makes a new repository private; with `dry_run` it is said what would happen, and nothing changes.
+    UserError where `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
+    content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
@@ -92,14 +83,8 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
 def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
     """Publish what `evenruler answers export` wrote: one commit, and a tag that says what the answers are.
 
-    Arguments as of `publish`.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: The answers are not those that the folder names, the model's licence is not stated, or the Hub
-            refuses.
+    Arguments as of `publish`. UserError where the answers are not those that the folder names, the model's licence is
+    not stated, or the Hub refuses.
     """
     _require_name(repo, folder)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))

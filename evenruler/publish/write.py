@@ -136,29 +136,22 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
         for name, text in texts.items():
             _write(working / name, text)
         _write(working / "croissant.json", render_croissant(benchmark, working))
-        _write(working / manifest.NAME, manifest.as_json(_manifest(benchmark, working).model_dump()))
+        own = manifest.manifest_of(
+            working,
+            benchmark.tables,
+            name=benchmark.name,
+            version=benchmark.version,
+            rejected=benchmark.n_rejected,
+            sources=benchmark.distinct("source"),
+            licences=benchmark.distinct("licence"),
+            parameters=dict(benchmark.parameters),
+        )
+        _write(working / manifest.NAME, manifest.as_json(own.model_dump()))
 
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return manifest.Manifest(
-        name=benchmark.name,
-        version=benchmark.version,
-        location=HERE,
-        content_sha256=manifest.identity_of(folder, benchmark.tables),
-        rows={config.name: config.table.num_rows for config in benchmark.configs},
-        rejected=benchmark.n_rejected,
-        columns={name: manifest.columns_of(pq.read_schema(folder / data_file(name))) for name in benchmark.tables},
-        sources=benchmark.distinct("source"),
-        licences=benchmark.distinct("licence"),
-        parameters=dict(benchmark.parameters),
-        files={path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
-    )
 
 
 PARQUET = "application/x-parquet"
@@ -297,7 +290,7 @@ def render_card(benchmark: Benchmark) -> str:
         "heading": _heading,
         "in_words": _in_words,
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
-        "specific": _specific,
+        "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
         "beside": _beside,
         "items": _items,
         "compared": _compared,
@@ -355,43 +348,32 @@ def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: models.index(row["model"]))
 
 
-def _specific(record: Mapping[str, Any]) -> str:
-    """What a headline is beyond placebos, with its interval."""
-    if "specific" not in record:
-        return "none"
-    return f"{record['specific']:z.2f} [{record['specific_low']:z.2f}, {record['specific_high']:z.2f}]"
+def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:
+    """A value and the ends of its interval, if there is one, by their keys; `absent` where it is not there."""
+    value, low, high = ((record or {}).get(key) for key in keys)
+    if value is None:
+        return absent
+    return f"{value:{form}}" + ("" if low is None else f" [{low:{form}}, {high:{form}}]")
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items of a part, each with its correlation with the rest on every model."""
     known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
     named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
-    cells = {item: [_correlation(items.get(item)) for items in known.values()] for item in named}
+    keys = ("item_rest_correlation", "low", "high")
+    cells = {item: [_with_ends(items.get(item), keys, "none", ".2f") for items in known.values()] for item in named}
     ordered = sorted(named, key=lambda item: (named[item], item))
     return [{"item": own, "control": named[own], "models": list(known), "cells": cells[own]} for own in ordered]
 
 
-def _correlation(item: Mapping[str, Any] | None) -> str:
-    if item is None or item["item_rest_correlation"] is None:
-        return "none"
-    ends = "" if item["low"] is None else f" [{item['low']:.2f}, {item['high']:.2f}]"
-    return f"{item['item_rest_correlation']:.2f}{ends}"
-
-
 def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]) -> list[dict[str, Any]]:
     """A part beside others, on every model: differences, where there are."""
-    return [
-        {"model": model, "against": other, "cells": [_difference(found.get(column.figure)) for column in columns]}
-        for model, figures in models.items()
-        for other, found in figures.get("compared", {}).items()
-    ]
-
-
-def _difference(record: Mapping[str, Any] | None) -> str:
-    if record is None or "difference" not in record:
-        return ""
-    ends = f" [{record['low']:+.2f}, {record['high']:+.2f}]" if "low" in record else ""
-    return f"{record['difference']:+.2f}{ends}"
+    rows, keys = [], ("difference", "low", "high")
+    for model, figures in models.items():
+        for other, found in figures.get("compared", {}).items():
+            cells = [_with_ends(found.get(column.figure), keys, "", "+.2f") for column in columns]
+            rows.append({"model": model, "against": other, "cells": cells})
+    return rows
 
 
 def _beside(record: Mapping[str, Any] | None) -> str:

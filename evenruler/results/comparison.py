@@ -1,7 +1,7 @@
 """Models against models: the headlines of every two results of one benchmark, with a verdict on what they differ in."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -59,14 +59,8 @@ class Comparison:
     """What was left out."""
 
 
-COLUMNS: Final = {
-    **dict.fromkeys(("benchmark", "part", "figure", "first", "second"), "string"),
-    **dict.fromkeys(("first_value", "second_value", "difference"), "float64"),
-    **dict.fromkeys(("specific", "specific_low", "specific_high", "smallest", "detectable"), "float64"),
-    "n": "int64",
-    "p": "float64",
-    **dict.fromkeys(("verdict", "reason", "note"), "string"),
-}
+TYPES: Final[dict[Any, str]] = {str: "string", str | None: "string", float | None: "float64", int: "int64"}
+COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
 """Of `compare`, with their types; what they mean: `Comparison`."""
 
 

@@ -56,17 +56,9 @@ def export(
     """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
 
     The uuid is made of the result's content (in the form of version 4, which the store asks for), so that the same
-    result is the same file.
-
-    Args:
-        results: Each with a confirmatory figure or a headline amount at least.
-        to: A folder.
-        ids: By a model's name, its `ORG/MODEL`; a model of the Hub needs none.
-        date: When the record was made, midnight UTC; by default when `result.json` was written.
-        relationship: Of who measured to who made the model.
-
-    Raises:
-        UserError: A model has no `ORG/MODEL`, or a result no figure to export.
+    result is the same file. `ids` gives by a model's name its `ORG/MODEL`, which one of the Hub does not need; `date`
+    is when the record was made, midnight UTC, by default when `result.json` was written. UserError where a model has no
+    `ORG/MODEL`, or a result no confirmatory figure or headline amount to export.
     """
     given = ids or {}
     known = {one.result.model.name for one in results}

@@ -48,15 +48,10 @@ def gate(
 ) -> Gate:
     """Say whether results may pass.
 
-    Args:
-        results: That are judged.
-        fail_on: Of `BARS`.
-        most: By `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval
-            does, and nothing can be said where a part of it does, or where it has none.
-        baseline: Earlier results, of the same benchmarks, for `worse`.
-
-    Raises:
-        UserError: Nothing of that name was measured; a bar is none; or `worse` has no baseline.
+    `fail_on` is of `BARS`, `baseline` holds earlier results of the same benchmarks, for `worse`. `most` gives by
+    `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval does, and
+    nothing can be said where a part of it does, or where it has none. UserError where nothing of that name was
+    measured; a bar is none; or `worse` has no baseline.
     """
     if strange := sorted(set(fail_on) - set(BARS)):
         raise UserError(f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS))
