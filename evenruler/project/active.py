@@ -48,9 +48,10 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
+        written = settings.written_as(name)
         if settings.made_by == "evolve":
-            _require_written(name, settings.written_as(name), family, declared)
-        path = SOURCES / family / f"{settings.written_as(name)}.yaml"
+            _require_written(name, written, family, declared)
+        path = SOURCES / family / f"{written}.yaml"
         try:
             source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
             beside = settings.beside(name, source, root)

@@ -118,7 +118,9 @@ class Code:
         if module not in self._read:
             path = self._paths[module]
             content = path.read_bytes()
-            beside = sorted(_data_beside(path, content))
+            # Files in its folder that it names: templates and data.
+            data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix not in (".py", ".pyc"))
+            beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
             whole = hashlib.sha256(b"\0".join([content, *(other.read_bytes() for other in beside)])).hexdigest()
             facts = self._known.get(whole)
             if facts is None:
@@ -153,13 +155,6 @@ class Code:
 def _name(path: Path) -> str:
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _data_beside(path: Path, content: bytes) -> Iterator[Path]:
-    """Files in a module's folder that it names: templates and data."""
-    for other in path.parent.iterdir():
-        if other.is_file() and other.suffix not in (".py", ".pyc") and f'"{other.name}"'.encode() in content:
-            yield other
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

@@ -30,9 +30,6 @@ LISTED_REASONS = 10
 BEGUN = Path(".cache/release.json")
 """What a release is about to write; it is there until the release has its commit, or is undone."""
 
-NAMED = 3
-"""Files that a line names."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -117,6 +114,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
             commit = _git(root, "rev-parse", "HEAD")
         except BaseException:
             _undo(root, begun)
+            (root / BEGUN).unlink()
             raise
         (root / BEGUN).unlink()
         if changed:
@@ -143,24 +141,22 @@ def _undo_broken(root: Path) -> Iterator[str]:
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
-        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed"
-        what = f"{what} ({_listed(others)})"
+        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed "
+        what += f"({_listed(others)})"
         raise UserError(what, where=str(root), remedy="commit or stash these files, and release again")
-    if _undo(root, begun, keep=True):
+    if _undo(root, begun):
         yield f"undid what a release of {begun.name} that was killed had written"
     check(root)
     _dvc(root, "repro", "--quiet")
     (root / BEGUN).unlink()
 
 
-def _undo(root: Path, begun: Begun, *, keep: bool = False) -> bool:
+def _undo(root: Path, begun: Begun) -> bool:
     """Have the files that a release wrote as in git's HEAD again; whether there were any."""
     own = [path for path in _changed(root) if begun.writes(root, path)]
     if own:
         _git(root, "add", "--", *(path for path in own if (root / path).exists()))
         _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *own)
-    if not keep:
-        (root / BEGUN).unlink()
     return bool(own)
 
 
@@ -172,7 +168,7 @@ def _changed(root: Path) -> list[str]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _of_people(text: str) -> list[str]:
@@ -196,8 +192,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
     if _changed(root):
         raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
-    tags = _git(root, "tag", "--list", f"{name}@v*").split()
-    found = [tag.removeprefix(f"{name}@v") for tag in tags]
+    found = [tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()]
     released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return Plan(name, current, None, list(messages) or ["First release."])
