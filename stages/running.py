@@ -22,7 +22,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 pd.set_option("mode.string_storage", "python")
 
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
-SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def run(main: Callable[..., None]) -> None:
@@ -51,7 +50,7 @@ def end_with_dvc() -> None:
 
     def look() -> None:
         while all(map(_alive, watched)):
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(0.5)
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=look, daemon=True, name="end-with-dvc").start()

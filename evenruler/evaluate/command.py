@@ -149,7 +149,7 @@ def compare(
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:
-        say(view.as_csv(comparisons), end="")
+        say(comparisons.to_csv(index=False, lineterminator="\n"), end="")
 
 
 @results.command()

@@ -51,9 +51,6 @@ RESAMPLING = DiagnosisSettings().resampling
 MANY_CUT = 0.05
 """Share of replies that only think above which a warning says so; of `MOST_CUT` on, nothing was measured."""
 
-FIGURES = "figures"
-"""The table that is in the result itself."""
-
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By part, model and figure."""
 
@@ -238,7 +235,8 @@ class Session:
             "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
-        told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
+        beside = diagnose.TABLES.keys() - {"figures"}  # which are in the result itself
+        told = {table: rows for table, rows in record.found.items() if table in beside}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
@@ -247,17 +245,13 @@ class Session:
         return Measured(result.with_tables(made_of, tables_of), made_of, kept, answering.asked, examples)
 
 
-EXAMPLES = 3
-"""Prompts that are shown with their replies."""
-
-
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
-    """Some prompts, evenly spread, with what was written, or why nothing was."""
+    """Three prompts, evenly spread, with what was written, or why nothing was."""
     for request in door.requests(tables, plan, {}, subject):
         if request.operation == "generate" and request.by == SUBJECT:
             prompts, rows = request.inputs["prompt"], answers[request.table]
             replies = rows["reply"].fillna(rows["reason"]).tolist() if "reason" in rows else rows["reply"].tolist()
-            places = evenly_spread(list(map(str, range(len(prompts)))), EXAMPLES)
+            places = evenly_spread(list(map(str, range(len(prompts)))), 3)
             return [(prompts[int(at)], str(replies[int(at)])) for at in places]
     return []
 

@@ -29,16 +29,10 @@ from evenruler.tables.ids import content_sha256
 LARGEST = 12_000_000
 """Bytes that a release may have: it lies in git."""
 
-LEFT_OUT = ("embedding",)
-"""Operations that are no part of a release: vectors are large, and asked in a minute."""
-
 KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
 """What an export says of a model's entry."""
 
 CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
-
-SHORT = 12
-"""Digits of an engine's checksum."""
 
 
 def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
@@ -47,7 +41,8 @@ def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -
     `release` is what to call them, `licences` are of models by name. Yields lines that say what is written; UserError
     where the journal is empty, or the release would be too large.
     """
-    answers = [one for one in journal(folder) if one.operation.partition("/")[0] not in LEFT_OUT]
+    # Vectors are no part of a release: they are large, and asked in a minute.
+    answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
     if not answers:
         remedy = "`make answers` keeps one while it builds and measures"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
@@ -64,7 +59,7 @@ def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -
             "release": release,
             "files": files,
             "models": {name: licences.get(name, NOT_STATED) for name in models},
-            "engines": {content_sha256(engine)[:SHORT]: json.loads(engine) for engine in engines},
+            "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
         }
         replace(target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
         size = sum(path.stat().st_size for path in target.iterdir())
@@ -123,7 +118,7 @@ def _packed(rows: Sequence[Answered]) -> bytes:
     sizes = {len(one.answer) for one in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
     schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])
-    told = [{**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:SHORT]} for one in rows]
+    told = [{**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]} for one in rows]
     table = pa.Table.from_pylist(told, schema=schema)
     split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
     made = io.BytesIO()

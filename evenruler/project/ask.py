@@ -30,11 +30,7 @@ from evenruler.terminal import say, say_each
 NOT_ALL = 1
 """The status where some could not be asked."""
 
-TIMEOUT = 10.0
-"""Seconds that the Hub has to say how large a model is."""
-
-LEFT_OUT = "left_out"
-SAID = f"{LEFT_OUT}: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
+SAID = "left_out: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
 
 
 @dataclass(frozen=True)
@@ -216,7 +212,7 @@ def _of_hub(entry: ModelEntry) -> Fetched:
     repo = entry.locations[0][1]
     try:
         with talking_about(repo, revision=entry.revision):
-            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=TIMEOUT)
+            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=10.0)
     except UserError:
         return Fetched()
     sizes = {file.rfilename: file.size for file in told.siblings or ()}
@@ -272,7 +268,7 @@ def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
     whole = before.splitlines(keepends=True)
     if whole and not whole[-1].endswith("\n"):
         whole[-1] += "\n"
-    first, last = block(whole, LEFT_OUT)
+    first, last = block(whole, "left_out")
     # A string of JSON is one of YAML, too.
     said = [f"  {stage}: {json.dumps(' '.join(why.split()), ensure_ascii=False)}\n" for stage, why in left_out.items()]
     text = "".join([*whole[:first], *([f"{SAID}\n", *said] if said else []), *whole[last:]])

@@ -27,9 +27,6 @@ from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.versions import load_changelog
 
-ONE_LINE = 10_000
-"""Width of `active`: an entry a line, so that a difference shows what came and went."""
-
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
 """The file of a model; and of the cache, with what was counted, since a tokenizer takes a second to load."""
@@ -196,7 +193,8 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
     def add_families(document: CommentedMap) -> None:
         document.setdefault("families", CommentedMap()).update({family: CommentedMap() for family in lacking})
 
-    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=ONE_LINE)
+    # An entry a line, so that a difference shows what came and went.
+    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=10_000)
     return edited(text, "families", add_families) if lacking else text
 
 

@@ -23,13 +23,6 @@ from evenruler.terminal import say
 BEGINS = ("Running stage '%s':", "Stage '%s' is cached - skipping run, checking out outputs")
 UNCHANGED = ("Stage '%s' didn't change, skipping", "'%s' didn't change, skipping")
 
-OF_USERS = 2
-"""The status of a stage that has said in one line what a user can mend."""
-
-INTERRUPTED = (-2, 130)
-OF_CTRL_C = 252
-"""The statuses of a stage, and of DVC, that Ctrl-C ended."""
-
 
 def stage_names(pipeline: str, params: str) -> list[str]:
     """The stages of files that need not have been written yet; those of `foreach` by their keys, as `rows@gad-7`.
@@ -146,13 +139,13 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
         status: int = main(["--cd", str(root), "repro", *words])
         stage, ended = progress.running, re.search(r"exited with (-?\d+)$", " ".join(progress.failed))
         how = int(ended[1]) if ended else None
-        if came or how in INTERRUPTED or status == OF_CTRL_C:
+        if came or how in (-2, 130) or status == 252:  # of a stage, and of DVC, that Ctrl-C ended
             progress.end("broken off after ")
             raise KeyboardInterrupt
         progress.end("failed after " if status else "")
     if status == 0:
         lock.keep(root, sure=True)
-    elif stage and how != OF_USERS:
+    elif stage and how != 2:  # that of a stage which has said in one line what a user can mend
         say(f"error: {stage} failed; what it said stands above", err=True)
     elif not stage:
         say(f"error: dvc: {' '.join(progress.failed) or 'failed'}", err=True)

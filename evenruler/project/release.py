@@ -24,9 +24,6 @@ from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
 from evenruler.versions import bumped, load_changelog, version_key
 
-LISTED_REASONS = 10
-"""Reasons that go into a changelog entry that nobody wrote."""
-
 BEGUN = Path(".cache/release.json")
 """What a release is about to write; it is there until the release has its commit, or is undone."""
 
@@ -206,8 +203,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         raise UserError(f"nothing changed since {last}", where=name, remedy="there is nothing to release")
     version = max(current, bumped(last, difference.needs), key=version_key)
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
-    more = len(reasons) - LISTED_REASONS
-    listed = reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
+    listed = reasons[:10] + ([f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else [])
     return Plan(name, version, last, list(messages) or listed)
 
 

@@ -31,12 +31,6 @@ from evenruler.terminal import say, say_each
 
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
-LONGEST = 5
-"""Stages that are named at the end."""
-
-VALIDATION = "validation"
-"""The set whose figure goes before those of others."""
-
 FIRST = "fixed"
 """The family whose verdicts come first: of benchmarks that people know, and quick to ask."""
 
@@ -147,7 +141,7 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
     what = f"{len(built)} stage{'s' * (len(built) > 1)}" if built else "nothing"
     yield f"built {what} in {in_time(took)}{unchanged}"
     if len(built) > 1:
-        longest = sorted(built, key=lambda name: -built[name])[:LONGEST]
+        longest = sorted(built, key=lambda name: -built[name])[:5]
         yield f"longest: {', '.join(f'{name} {in_time(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
@@ -164,7 +158,7 @@ def first_result(paths: Iterable[Path]) -> str | None:
     if not found:
         return None
     name, part, model, figure, one = min(
-        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != VALIDATION)
+        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != "validation")
     )
     return (
         f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "

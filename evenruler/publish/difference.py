@@ -21,9 +21,6 @@ from evenruler.publish.places import opened
 from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
 
-EXAMPLES = 5
-"""Ids that are named for each kind of change."""
-
 TOLERANCE = 0.0015
 """Figures have three decimals, the last of which another processor may round the other way."""
 
@@ -35,11 +32,7 @@ PROVENANCE = frozenset(
 """Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
 against."""
 
-CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
-
-ITEMS = " / items / "
-"""In the path of statistics of single templates or items, shown only where they differ."""
 
 Leaf = Mapping[str, Any]
 
@@ -217,7 +210,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
         columns_retyped=retyped,
-        examples={kind: ids.slice(0, EXAMPLES).to_pylist() for kind, ids in examples.items() if len(ids)},
+        examples={kind: ids.slice(0, 5).to_pylist() for kind, ids in examples.items() if len(ids)},
     )
 
 
@@ -314,7 +307,7 @@ def _text(folder: Path, name: str) -> str | None:
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
+    return _CHECKSUM.sub('"sha256": ""', text) if name == "croissant.json" else text
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
@@ -336,7 +329,8 @@ def as_markdown(difference: Difference) -> str:
     rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
     table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
     parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
-    shown = [figure for figure in difference.figures if figure.differs or ITEMS not in figure.figure]
+    # Statistics of single templates or items are shown only where they differ.
+    shown = [figure for figure in difference.figures if figure.differs or " / items / " not in figure.figure]
     if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
         parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
     return "\n\n".join(parts) + "\n"

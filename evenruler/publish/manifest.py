@@ -200,15 +200,6 @@ def bytes_sha256(content: bytes) -> str:
 NOT_OURS = {".gitattributes", NAME}
 """Files that a manifest does not list."""
 
-CLIENT = ".cache"
-"""What the Hub's client writes beside a download of its own."""
-
-COMPILED = "__pycache__"
-"""What Python makes of the modules of `lm_eval/`: of benchmarks that come with the package, when it is installed."""
-
-MOST_OF_FRONT_MATTER = 32_768
-"""Characters of the keys at the head of a card."""
-
 LONGEST_NAME = 255
 """Bytes of an `id` or `content_sha256`."""
 
@@ -261,11 +252,12 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
             yield f"{name}: {error.what}"
-    # What was downloaded brings no compiled code of its own: it would run in the place of what the manifest names.
-    trusted = {COMPILED} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
+    # Python compiles `lm_eval/` of what comes with the package, when it is installed. What was downloaded brings no
+    # compiled code of its own: it would run in the place of what the manifest names.
+    trusted = {"__pycache__"} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
     for name in sorted(there - declared.files.keys() - NOT_OURS):
         parts = name.split("/")
-        if parts[0] != CLIENT and not trusted & {*parts}:
+        if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes one beside a download
             yield f"{name}: not in the manifest"
 
 
@@ -348,7 +340,7 @@ def front_matter(folder: Path) -> dict[str, Any] | None:
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
-        if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER:
+        if len(parts) < 3 or parts[0] or len(parts[1]) > 32_768:
             return None
         front = content_of(parts[1], path)
     except (UserError, YAMLError, RecursionError, OSError, ValueError, TypeError, OverflowError):

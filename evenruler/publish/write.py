@@ -154,9 +154,6 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-PARQUET = "application/x-parquet"
-"""What mlcroissant calls it."""
-
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
 PROV = "http://www.w3.org/ns/prov#"
@@ -185,7 +182,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
     for config in benchmark.configs:
         path, fields = data_file(config.name), []
         file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
-        files.append(mlc.FileObject(ctx=ctx, encoding_formats=[PARQUET], **file))
+        files.append(mlc.FileObject(ctx=ctx, encoding_formats=["application/x-parquet"], **file))
         for column in config.as_read.schema:
             kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
             of_type = (
@@ -258,12 +255,6 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-BREAK = "\\"
-"""Ends a line where Markdown is to begin a new one."""
-
-SHOWN_LAST = ("framing", "source", "licence")
-"""The columns of every row that stand beside an example."""
-
 ROWS_BY_CATEGORY = (
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -287,7 +278,8 @@ def render_card(benchmark: Benchmark) -> str:
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
-        "heading": _heading,
+        # What cards call a figure.
+        "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
         "in_words": _in_words,
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
@@ -318,7 +310,7 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
     if not found:
         raise ValueError(f"{config.name} has no row {benchmark.example.id!r}, which is to be its example")
     row = found[0]
-    hidden = {*config.first, *(name for name in LAST if name not in SHOWN_LAST)}
+    hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
     # What people can read: no id of another row, no structure, nothing empty.
     shown = {
         name: value
@@ -338,7 +330,8 @@ def _quotation(text: str, name: str, n: int) -> str:
     """A text as Markdown quotes it, line breaks kept; with the name of its column where `n` of several are quoted."""
     plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # in which Markdown sees no marks
     lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
-    return "\n".join(f"> {line}{BREAK if place < len(lines) else ''}".rstrip() for place, line in enumerate(lines, 1))
+    broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # where Markdown is to begin a new line
+    return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -383,11 +376,5 @@ def _beside(record: Mapping[str, Any] | None) -> str:
 
 
 def _in_words(columns: Sequence[Column], row: Mapping[str, Any]) -> str:
-    """What a headline says of a model."""
-    says = next((column.says for column in columns if column.figure == row["figure"]), None)
+    says = {own.figure: own.says for own in columns}.get(row["figure"])
     return with_capital(in_words(row["record"], says))
-
-
-def _heading(columns: Sequence[Column], figure: str) -> str:
-    """What cards call a figure."""
-    return next((column.heading for column in columns if column.figure == figure), figure)

@@ -35,9 +35,6 @@ DIFFERENCES = (
     "differ in beyond placebos. What has no verdict is not compared."
 )
 
-DECIMALS = 3
-"""Of numbers in results, which were rounded to them before."""
-
 
 def _measured(record: dict[str, Any]) -> str:
     """Value and interval, placebo and verdict; or why there is no value."""
@@ -137,11 +134,6 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def as_csv(comparisons: pd.DataFrame) -> str:
-    """The comparisons, a line each."""
-    return comparisons.to_csv(index=False, lineterminator="\n")
-
-
 def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
     """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`.
 
@@ -170,7 +162,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
                 figures=figures,
                 warnings=warnings_of(group),
                 sections=_differences(comparisons, benchmark.name),
-                decimals=DECIMALS,
+                decimals=3,  # to which numbers in results were rounded before
             )
         )
     models = dict.fromkeys(one.result.model.name for group in groups for one in group)
