@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import INSTRUMENT, State, Tables, formed
+from evenruler.instruments.instrument import INSTRUMENT, State, formed
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
@@ -39,15 +39,10 @@ def main(family: str, name: str) -> None:
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
     write_subject(subject, folder)
-    print(f"{name}: {_counted(answers)}; {answering.asked:,} of them asked of models")
-
-
-def _counted(answers: Tables) -> str:
-    """How many answers there are, and how many prompts got no reply."""
     counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
-    withheld = sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows)
-    counted += [f"{withheld:,} prompts without a reply"] if withheld else []
-    return ", ".join(counted) or "nothing to ask"
+    if withheld := sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows):
+        counted.append(f"{withheld:,} prompts without a reply")
+    print(f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of models")
 
 
 def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:

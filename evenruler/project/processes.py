@@ -26,9 +26,6 @@ PATIENCE = 15.0
 LOGS = "ask"
 """Below the folder of the answers: what each process said."""
 
-LINE = re.compile(rb"[\r\n]+")
-"""Ends a line, or what a bar showed."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -59,7 +56,7 @@ class Run:
 
     def take(self, chunk: bytes) -> Iterator[str]:
         """Keep what it said; the lines that are whole now."""
-        *lines, self.rest = LINE.split(self.rest + chunk)
+        *lines, self.rest = re.split(rb"[\r\n]+", self.rest + chunk)  # also where a bar is shown anew
         for line in filter(None, (line.decode(errors="replace").strip() for line in lines)):
             if not self.said.startswith("error: "):
                 self.said = line
@@ -142,14 +139,12 @@ def side_by_side(
                 continue
             for key, _ in selector.select():
                 run, process, log = key.data
-                # Keep and pass on what a process says; whether there may be more.
-                silent = bool(broken)
-                chunk = os.read(key.fd, 65536)
+                silent, chunk = bool(broken), os.read(key.fd, 65536)
                 log.write(chunk)
                 for line in run.take(chunk or b"\n"):
                     if not silent:  # as where all were interrupted, and each says where
                         say(f"{run.job.name}: {line}")
-                if bool(chunk):
+                if chunk:
                     continue
                 selector.unregister(key.fileobj)
                 process.stdout.close()

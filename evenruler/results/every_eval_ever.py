@@ -28,9 +28,6 @@ SCHEMA: Final = "0.3.0"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Of who measured to who made the model."""
 
-DIRECTION: Final = "neither: it says how much, not how good"
-"""The schema asks whether lower is better, yes or no; for an amount of bias neither is what a reader should take."""
-
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -171,11 +168,12 @@ def _figure(
             "evaluation_description": heading.meaning if heading else figure,
             "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
             "metric_name": heading.heading if heading else figure,
+            # It asks yes or no; for an amount of bias neither is what a reader should take.
             "lower_is_better": False,
             "score_type": "continuous",
             "min_score": "-Infinity",  # the schema writes what has no bound as text
             "max_score": "Infinity",
-            "additional_details": {"direction": DIRECTION},
+            "additional_details": {"direction": "neither: it says how much, not how good"},
         },
         "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
         "generation_config": {"additional_details": settings},
