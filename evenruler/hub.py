@@ -74,14 +74,14 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
 def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
     """What is wrong, and what to do, by HTTP status."""
     status = error.response.status_code
-    if status == 401:
-        return "the Hub does not accept the token (401)", LOG_IN
-    if status == 403:
-        return "no right to do this (403)", "use a token with the right to write there"
-    if status == 404:
-        return "the Hub has no such thing (404)", "mend the name"
-    if status == 412:
-        return "somebody else committed meanwhile (412); nothing of this run was published", "run it again"
+    known = {
+        401: ("the Hub does not accept the token (401)", LOG_IN),
+        403: ("no right to do this (403)", "use a token with the right to write there"),
+        404: ("the Hub has no such thing (404)", "mend the name"),
+        412: ("somebody else committed meanwhile (412); nothing of this run was published", "run it again"),
+    }
+    if status in known:
+        return known[status]
     if status == 429:
         after = error.response.headers.get("Retry-After", "")
         wait = f"in {after} seconds" if after.isdigit() else f"after {after}" if after else "later"

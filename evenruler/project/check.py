@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from evenruler.models.store import cache_root
 from evenruler.project import lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests
-from evenruler.project.params import Params, block, edited, load_params, params_yaml, write_as_it_was
+from evenruler.project.params import Params, edited, load_params, write_as_it_was
 from evenruler.project.pipeline import all_stages
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
@@ -237,13 +236,11 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
     """Write `artifacts_of` into dvc.yaml, as DVC cannot template it; lines that say so, if they were not there."""
     path = root / "dvc.yaml"
     text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
-    if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
+    known = declared if isinstance(declared, dict) else {}
+    if (known.get("artifacts") or {}) == entries and known:
         return []
-    lines, rendered = text.splitlines(keepends=True), StringIO()
-    first, last = block(lines, "artifacts")
-    params_yaml().dump({"artifacts": entries}, rendered)
-    heading = "" if first < len(lines) else f"\n{WRITTEN}\n"
-    replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
+    heading = "" if "artifacts" in known else f"\n{WRITTEN}\n"
+    replace(path, edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 
 
