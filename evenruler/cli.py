@@ -284,9 +284,9 @@ def rebuilt() -> None:
 
     repository.enter()
     differing = []
-    for one in beside_head(Path()):
-        say(f"{one.name}: {one.said}")
-        differing += [one.name] if one.differs else []
+    for name, said, differs in beside_head(Path()):
+        say(f"{name}: {said}")
+        differing += [name] if differs else []
     if differing:
         say(f"other than in git's HEAD: {', '.join(differing)}", err=True)
         raise typer.Exit(1)

@@ -55,10 +55,6 @@ Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By part, model and figure."""
 
 
-class CannotAnswerError(UserError):
-    """Nothing that a benchmark asks can be asked of a model."""
-
-
 @dataclass(frozen=True)
 class Measured:
     """A result, and the tables that lie beside it."""
@@ -132,8 +128,7 @@ class Session:
     ) -> Planned:
         """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
 
-        CannotAnswerError where it is nothing that the model can answer; UserError where the model's files are not
-        there, or it is not asked in such a form.
+        UserError where it is nothing that the model can answer, its files are not there, or it is not asked so.
         """
         door = room(benchmark.family, "ask")
         subject = formed(door.FORMS, self.subject, form)
@@ -154,7 +149,7 @@ class Session:
                 remedy = "this benchmark is not asked in every form: leave --form out"
             elif subject.kind == "chat":
                 remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
-            raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
+            raise UserError(what, where=benchmark.name, remedy=remedy)
         manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,

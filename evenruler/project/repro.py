@@ -99,8 +99,11 @@ def _ask(
         status := build(root, [*(f"rows@{name}" for name in names), *forced], progress)
     ):
         return status
-    asking = [f"ask@{name}" for name, entry in active.ask.items() if entry.family in families]
-    jobs = jobs_of(active, stages.intersection(asking) if forced else outdated(root, asking))
+    asking = {f"ask@{name}": entry for name, entry in active.ask.items() if entry.family in families}
+    wanted, of_model = stages.intersection(asking) if forced else outdated(root, asking), dict[str, list[str]]()
+    for entry in (entry for stage, entry in asking.items() if stage in wanted):
+        of_model.setdefault(entry.model, []).append(entry.family)
+    jobs = [Job(model, tuple(own)) for model, own in of_model.items()]
     if chosen()[0] == RAY or len(jobs) < 2:
         return 0
     on = machine()
@@ -112,16 +115,6 @@ def _ask(
         threads = None if on.gpus else max(1, together // at_once)
         ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="left to its stages")
     return 0
-
-
-def jobs_of(active: Active, stages: Iterable[str]) -> list[Job]:
-    """What is asked by some stages, a job a model, in the order of the declaration."""
-    families: dict[str, list[str]] = {}
-    wanted = set(stages)
-    for name, entry in active.ask.items():
-        if f"ask@{name}" in wanted:
-            families.setdefault(entry.model, []).append(entry.family)
-    return [Job(model, tuple(own)) for model, own in families.items()]
 
 
 def _keep_timings(root: Path, progress: Progress, status: int) -> None:

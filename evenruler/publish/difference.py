@@ -359,33 +359,24 @@ def _change(figure: FigureDifference) -> str:
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
 
 
-FOLDER = Path("benchmarks")
+def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
+    """Compare every benchmark, of the folder and of HEAD, with HEAD: its name, how it differs, and whether it does.
 
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """One benchmark beside git's HEAD."""
-
-    name: str
-    said: str
-    differs: bool
-
-
-def beside_head(root: Path) -> Iterator[Rebuilt]:
-    """Compare every benchmark, of the folder and of HEAD, with HEAD: what it says may not ask for a new version."""
-    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
+    What it says may not ask for a new version.
+    """
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where=str(FOLDER), remedy="commit first")
-    here = {path.name for path in (root / FOLDER).iterdir() if path.is_dir() and not path.name.startswith(".")}
+        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where="benchmarks", remedy="commit first")
+    here = {path.name for path in (root / "benchmarks").iterdir() if path.is_dir() and not path.name.startswith(".")}
     held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
     for name in sorted(here | held):
         if name not in held:
-            yield Rebuilt(name, "skipped: not in git's HEAD", False)
+            yield name, "skipped: not in git's HEAD", False
         elif name not in here:
-            yield Rebuilt(name, "not built", True)
+            yield name, "not built", True
         else:
-            with opened(f"HEAD:{FOLDER.as_posix()}/{name}", root) as before:
-                found = compare(before, root / FOLDER / name)
+            with opened(f"HEAD:benchmarks/{name}", root) as before:
+                found = compare(before, root / "benchmarks" / name)
             why = "; ".join(reason for _, reason in found.reasons)
-            yield Rebuilt(name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none")
+            yield name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none"
