@@ -90,13 +90,9 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
         if done.returncode:
             raise UserError(f"answers of {name} are missing", remedy="why stands above; `evenruler repro` asks them")
         rows = [one for one in journal(Path(folder)) if one.model == name]
-    columns = {
-        "operation": [one.operation for one in rows],
-        "question": [one.question for one in rows],
-        "answer": [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows],
-        "engine": [one.engine for one in rows],
-        "key": [one.key for one in rows],
-    }
+    names = ("operation", "question", "answer", "engine", "key")
+    columns = {name: [getattr(one, name) for one in rows] for name in names}
+    columns["answer"] = [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows]
     with swapped(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]

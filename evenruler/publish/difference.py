@@ -236,8 +236,7 @@ def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_
     found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
-        with np.errstate(invalid="ignore"):
-            found = found | ~((np.abs(a - b) <= tolerance) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
     else:
         found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
     return found

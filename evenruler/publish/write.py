@@ -156,19 +156,16 @@ def _write(path: Path, text: str) -> None:
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 
-PROV = "http://www.w3.org/ns/prov#"
-"""The vocabulary of what a data set was made from and by."""
-
-
 ONE_ONE = {
     "arrayShape": "cr:arrayShape",
     "containedIn": "cr:containedIn",
     "description": {"@container": "@language"},
     "isArray": "cr:isArray",
     "name": {"@container": "@language"},
-    "prov": PROV,
+    "prov": "http://www.w3.org/ns/prov#",
 }
-"""What the context of Croissant 1.1 has beyond that of 1.0, which mlcroissant writes; and the prefix of `PROV`."""
+"""What the context of Croissant 1.1 has beyond that of 1.0, which mlcroissant writes; and the vocabulary of what a data
+set was made from and by."""
 
 
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
@@ -184,23 +181,12 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
         file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
         files.append(mlc.FileObject(ctx=ctx, encoding_formats=["application/x-parquet"], **file))
         for column in config.as_read.schema:
-            kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
-            of_type = (
-                (pa.types.is_integer, kinds.INTEGER),
-                (pa.types.is_floating, kinds.FLOAT),
-                (pa.types.is_boolean, kinds.BOOL),
-            )
-            kind = next((kind for is_so, kind in of_type if is_so(column.type)), kinds.TEXT)
-            fields.append(
-                mlc.Field(
-                    ctx=ctx,
-                    id=f"{config.name}/{column.name}",
-                    name=column.name,
-                    description=config.described.get(column.name),
-                    data_types=[kind],
-                    source=mlc.Source(ctx=ctx, file_object=path, extract=extract),
-                )
-            )
+            known = {"INTEGER": pa.types.is_integer, "FLOAT": pa.types.is_floating, "BOOL": pa.types.is_boolean}
+            kind = next((name for name, is_so in known.items() if is_so(column.type)), "TEXT")
+            source = mlc.Source(ctx=ctx, file_object=path, extract=mlc.Extract(ctx=ctx, column=column.name))
+            said = {"id": f"{config.name}/{column.name}", "description": config.described.get(column.name)}
+            data_types = [getattr(mlc.DataType, kind)]
+            fields.append(mlc.Field(ctx=ctx, name=column.name, data_types=data_types, source=source, **said))
         table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
         record_sets.append(mlc.RecordSet(ctx=ctx, **table))
     released = benchmark.release
