@@ -183,7 +183,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
         raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks))
-    current = params.benchmarks[name].version
+    current = params.benchmarks[name]
     folder = root / "benchmarks" / name
     if read_manifest(folder).version != current or _dvc(root, "status", "--json") != "{}":
         raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
