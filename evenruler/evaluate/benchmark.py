@@ -230,8 +230,7 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
             lacking.append(f"the table {table!r}")
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise UserError(
-            f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}, with which evenruler {__version__} measures",
-            where=place,
-            remedy="take another version of the benchmark, or the evenruler that made it",
-        )
+        what = f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}"
+        what += f", with which evenruler {__version__} measures"
+        remedy = "take another version of the benchmark, or the evenruler that made it"
+        raise UserError(what, where=place, remedy=remedy)

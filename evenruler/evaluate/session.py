@@ -224,7 +224,7 @@ class Session:
             own[table] = table_of(rows, schema).to_pandas()
         with _as_published(benchmark):
             scores = ask_room.scores(tables, plan, own, subject)
-            record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+            record, figures = _diagnosed(planned, scores)
         found = {
             "figures": for_people(figures),
             "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
@@ -262,22 +262,18 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
         if benchmark.origin == "shipped":
             raise
         told = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(
-            f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})",
-            where=str(benchmark.folder),
-            remedy="get the benchmark again, or the evenruler that built it",
-        ) from error
+        what = f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})"
+        remedy = "get the benchmark again, or the evenruler that built it"
+        raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnosed(
-    benchmark: Benchmark, tables: Tables, plan: Plan, scores: Tables, subject: Subject
-) -> tuple[Record, Figures]:
+def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
     """The record of a benchmark on a model, and its figures; those of the instrument alone are on its card."""
-    door, name = room(benchmark.family, "diagnose"), benchmark.instrument
-    found = door.figures(name, tables, plan, scores, subject, RESAMPLING)
-    record = Record(name, subject, tables, plan, found)
+    door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
+    found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
+    record = Record(name, planned.subject, planned.tables, planned.plan, found)
     own = diagnosed(door, [record], RESAMPLING)
-    require_confirmed(own["figures"], room(benchmark.family, "declare").headings(plan))
+    require_confirmed(own["figures"], planned.headings)
     evidence = door.evidence(own).get(name, {})
     of_model = {
         part: {

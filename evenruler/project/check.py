@@ -236,10 +236,10 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
     """Write `artifacts_of` into dvc.yaml, as DVC cannot template it; lines that say so, if they were not there."""
     path = root / "dvc.yaml"
     text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
-    known = declared if isinstance(declared, dict) else {}
-    if (known.get("artifacts") or {}) == entries and known:
+    is_mapping = isinstance(declared, dict)
+    if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []
-    heading = "" if "artifacts" in known else f"\n{WRITTEN}\n"
+    heading = "" if is_mapping and "artifacts" in declared else f"\n{WRITTEN}\n"
     replace(path, edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 

@@ -101,11 +101,9 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
         groups.setdefault(one.result.benchmark.name, []).append(one)
     found = [group for group in groups.values() if len(group) > 1]
     if not found and agreed(results).empty:
-        raise UserError(
-            f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
-            "measures the same units as another",
-            remedy="name two results of the same benchmark, or a folder that holds them",
-        )
+        what = f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
+        what += "measures the same units as another"
+        raise UserError(what, remedy="name two results of the same benchmark, or a folder that holds them")
     for group in found:
         for one in group:
             _require_identity(one)
@@ -118,14 +116,14 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     return found
 
 
-def agreed(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
+def agreed(results: Sequence[Stored]) -> pd.DataFrame:
     """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
     tables = [pd.DataFrame(columns=CONCEPTS.names)]
     for one in results:
         path = one.folder / "concepts.parquet"
         if path.exists():
             tables.append(table_in_result(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
-    return agreement(stacked(tables), level)
+    return agreement(stacked(tables), 0.95)
 
 
 def _require_identity(one: Stored) -> None:
