@@ -189,12 +189,12 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
             else:
                 active.insert(place, key, _laid_out(value))
 
-    def add_families(document: CommentedMap) -> None:
-        document.setdefault("families", CommentedMap()).update({family: CommentedMap() for family in lacking})
-
     # An entry a line, so that a difference shows what came and went.
     text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=10_000)
-    return edited(text, "families", add_families) if lacking else text
+    if not lacking:
+        return text
+    new = {family: CommentedMap() for family in lacking}
+    return edited(text, "families", lambda document: document.setdefault("families", CommentedMap()).update(new))
 
 
 def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:

@@ -37,11 +37,8 @@ def start(root: Path, family: str, name: str) -> list[str]:
         raise UserError(f"the instrument {name!r} is there already", where=str(source), remedy="take another name")
     entry = CommentedMap({"family": family})
     entry.fa.set_flow_style()
-
-    def declare(document: CommentedMap) -> None:
-        document.setdefault("instruments", CommentedMap())[name] = entry
-
-    declared = edited(params.read_text(encoding="utf-8"), "instruments", declare)
+    before, new = params.read_text(encoding="utf-8"), {name: entry}
+    declared = edited(before, "instruments", lambda said: said.setdefault("instruments", CommentedMap()).update(new))
     with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
         found = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
         found.sort(key=lambda path: (len(path.parts), path))  # the source itself first

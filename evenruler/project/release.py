@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -72,13 +71,15 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     UserError where the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on
     the default DVC remote, or another release runs.
     """
-    with _alone(root):
+    (root / BEGUN.parent).mkdir(exist_ok=True)
+    try:  # what another one writes must not be taken for what a killed one left
+        alone = FileLock(root / BEGUN.with_suffix(".lock"), timeout=0).acquire()
+    except Timeout:
+        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
+    with alone:
         yield from _undo_broken(root)
         made = plan(root, name, messages)
         # params.yaml and the changelog with the new version, by path.
-
-        def version(document: dict[str, Any]) -> None:
-            document.setdefault("versions", {})[made.name] = made.version
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
@@ -92,14 +93,12 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
         # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
-        params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
+        declared, new = (root / "params.yaml").read_text(encoding="utf-8"), {made.name: made.version}
+        params = edited(declared, "versions", lambda document: document.setdefault("versions", {}).update(new))
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
-            for path, text in begun.texts.items():
-                write_as_it_was(root / path, text)
-            load_changelog(root / changelog)
-            check(root)
+            _write(root, begun)
             _dvc(root, "repro", "--quiet")
             changed = _changed(root)
             if others := [path for path in changed if not begun.writes(root, path)]:
@@ -119,17 +118,6 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         _require_on_remote(root, name)
         _git(root, "tag", "--annotate", made.tag, "--message", f"{name} {made.version}", commit)
         yield f"tagged {made.tag}; others get it once you `git push --follow-tags`"
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One release at a time: what another one writes must not be taken for what a killed one left."""
-    (root / BEGUN.parent).mkdir(exist_ok=True)
-    try:
-        with FileLock(root / BEGUN.with_suffix(".lock"), timeout=0):
-            yield
-    except Timeout:
-        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
@@ -205,6 +193,13 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
     listed = reasons[:10] + ([f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else [])
     return Plan(name, version, last, list(messages) or listed)
+
+
+def _write(root: Path, begun: Begun) -> None:
+    for path, text in begun.texts.items():
+        write_as_it_was(root / path, text)
+    load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
+    check(root)
 
 
 def _require_on_remote(root: Path, name: str) -> None:

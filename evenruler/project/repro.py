@@ -100,7 +100,8 @@ def _ask(
     ):
         return status
     asking = {f"ask@{name}": entry for name, entry in active.ask.items() if entry.family in families}
-    wanted, of_model = stages.intersection(asking) if forced else outdated(root, asking), dict[str, list[str]]()
+    wanted = stages.intersection(asking) if forced else outdated(root, asking)
+    of_model: dict[str, list[str]] = {}
     for entry in (entry for stage, entry in asking.items() if stage in wanted):
         of_model.setdefault(entry.model, []).append(entry.family)
     jobs = [Job(model, tuple(own)) for model, own in of_model.items()]
