@@ -13,14 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import AfterValidator, NonNegativeInt, model_validator
+from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish import contents
 from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
-from evenruler.strict import Slug, Strict, Text, content_of, validate
+from evenruler.strict import Slug, Strict, Text, validate
 from evenruler.versions import Version
 
 NAME = "manifest.json"
@@ -335,14 +337,23 @@ def _patterns(data_files: Any) -> list[str]:
 
 
 def front_matter(folder: Path) -> dict[str, Any] | None:
-    """The keys at the head of a benchmark's card; None where there are none that can be read, or they are too long."""
+    """The keys at the head of a benchmark's card; None where there are none that can be read.
+
+    What is long, deeper than 20 levels, or says one thing by another's name (an alias, which can stand for millions)
+    is not read.
+    """
     path = folder / "README.md"
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
         if len(parts) < 3 or parts[0] or len(parts[1]) > 32_768:
             return None
-        front = content_of(parts[1], path)
-    except (UserError, YAMLError, RecursionError, OSError, ValueError, TypeError, OverflowError):
-        return None  # also what ruamel raises on days that no month has
+        depth = 0
+        for event in YAML(typ="safe", pure=True).parse(parts[1]):
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if isinstance(event, AliasEvent) or depth > 20:
+                return None
+        front = YAML(typ="safe", pure=True).load(parts[1])
+    except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError):  # ruamel on days that no month has
+        return None
     return front if isinstance(front, dict) else None
