@@ -43,8 +43,7 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)
-    plans = {name: files.asked_plan(family, name) for name in in_use.instruments}
-    built = {name: (files.frames(family, name), plan) for name, plan in plans.items() if files.is_asked(plan)}
+    built = files.asked(family, in_use.instruments)
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
         """Of one instrument on one model. Its scores end with it: those of two may be more than memory holds."""

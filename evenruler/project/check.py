@@ -278,7 +278,7 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
     """The tokenizer of a model, if it is here: nothing is fetched or converted."""
-    place = entry.locations[0][1]
+    place, found = entry.locations[0][1], list[Path]()
     if entry.scheme == "local":
         found = [root / place / TOKENIZER]
     elif entry.scheme == "package":
@@ -288,8 +288,6 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
 
         known = try_to_load_from_cache(place, TOKENIZER, revision=entry.revision)
         found = [Path(known)] if isinstance(known, str) else []
-    else:
-        found = []
     return next((path for path in found if path.is_file()), None)
 
 

@@ -115,8 +115,7 @@ class Benchmark(Card):
         return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
 
 
-def _escaped(text: str) -> str:
-    """A text as BibTeX takes it."""
+def _escaped(text: str) -> str:  # as BibTeX takes it
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 

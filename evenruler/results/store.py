@@ -73,9 +73,8 @@ def refuse_another(result: Result, root: Path) -> None:
     if not before.benchmark.content_sha256.startswith(KIND):
         what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
         raise UserError(what, where=str(folder), remedy="move that folder away")
-    if any(
-        getattr(before.benchmark, key) != getattr(result.benchmark, key) for key in ("content_sha256", "plan_sha256")
-    ):
+    was, now = ((one.benchmark.content_sha256, one.benchmark.plan_sha256) for one in (before, result))
+    if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
         raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
 
