@@ -49,9 +49,8 @@ def asked_of(params: Declared, family: str, model: str, *, built: bool = False) 
     """What the instruments of a family ask a model; `built`: those alone whose rows are there."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
-    return files.asked(
-        family, [own for own in asking if not built or (files.BUILT / family / own / files.PLAN).exists()]
-    )
+    folder = files.BUILT / family
+    return files.asked(family, [own for own in asking if not built or (folder / own / files.PLAN).exists()])
 
 
 def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:
