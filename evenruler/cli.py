@@ -15,7 +15,7 @@ from evenruler import repository
 from evenruler.errors import UserError, as_program, nearest
 from evenruler.evaluate.command import measure, results
 from evenruler.instruments.registry import COMMANDS, FAMILIES, room
-from evenruler.terminal import say
+from evenruler.terminal import say, say_each
 
 PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVISION:benchmarks/NAME."
 
@@ -24,7 +24,6 @@ class OfFamily(TyperCommand):
     """A command that a family brings (`registry.COMMANDS`); its module is imported when the command is called."""
 
     def __init__(self, family: str, name: str) -> None:
-        """Take the family and the name of the command; help is that of the registry."""
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
         self._family = family
 
@@ -79,8 +78,7 @@ def check() -> None:
     from evenruler.project.check import check as bring_in_step
 
     repository.enter()
-    for line in bring_in_step(Path()):
-        say(line)
+    say_each(bring_in_step(Path()))
 
 
 @app.command(context_settings={"ignore_unknown_options": True})
@@ -140,8 +138,7 @@ def export_answers(
     from evenruler.project.answers import export
 
     here = repository.enter()
-    for line in export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model):
-        say(line)
+    say_each(export(Path(), model, repository.meant(out, here) if out else Path("results/answers") / model))
 
 
 @answers.command("record")
@@ -154,8 +151,7 @@ def record_answers(release: Annotated[str, typer.Argument(help="What to call it,
 
     repository.enter()
     licences = {name: entry.licence for name, entry in load_params().models.items()}
-    for line in record(cache_root() / "journal", FOLDER, release, licences):
-        say(line)
+    say_each(record(cache_root() / "journal", FOLDER, release, licences))
 
 
 @app.command()
@@ -164,8 +160,7 @@ def scale(name: Annotated[str, typer.Argument(metavar="quick|paper")]) -> None:
     from evenruler.project.check import set_scale
 
     repository.enter()
-    for line in set_scale(Path(), name):
-        say(line)
+    say_each(set_scale(Path(), name))
 
 
 @app.command()
@@ -177,8 +172,7 @@ def new(
     from evenruler.project.new import start
 
     repository.enter()
-    for line in start(Path(), family, name):
-        say(line)
+    say_each(start(Path(), family, name))
 
 
 @app.command()
@@ -210,14 +204,15 @@ def publish(
     from evenruler.models.recorded import ENTRY
     from evenruler.publish import publication
 
-    answers = Path(name).resolve()
-    if (answers / ENTRY).is_file():
-        lines = publication.publish_answers(answers, to, private=private, dry_run=dry_run)
-    else:
+    folder, how = Path(name).resolve(), publication.publish_answers
+    if not (folder / ENTRY).is_file():
+        from evenruler.project.params import load_params
+
         repository.enter()
-        lines = publication.publish(_built(name), to, private=private, dry_run=dry_run)
-    for line in lines:
-        say(line)
+        if name not in (declared := load_params().benchmarks):
+            raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared))
+        folder, how = Path("benchmarks") / name, publication.publish
+    say_each(how(folder, to, private=private, dry_run=dry_run))
 
 
 @app.command("list")
@@ -256,8 +251,7 @@ def verify(place: Annotated[str, typer.Argument(help=PLACE)]) -> None:
 
     with opened(place, repository.root() or Path()) as folder:
         found = problems(folder)
-    for line in found:
-        say(line)
+    say_each(found)
     say(f"{place}: {f'{len(found)} problems' if found else 'as its manifest says'}")
     if found:
         raise typer.Exit(1)
@@ -290,9 +284,9 @@ def rebuilt() -> None:
 
     repository.enter()
     differing = []
-    for one in beside_head(Path()):
-        say(f"{one.name}: {one.said}")
-        differing += [one.name] if one.differs else []
+    for name, said, differs in beside_head(Path()):
+        say(f"{name}: {said}")
+        differing += [name] if differs else []
     if differing:
         say(f"other than in git's HEAD: {', '.join(differing)}", err=True)
         raise typer.Exit(1)
@@ -314,25 +308,9 @@ def release(
     if dry_run:
         made = plan(Path(), name, message or ())
         say(f"would release {name} {made.version} (before: {made.last or 'none'}) and tag it {made.tag}:")
-        for change in made.changes:
-            say(f"  - {change}")
-        return
-    for line in make(Path(), name, datetime.date.today(), message or ()):
-        say(line)
-
-
-def _built(name: str) -> Path:
-    """The folder of a benchmark that is declared.
-
-    Raises:
-        UserError: There is no such benchmark.
-    """
-    from evenruler.project.params import load_params
-
-    declared = load_params().benchmarks
-    if name not in declared:
-        raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, declared))
-    return Path("benchmarks") / name
+        say_each(f"  - {change}" for change in made.changes)
+    else:
+        say_each(make(Path(), name, datetime.date.today(), message or ()))
 
 
 def main() -> None:

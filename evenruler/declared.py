@@ -42,17 +42,13 @@ class Carded(Built):
     version: str
 
 
-class Making(InUse):
-    """An instrument whose source a stage makes; its `source` is the file that users write."""
-
-
-class Scraping(Making):
-    """An instrument whose sentences are scraped. What it has none of is its `source` once more: DVC wants a path."""
+class Scraping(InUse):
+    """An instrument whose sentences are scraped; its `source` is the file that users write."""
 
     material: str
-    """The file or folder that its text is read from."""
+    """The file or folder that its text is read from; `source` once more where there is none: DVC wants a path."""
     found: str
-    """What `evenruler find` found."""
+    """What `evenruler find` found; the same."""
 
 
 class InFamily(Strict):
@@ -81,8 +77,8 @@ class Active(Strict):
     instruments: dict[Slug, InUse] = Field(default_factory=dict)
     scrape: dict[Slug, Scraping] = Field(default_factory=dict)
     """The instruments whose sentences are scraped."""
-    evolve: dict[Slug, Making] = Field(default_factory=dict)
-    """The instruments whose templates evolve."""
+    evolve: dict[Slug, InUse] = Field(default_factory=dict)
+    """The instruments whose templates evolve; `source` is the file that users write."""
     ask: dict[Slug, Asked] = Field(default_factory=dict)
     """By family and model: who is asked what."""
     card: dict[Slug, Carded] = Field(default_factory=dict)
@@ -115,6 +111,11 @@ class DiagnosisSettings(Strict):
     level: float = Field(default=0.95, gt=0, lt=1)
     resamples: Resamples = 2000
     seed: Seed = 20
+
+    @property
+    def resampling(self) -> Resampling:
+        """As figures take it."""
+        return Resampling(self.level, self.resamples, self.seed)
 
 
 class Declared:
@@ -151,47 +152,39 @@ class Declared:
     @cached_property
     def resampling(self) -> Resampling:
         """How intervals are computed."""
-        found = self.part("diagnosis", DiagnosisSettings)
-        return Resampling(found.level, found.resamples, found.seed)
+        return self.part("diagnosis", DiagnosisSettings).resampling
+
+    @cached_property
+    def _entries(self) -> dict[str, Any]:
+        entries: dict[str, Any] = self._data.get("instruments") or {}
+        return entries
 
     @cached_property
     def instruments(self) -> dict[str, str]:
         """The family of every instrument of the scale by its name, as declared; UserError where it is of none."""
-        entries: dict[str, Any] = self._data.get("instruments") or {}
-        return {name: self._family(name, entry) for name, entry in entries.items() if self._is_used(name, entry)}
+        return {name: self._family(name) for name in self._entries if self._is_used(name)}
 
     def every_instrument(self) -> dict[str, str]:
         """The family of every instrument, of whatever scale, by its name."""
-        entries: dict[str, Any] = self._data.get("instruments") or {}
-        return {name: self._family(name, entry) for name, entry in entries.items()}
+        return {name: self._family(name) for name in self._entries}
 
     def settings(self, name: str, of: str | None = None, size: Size | None = None) -> Any:
         """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
 
-        Args:
-            name: Of the instrument.
-            of: The family that it must be of; any by default.
-            size: How much is asked; by default what the pipeline asks of it.
-
-        Returns:
-            Its family's `Settings`, numbers by scale and size resolved.
-
-        Raises:
-            UserError: There is no such instrument, or something is wrong: key, what was found, what to do.
+        `of` is the family that it must be of, any by default; `size` how much is asked, by default what the pipeline
+        asks. Gives the family's `Settings`, numbers by scale and size resolved; UserError where there is no such
+        instrument, or something is wrong.
         """
-        entries: dict[str, Any] = self._data.get("instruments") or {}
-        if of is not None:
-            entries = {key: entry for key, entry in entries.items() if self._family(key, entry) == of}
+        entries = [key for key in self._entries if of is None or self._family(key) == of]
         if name not in entries:
             remedy = f"mend the name ({nearest(name, entries)})"
             what = f"no instrument {name!r}" if of is None else f"no instrument {name!r} of the family {of}"
             raise UserError(what, where=f"{self.path}: instruments", remedy=remedy)
-        family = self._family(name, entries[name])
-        own = {key: value for key, value in entries[name].items() if key not in OF_PARAMS}
-        shared = (self._data.get("families") or {}).get(family) or {}
-        model: type[BaseSettings] = room(family, "declare").Settings
+        own = {key: value for key, value in self._entries[name].items() if key not in OF_PARAMS}
+        model: type[BaseSettings] = room(self._family(name), "declare").Settings
         context = {"scale": self.scale, "size": size}
-        found = validate(model, {**shared, **own}, self.path, under=lambda key: self._place(name, key), context=context)
+        given = {**self._shared(name), **own}
+        found = validate(model, given, self.path, under=lambda key: self._place(name, key), context=context)
         if not size and found.size != SIZE_AT[self.scale]:
             return self.settings(name, of, found.size)
         return found.having(self.catalogue)
@@ -205,16 +198,20 @@ class Declared:
         return f"{self.path}: {self._place(name, key.partition('.')[0])}.{key}"
 
     def _place(self, name: str, key: str) -> str:
-        own: dict[str, Any] = self._data["instruments"][name]
-        family = self._family(name, own)
-        shared = (self._data.get("families") or {}).get(family) or {}
-        return f"families.{family}" if key in shared and key not in own else f"instruments.{name}"
+        is_shared = key in self._shared(name) and key not in self._entries[name]
+        return f"families.{self._family(name)}" if is_shared else f"instruments.{name}"
+
+    def _shared(self, name: str) -> dict[str, Any]:
+        """What the family of an instrument says of all that do not say otherwise."""
+        found: dict[str, Any] = (self._data.get("families") or {}).get(self._family(name)) or {}
+        return found
 
     def version(self, name: str) -> str:
         """The version that the benchmark of an instrument in use is at."""
         return {**self.active.card, **self.active.card_of_others}[name].version
 
-    def _family(self, name: str, entry: Any) -> str:
+    def _family(self, name: str) -> str:
+        entry = self._entries[name]
         family = entry.get("family") if isinstance(entry, dict) else None
         if not isinstance(family, str) or family not in FAMILIES:
             what = "no family" if family is None else f"no family {family!r}"
@@ -222,7 +219,8 @@ class Declared:
             raise UserError(what, where=f"{self.path}: instruments.{name}", remedy=remedy)
         return family
 
-    def _is_used(self, name: str, entry: Any) -> bool:
+    def _is_used(self, name: str) -> bool:
+        entry = self._entries[name]
         own = entry.get("scale") if isinstance(entry, dict) else None
         if own not in (None, *SCALES):
             remedy = f"name one ({' or '.join(SCALES)}), or leave it out for both"

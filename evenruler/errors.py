@@ -33,10 +33,7 @@ OF_THE_DISK = {
 class UserError(Exception):
     """A mistake in what the user wrote or has; printed as one line, exit status 2.
 
-    Args:
-        what: What is wrong, with what was found.
-        where: File and key, row id or path.
-        remedy: What to do about it.
+    `what` is wrong, with what was found; `where`: file and key, row id or path; `remedy`: what to do about it.
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:

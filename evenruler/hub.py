@@ -20,6 +20,7 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
     """Turn what the Hub's client raises about a repository into a UserError, which names `where`, if given."""
     import httpx2
+    from huggingface_hub import get_token
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
@@ -54,7 +55,8 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
-        if not _of_client(error):
+        frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+        if not any(name.partition(".")[0] == "huggingface_hub" for name in frames):  # which takes answers as they come
             raise
         cause = error.__cause__  # of a fault in a thread that uploads
         told = f"{type(error).__name__}: {_first_line(error)}"
@@ -64,34 +66,22 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         elif isinstance(cause, httpx2.HTTPError):
             what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
     if what:
-        raise UserError(_without_token(what), where=where or repo, remedy=remedy)
-
-
-def _of_client(error: Exception) -> bool:
-    """Whether the Hub's client raised it, which takes answers as they come."""
-    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(name.partition(".")[0] == "huggingface_hub" for name in frames)
-
-
-def _without_token(line: str) -> str:
-    """A line without the token, which a server may repeat."""
-    from huggingface_hub import get_token
-
-    token = get_token()
-    return line.replace(token, "HF_TOKEN") if token else line
+        if token := get_token():  # which a server may repeat
+            what = what.replace(token, "HF_TOKEN")
+        raise UserError(what, where=where or repo, remedy=remedy)
 
 
 def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
     """What is wrong, and what to do, by HTTP status."""
     status = error.response.status_code
-    if status == 401:
-        return "the Hub does not accept the token (401)", LOG_IN
-    if status == 403:
-        return "no right to do this (403)", "use a token with the right to write there"
-    if status == 404:
-        return "the Hub has no such thing (404)", "mend the name"
-    if status == 412:
-        return "somebody else committed meanwhile (412); nothing of this run was published", "run it again"
+    known = {
+        401: ("the Hub does not accept the token (401)", LOG_IN),
+        403: ("no right to do this (403)", "use a token with the right to write there"),
+        404: ("the Hub has no such thing (404)", "mend the name"),
+        412: ("somebody else committed meanwhile (412); nothing of this run was published", "run it again"),
+    }
+    if status in known:
+        return known[status]
     if status == 429:
         after = error.response.headers.get("Retry-After", "")
         wait = f"in {after} seconds" if after.isdigit() else f"after {after}" if after else "later"

@@ -88,21 +88,10 @@ def kept_rates(root: Path) -> list[Rate]:
 def seconds(
     known: Sequence[Rate], *, family: str, model: str, operation: str, device: str, parameters: int | None, tokens: int
 ) -> float | None:
-    """How long a model will take, roughly.
+    """How many seconds a model will take, roughly; None where they cannot be told.
 
     Its own rate in that family is taken; else that of all models on that device, by parameters; else the assumption.
-
-    Args:
-        known: What was measured.
-        family: Whose instruments ask.
-        model: That answers.
-        operation: What it is asked for.
-        device: On which.
-        parameters: Of the model; None where nobody knows.
-        tokens: Written where it writes, else read.
-
-    Returns:
-        Seconds; None where they cannot be told.
+    `tokens` are those written where it writes, else those read; `parameters` is None where nobody knows.
     """
     alike = [one for one in known if (one.operation, one.device) == (operation, device) and one.tokens and one.seconds]
     own = [one for one in alike if (one.family, one.model) == (family, model)]

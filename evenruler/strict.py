@@ -3,7 +3,7 @@
 import csv
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -82,10 +82,9 @@ def at_home(path: str) -> Path:
 
 
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns of a CSV file, and its rows with the lines that they end in.
+    """The columns of a CSV file, and its rows with the lines that they end in; `remedy` is for where there is none.
 
-    UserError where it cannot be read, or a row has not as many fields as the header; `remedy` is for where there is
-    none.
+    UserError where it cannot be read, or a row has not as many fields as the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""), strict=True)
     rows = []
@@ -107,9 +106,7 @@ _READ: dict[str, Any] = {}
 def read_yaml(path: Path) -> Any:
     """The content of a YAML 1.2 file ("no" and "on" are words, a key given twice is an error).
 
-    Raises:
-        UserError: The file is missing, a folder, not UTF-8 or not YAML, gives a key twice, is nested too deeply, or has
-            aliases that hold themselves or come to too much.
+    UserError where it is missing, a folder, not UTF-8 or not YAML, or as of `content_of`.
     """
     text = read_text(path)
     try:
@@ -130,9 +127,8 @@ def read_yaml(path: Path) -> Any:
 def content_of(text: str, path: Path) -> Any:
     """What a text of YAML says; nothing is made of it before it is known to be of a size that can be made.
 
-    Raises:
-        UserError: It is nested too deeply, or has aliases that hold themselves or come to too much.
-        YAMLError: It is no YAML.
+    UserError where it is nested too deeply, or has aliases that hold themselves or come to too much; YAMLError where it
+    is no YAML.
     """
 
     class Measured(SafeConstructor):
@@ -180,17 +176,10 @@ def validate(
     under: str | Callable[[str], str] = "",
     context: dict[str, Any] | None = None,
 ) -> Model:
-    """The data as a checked model.
+    """The data of a file as a checked model; UserError in one line: file, key, what was found and what was expected.
 
-    Args:
-        model: What it must be.
-        data: As it was read.
-        path: Its file, for errors.
-        under: The keys that it stands under in the file, for errors; or what gives them, by the data's own first key.
-        context: What validators need to know, as the scale in use.
-
-    Raises:
-        UserError: One line with file, key, what was found and what was expected.
+    `under` are the keys that the data stands under in the file, for errors, or what gives them, by the data's own first
+    key; `context` is what validators need to know, as the scale in use.
     """
     if not isinstance(data, dict):
         where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
@@ -208,22 +197,14 @@ def require_written(path: Path, what: str, remedy: str) -> None:
         raise UserError(f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy)
 
 
-def refuse_hidden_keys(data: Any, path: Path) -> None:
+def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
     """UserError at parameters, at any depth, of names that DVC does not see."""
-    for key in _hidden_keys(data):
-        what = f"a parameter called {key.split('.')[-1]!r} is invisible to DVC"
-        raise UserError(what, where=f"{path}: {key}", remedy="call it something else, for example 'n_rows'")
-
-
-def _hidden_keys(data: Any, prefix: str = "") -> Iterator[str]:
-    if isinstance(data, dict):
-        for key, value in data.items():
-            if key in HIDDEN_FROM_DVC:
-                yield f"{prefix}{key}"
-            yield from _hidden_keys(value, f"{prefix}{key}.")
-    elif isinstance(data, list):
-        for index, value in enumerate(data):
-            yield from _hidden_keys(value, f"{prefix}{index}.")
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in inner:
+        if key in HIDDEN_FROM_DVC:
+            what, where = f"a parameter called {key!r} is invisible to DVC", f"{path}: {above}{key}"
+            raise UserError(what, where=where, remedy="call it something else, for example 'n_rows'")
+        refuse_hidden_keys(value, path, f"{above}{key}.")
 
 
 def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable[[str], str]) -> UserError:
@@ -231,6 +212,7 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     if not isinstance(under, str):
         under = under(str(first["loc"][0] if first["loc"] else first.get("ctx", {}).get("key", "")))
     parts = [_cut(str(part)) for part in first["loc"] if not str(part).startswith("[")]
+    found = f"found {_cut(repr(first['input']))}"
     key = ".".join(filter(None, [under, *parts]))
     message = first["msg"].removeprefix("Value error, ")
     remedy = "mend it"
@@ -241,19 +223,15 @@ def _as_user_error(errors: list[ErrorDetails], path: Path, under: str | Callable
     elif first["type"] == "missing":
         message, remedy = "missing", f"add the key {first['loc'][-1]!r}"
     elif first["type"] == "string_pattern_mismatch":
-        message = f"found {_short(first['input'])}, expected a slug (lower-case letters, digits, single hyphens)"
+        message = f"{found}, expected a slug (lower-case letters, digits, single hyphens)"
         remedy = "rename it"
     elif first["type"] in ("dict_type", "model_type"):
-        message = f"found {_short(first['input'])}, expected keys"
+        message = f"{found}, expected keys"
     elif not first["type"].endswith("value_error"):
-        message = f"found {_short(first['input'])}: {message[0].lower()}{message[1:]}"
+        message = f"{found}: {message[0].lower()}{message[1:]}"
     if len(errors) > 1:
         remedy += f" (and {len(errors) - 1} more like it in this file)"
     return UserError(message, where=f"{path}: {key}" if key else str(path), remedy=remedy)
-
-
-def _short(value: Any) -> str:
-    return _cut(repr(value))
 
 
 def _cut(text: str) -> str:

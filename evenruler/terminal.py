@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from tqdm import tqdm
@@ -21,6 +22,12 @@ def printable(text: str) -> str:
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:
     """Print a line or several, `printable`, at once."""
     print(printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
+
+
+def say_each(lines: Iterable[str]) -> None:
+    """Say lines as they come."""
+    for line in lines:
+        say(line)
 
 
 def progress(total: int, what: str, unit: str) -> "tqdm[Any]":

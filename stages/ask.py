@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
 from evenruler.instruments.asking import Answering, Asked, ask, left_out, subject_of, tools_of
-from evenruler.instruments.instrument import INSTRUMENT, State, Tables, formed
+from evenruler.instruments.instrument import INSTRUMENT, State, formed
 from evenruler.instruments.registry import room
 from evenruler.models.declared import Catalogue
 from evenruler.tables import write_table
 from evenruler.tables.schemas import columns
-from stages.files import ANSWERS, BUILT, PLAN, asked_plan, frames, is_asked, write_subject
+from stages import files
 from stages.running import run
 
 if TYPE_CHECKING:
@@ -30,33 +30,27 @@ def main(family: str, name: str) -> None:
 
     from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
 
-    tools = tools_of([plan for _, plan in asked.values()], BUILT / family)
+    tools = tools_of([plan for _, plan in asked.values()], files.BUILT / family)
     answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
     answers = ask(asked, door.requests, subject, answering)
-    folder = ANSWERS / family / name
+    folder = files.ANSWERS / family / name
     for table, schema in door.ANSWERS.items():
         whose = columns(f"{INSTRUMENT}: str", schema)
         rows = answers[table][whose.names] if table in answers else []
         write_table(rows, whose, folder / f"{table}.parquet")
-    write_subject(subject, folder)
-    print(f"{name}: {_counted(answers)}; {answering.asked:,} of them asked of models")
-
-
-def _counted(answers: Tables) -> str:
-    """How many answers there are, and how many prompts got no reply."""
+    files.write_subject(subject, folder)
     counted = [f"{len(rows):,} {table}" for table, rows in answers.items()]
-    withheld = sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows)
-    counted += [f"{withheld:,} prompts without a reply"] if withheld else []
-    return ", ".join(counted) or "nothing to ask"
+    if withheld := sum(int(rows["reply"].isna().sum()) for rows in answers.values() if "reply" in rows):
+        counted.append(f"{withheld:,} prompts without a reply")
+    print(f"{name}: {', '.join(counted) or 'nothing to ask'}; {answering.asked:,} of them asked of models")
 
 
 def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:
     """What the instruments of a family ask a model; `built`: those alone whose rows are there."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
-    asking = [own for own in asking if not built or (BUILT / family / own / PLAN).exists()]
-    plans = {own: asked_plan(family, own) for own in asking}
-    return {own: (frames(family, own), plan) for own, plan in plans.items() if is_asked(plan)}
+    folder = files.BUILT / family
+    return files.asked(family, [own for own in asking if not built or (folder / own / files.PLAN).exists()])
 
 
 def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:

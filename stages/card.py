@@ -7,17 +7,7 @@ from evenruler.declared import Declared
 from evenruler.instruments.registry import room
 from evenruler.publish.write import Benchmark, Config, write_benchmark
 from evenruler.versions import load_changelog
-from stages.files import (
-    BENCHMARKS,
-    DIAGNOSIS,
-    EVIDENCE,
-    SOURCES,
-    built_tables,
-    declaration,
-    plan_of,
-    read_json,
-    recorded,
-)
+from stages import files
 from stages.held import keep_held
 from stages.running import run
 
@@ -25,12 +15,11 @@ from stages.running import run
 def main(name: str) -> None:
     """Write the benchmark's folder, whole or not at all."""
     params = Declared()
-    declared = declaration(params, name)
-    family, source, benchmark = declared.family, declared.source, declared.benchmark
-    declared = replace(declared, version=params.version(name))
-    tables, plan = built_tables(family, name), plan_of(family, name)
-    evidence = read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
-    release = recorded()
+    declared = replace(files.declaration(params, name), version=params.version(name))
+    family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
+    tables, plan = files.built_tables(family, name), files.plan_of(family, name)
+    evidence = files.evidence_of(family, name)
+    release = files.recorded()
     also = f"; its answers are recorded, release {release['release']}"
     origins = {name: f"{own}{also if name in release['models'] else ''}" for name, own in evidence["models"].items()}
     frames = {key: table.to_pandas() for key, table in tables.items()}
@@ -39,7 +28,7 @@ def main(name: str) -> None:
     write_benchmark(
         Benchmark(
             **{**vars(card), "configs": configs},
-            name=benchmark,
+            name=declared.benchmark,
             title=source.title,
             version=declared.version,
             language=source.language,
@@ -51,12 +40,12 @@ def main(name: str) -> None:
             evidence=evidence["figures"],
             models=measured(origins, evidence["figures"]),
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
-            changelog=load_changelog(SOURCES / "changelogs" / f"{benchmark}.yaml"),
+            changelog=load_changelog(files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"),
             of_others=declared.settings.of_others,
         ),
-        BENCHMARKS / benchmark,
+        folder,
     )
-    keep_held(BENCHMARKS / benchmark)
+    keep_held(folder)
 
 
 def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]) -> dict[str, str]:

@@ -9,19 +9,7 @@ from evenruler.instruments.instrument import INSTRUMENT, Record, Subject, Tables
 from evenruler.instruments.registry import room
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.frames import for_people
-from stages.files import (
-    ANSWERS,
-    DIAGNOSIS,
-    EVIDENCE,
-    METRICS,
-    PLOTS,
-    asked_plan,
-    frames,
-    is_asked,
-    read_subject,
-    write_json,
-)
-from stages.files import TABLES as FOLDER
+from stages import files
 from stages.held import keep_held
 from stages.running import run
 
@@ -29,7 +17,7 @@ from stages.running import run
 def main(family: str) -> None:
     """Write the tables of the diagnosis, the figures that are tracked, and for each card what it shows."""
     params = Declared()
-    door, folder = room(family, "diagnose"), DIAGNOSIS / family
+    door, folder = room(family, "diagnose"), files.DIAGNOSIS / family
     records = list(_records(params, family))
     tables = diagnosed(door, records, params.resampling)
     for record in records:
@@ -37,26 +25,25 @@ def main(family: str) -> None:
         require_confirmed(own, room(family, "declare").headings(record.plan))
     for name, schema in door.TABLES.items():
         rows = tables[name]
-        write_table(rows[schema.names] if len(rows) else [], schema, folder / FOLDER / f"{name}.parquet")
+        write_table(rows[schema.names] if len(rows) else [], schema, folder / files.TABLES / f"{name}.parquet")
     evidence = door.evidence(tables)
     origins = {record.subject.name: record.subject.origin for record in records}
     for name in params.active.entry("families", family).instruments:
         figures = evidence.get(name, {})  # of no model, where none could be asked
-        write_json({"models": origins, "figures": figures}, folder / EVIDENCE / f"{name}.json")
-    write_json(for_people(evidence), folder / METRICS)
-    keep_held(folder / METRICS)
+        files.write_json({"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json")
+    files.write_json(for_people(evidence), folder / files.METRICS)
+    keep_held(folder / files.METRICS)
     if hasattr(door, "plots"):
-        (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+        (folder / files.PLOTS).mkdir(parents=True, exist_ok=True)
         for name, frame in door.plots(tables).items():  # `dvc plots` reads CSV, not Parquet
-            frame.to_csv(folder / PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
+            frame.to_csv(folder / files.PLOTS / f"{name}.csv", index=False, float_format="%.4f", lineterminator="\n")
 
 
 def _records(params: Declared, family: str) -> Iterator[Record]:
     """Every instrument on every model, with its figures."""
     ask, diagnose = room(family, "ask"), room(family, "diagnose")
     in_use = params.active.entry("families", family)
-    plans = {name: asked_plan(family, name) for name in in_use.instruments}
-    built = {name: (frames(family, name), plan) for name, plan in plans.items() if is_asked(plan)}
+    built = files.asked(family, in_use.instruments)
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
         """Of one instrument on one model. Its scores end with it: those of two may be more than memory holds."""
@@ -68,8 +55,8 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
         return found
 
     for model in in_use.models:
-        folder = ANSWERS / family / model
-        subject, answers = read_subject(folder), dict[str, pd.DataFrame]()  # those of the last model are forgotten
+        folder = files.ANSWERS / family / model
+        subject, answers = files.read_subject(folder), dict[str, pd.DataFrame]()  # the last model's are forgotten
         answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:

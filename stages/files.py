@@ -1,7 +1,7 @@
 """Where everything lies, and how it is read."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,6 @@ class BuiltFrames(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read when it is asked for."""
 
     def __init__(self, family: str, name: str) -> None:
-        """Say whose."""
         self._paths = {path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))}
 
     def __getitem__(self, table: str) -> pd.DataFrame:
@@ -78,9 +77,15 @@ def asked_plan(family: str, name: str) -> Plan:
     return at_size(plan_of(family, name))
 
 
-def is_asked(plan: Plan) -> bool:
-    """Whether the pipeline asks models what a plan says."""
-    return bool(plan.get("asked", True))
+def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
+    """Tables and plan of those instruments that the pipeline asks."""
+    plans = {name: asked_plan(family, name) for name in names}
+    return {name: (frames(family, name), plan) for name, plan in plans.items() if plan.get("asked", True)}
+
+
+def evidence_of(family: str, name: str) -> Any:
+    """What the diagnosis says of it: where models come from, and figures."""
+    return read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
 
 
 def recorded() -> Any:

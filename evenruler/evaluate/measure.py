@@ -82,17 +82,8 @@ def measure(
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
     store = RowStore()
-    subject = chosen(
-        model,
-        store,
-        name=name,
-        kind=kind,
-        dtype=dtype,
-        start=start,
-        options=options,
-        tokenizer=tokenizer,
-        cache_key=cache_key,
-    )
+    given = {"tokenizer": tokenizer, "cache_key": cache_key}
+    subject = chosen(model, store, name=name, kind=kind, dtype=dtype, start=start, options=options, **given)
     session = Session(subject, store, model if isinstance(model, str) else subject.name, device)
     with budget.allowing(max_requests), benchmark_at(str(benchmark)) as found:
         planned = session.planned(found, size=size, limit=limit, form=form)
@@ -113,27 +104,24 @@ def measure_each(
     limit: int | None,
     size: Size,
     form: str | None = None,
-    name: str | None,
-    kind: str | None,
     dtype: str,
-    start: str | None,
     max_requests: int | None,
     spending: Spending | None = None,
-    options: Mapping[str, Any] = NO_OPTIONS,
     unit: str | None = None,
     show: Literal["answer", "all", "json", "html"] = "answer",
+    **named: Any,
 ) -> Iterator[str]:
     """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
 
-    What is wrong with one stops none of the others; UserError, after all, of one that the model cannot answer.
-    `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents are of units by their column `unit`; without a
-    benchmark, the one is taken that recorded answers are to.
+    `named` is what `chosen` takes besides. What is wrong with one stops none of the others; UserError, after all, of
+    one that the model cannot answer. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents are of units by
+    their column `unit`; without a benchmark, the one is taken that recorded answers are to.
     """
     started = time.monotonic()
     store = RowStore()
     if dtype not in get_args(Dtype):
         raise UserError(f"no dtype {dtype!r}", where="--dtype", remedy=f"say {' or '.join(get_args(Dtype))}")
-    subject = chosen(model, store, name=name, kind=kind, dtype=cast(Dtype, dtype), start=start, options=options)
+    subject = chosen(model, store, dtype=cast(Dtype, dtype), **named)
     entry = subject.entry
     source = entry.source if isinstance(entry.source, str) else entry.source[0]
     at = f" at commit {entry.revision}" if entry.scheme == "hub" else ""
@@ -217,12 +205,20 @@ def _require_place(planned: Planned, out: Path) -> None:
 
 def answer_of(result: Result) -> Iterator[str]:
     """What the headlines of a result say, and what speaks against it, in lines of a terminal."""
-    benchmark, model = result.benchmark, result.model
-    yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}, {result.settings.size}"
+    yield f"{_called(result)}, {result.settings.size}"
     told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
     told += [f"left out: {'; '.join(result.left_out)}"] if result.left_out else []
     for line in told:
         yield from wrap(f"  {line}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    yield from _limited(result)
+
+
+def _called(result: Result) -> str:
+    benchmark = result.benchmark
+    return f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {result.model.name}"
+
+
+def _limited(result: Result) -> Iterator[str]:
     if result.settings.limit is not None:
         yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
 
@@ -232,8 +228,7 @@ def lines_of(result: Result) -> Iterator[str]:
 
     Amounts with interval, control and verdict, then how well the instrument fits.
     """
-    benchmark, model = result.benchmark, result.model
-    yield f"{benchmark.name} {benchmark.version} ({benchmark.title}) on {model.name}"
+    yield _called(result)
     records: dict[str, list[dict[str, Any]]] = {}
     for models in result.figures.values():
         for label, own in models.items():
@@ -245,7 +240,7 @@ def lines_of(result: Result) -> Iterator[str]:
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            yield f"  {part}{'' if label == model.name else f', {label}'}"
+            yield f"  {part}{'' if label == result.model.name else f', {label}'}"
             yield from _amounts(amounts, figures, nothing.get(label, ""))
             if told := _fitness(fitness, figures):
                 yield from wrap(
@@ -263,8 +258,7 @@ def lines_of(result: Result) -> Iterator[str]:
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:
         yield "  Nothing was asked after prefixes: how far these figures hang on wordings is not known."
-    if result.settings.limit is not None:
-        yield f"  At most {result.settings.limit} units were asked about (--limit): figures are of these."
+    yield from _limited(result)
 
 
 def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]], before: str) -> Iterator[str]:

@@ -32,7 +32,6 @@ from evenruler.instruments.instrument import (
     require_confirmed,
 )
 from evenruler.instruments.registry import room
-from evenruler.measurement.checks import Resampling
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
@@ -46,18 +45,14 @@ from evenruler.tables.schemas import HEADLINES
 if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
 
+RESAMPLING = DiagnosisSettings().resampling
+"""As a pipeline has it that says nothing else."""
+
 MANY_CUT = 0.05
 """Share of replies that only think above which a warning says so; of `MOST_CUT` on, nothing was measured."""
 
-FIGURES = "figures"
-"""The table that is in the result itself."""
-
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By part, model and figure."""
-
-
-class CannotAnswerError(UserError):
-    """Nothing that a benchmark asks can be asked of a model."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +128,7 @@ class Session:
     ) -> Planned:
         """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
 
-        CannotAnswerError where it is nothing that the model can answer; UserError where the model's files are not
-        there, or it is not asked in such a form.
+        UserError where it is nothing that the model can answer, its files are not there, or it is not asked so.
         """
         door = room(benchmark.family, "ask")
         subject = formed(door.FORMS, self.subject, form)
@@ -155,8 +149,8 @@ class Session:
                 remedy = "this benchmark is not asked in every form: leave --form out"
             elif subject.kind == "chat":
                 remedy += "; if the server gives log-probabilities of prompts, say --kind completions"
-            raise CannotAnswerError(what, where=benchmark.name, remedy=remedy)
-        manifest, entry, resampling = benchmark.manifest, self._chosen.entry, _resampling()
+            raise UserError(what, where=benchmark.name, remedy=remedy)
+        manifest, entry = benchmark.manifest, self._chosen.entry
         result = Result(
             evenruler=__version__,
             benchmark=MeasuredBenchmark(
@@ -182,7 +176,7 @@ class Session:
                 size=size,
                 form=subject.form,
                 limit=None if questions == whole else limit,
-                **asdict(resampling),
+                **asdict(RESAMPLING),
             ),
             headings=[Heading(**{key: getattr(own, key) for key in Heading.model_fields}) for own in headings],
             figures={},
@@ -230,13 +224,14 @@ class Session:
             own[table] = table_of(rows, schema).to_pandas()
         with _as_published(benchmark):
             scores = ask_room.scores(tables, plan, own, subject)
-            record, figures = _diagnosed(benchmark, tables, plan, scores, subject)
+            record, figures = _diagnosed(planned, scores)
         found = {
             "figures": for_people(figures),
             "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
-        told = {table: rows for table, rows in record.found.items() if table in diagnose.TABLES and table != FIGURES}
+        beside = diagnose.TABLES.keys() - {"figures"}  # which are in the result itself
+        told = {table: rows for table, rows in record.found.items() if table in beside}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
@@ -245,17 +240,13 @@ class Session:
         return Measured(result.with_tables(made_of, tables_of), made_of, kept, answering.asked, examples)
 
 
-EXAMPLES = 3
-"""Prompts that are shown with their replies."""
-
-
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
-    """Some prompts, evenly spread, with what was written, or why nothing was."""
+    """Three prompts, evenly spread, with what was written, or why nothing was."""
     for request in door.requests(tables, plan, {}, subject):
         if request.operation == "generate" and request.by == SUBJECT:
             prompts, rows = request.inputs["prompt"], answers[request.table]
             replies = rows["reply"].fillna(rows["reason"]).tolist() if "reason" in rows else rows["reply"].tolist()
-            places = evenly_spread(list(map(str, range(len(prompts)))), EXAMPLES)
+            places = evenly_spread(list(map(str, range(len(prompts)))), 3)
             return [(prompts[int(at)], str(replies[int(at)])) for at in places]
     return []
 
@@ -271,23 +262,18 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
         if benchmark.origin == "shipped":
             raise
         told = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UserError(
-            f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})",
-            where=str(benchmark.folder),
-            remedy="get the benchmark again, or the evenruler that built it",
-        ) from error
+        what = f"rows or plan are not as this evenruler knows the family {benchmark.family} ({told:.200})"
+        remedy = "get the benchmark again, or the evenruler that built it"
+        raise UserError(what, where=str(benchmark.folder), remedy=remedy) from error
 
 
-def _diagnosed(
-    benchmark: Benchmark, tables: Tables, plan: Plan, scores: Tables, subject: Subject
-) -> tuple[Record, Figures]:
+def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
     """The record of a benchmark on a model, and its figures; those of the instrument alone are on its card."""
-    door, resampling = room(benchmark.family, "diagnose"), _resampling()
-    name = benchmark.instrument
-    found = door.figures(name, tables, plan, scores, subject, resampling)
-    record = Record(name, subject, tables, plan, found)
-    own = diagnosed(door, [record], resampling)
-    require_confirmed(own["figures"], room(benchmark.family, "declare").headings(plan))
+    door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
+    found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
+    record = Record(name, planned.subject, planned.tables, planned.plan, found)
+    own = diagnosed(door, [record], RESAMPLING)
+    require_confirmed(own["figures"], planned.headings)
     evidence = door.evidence(own).get(name, {})
     of_model = {
         part: {
@@ -349,9 +335,3 @@ def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
                     said = {"value": value, "size": abs(value), "more": "more" if value > 0 else "fewer"}
                     found.append(f"{part}: {column.warning.format(**said)}")
     return found
-
-
-def _resampling() -> Resampling:
-    """As a pipeline has it that says nothing else."""
-    settings = DiagnosisSettings()
-    return Resampling(settings.level, settings.resamples, settings.seed)

@@ -68,26 +68,12 @@ def chosen(
     tokenizer: Any = None,
     cache_key: str | None = None,
 ) -> Chosen:
-    """The model that somebody names.
+    """The model that somebody names: one of `FORMS`, a name of the catalogue, a loaded model, or a function.
 
     Of one that is not in the catalogue, its files say what kind it is and whether it chats; a name of the Hub is
-    resolved to its commit.
-
-    Args:
-        model: One of `FORMS`, or a name of the catalogue in `params.yaml`; a loaded model of transformers or
-            PEFT, with its `tokenizer`; or a function (`evenruler.models.given.Function`).
-        store: Where files are converted, once.
-        name: What to call it; made of `model` by default.
-        kind: Of the backend, where its files do not tell; `chat` (the default) or `completions` of an endpoint.
-        dtype: What a GPU computes in.
-        start: What is put before every text, of an endpoint of kind `completions`.
-        options: What else its entry is to say, as `models.chats.ChatSettings` has it (`options_of`).
-        root: The repository whose catalogue it is; the one here or above by default.
-        tokenizer: Of a loaded model.
-        cache_key: Of a function, what its answers are kept under; without one they are not kept.
-
-    Raises:
-        UserError: There is no such model, its files are not here, or it is of no kind that can be asked.
+    resolved to its commit. Arguments as of `evenruler.measure`; `store` is where files are converted, once, and `root`
+    the repository whose catalogue it is, the one here or above by default. UserError where there is no such model, its
+    files are not here, or it is of no kind that can be asked.
     """
     if name is not None and name != _slug(name):
         raise UserError(f"found {name!r}", where="--name", remedy=f"lower-case letters, digits, hyphens: {_slug(name)}")

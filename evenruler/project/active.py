@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Making, Scraping
+from evenruler.declared import Active, Asked, Carded, Declared, InFamily, InUse, Scraping
 from evenruler.errors import UnfinishedError, UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Scale, Size, Use
 from evenruler.instruments.registry import FAMILIES, room
-from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.declared import Catalogue
 from evenruler.tables.ids import content_sha256
 
 SOURCES = Path("data/sources")
@@ -22,12 +22,9 @@ MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
 class Instrument:
     """An instrument of a scale, with all that was read of it.
 
-    Attributes:
-        source: None where it is not finished.
-        beside: What its source is made of (`BaseSettings.beside`).
-        unfinished: What is still to be found, fetched, written or given (the commit of a model that it names), and how;
-            empty where nothing is.
-        sizes: Its settings by size.
+    `source` is None where it is not finished, `beside` what its source is made of (`BaseSettings.beside`), `unfinished`
+    what is still to be found, fetched, written or given (the commit of a model that it names), and how; `sizes` are its
+    settings by size.
     """
 
     name: str
@@ -51,9 +48,10 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
+        written = settings.written_as(name)
         if settings.made_by == "evolve":
-            _require_written(name, settings.written_as(name), family, declared)
-        path = SOURCES / family / f"{settings.written_as(name)}.yaml"
+            _require_written(name, written, family, declared)
+        path = SOURCES / family / f"{written}.yaml"
         try:
             source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
             beside = settings.beside(name, source, root)
@@ -89,7 +87,7 @@ def without(
     """Instruments of a scale, where those `left_out`, or that no model is left for, are not finished."""
     lost = {}
     for family in dict.fromkeys(own.family for own in instruments):
-        stages = [asking_of(family, name) for name in _pinned(family, catalogue, scale)]
+        stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
         if stages and all(stage in left_out for stage in stages):
             lost[family] = f"no model answers for the family {family}, as {stages[0]}: {left_out[stages[0]]}"
     reasons = {own.name: left_out.get(f"rows@{own.name}") or lost.get(own.family, "") for own in instruments}
@@ -103,18 +101,11 @@ def in_use(
     versions: Callable[[str], str],
     left_out: Container[str] = (),
 ) -> Active:
-    """What `active` says at a scale.
+    """What `active` says at a scale; what is not finished is left out, and so are models whose commit is to be given.
 
-    Args:
-        instruments: Those of the scale (`instruments_at`); what is not finished is left out.
-        params: The file of the declaration.
-        scale: Which; of its models, those whose commit is to be given are left out.
-        versions: The version that a benchmark is at.
-        left_out: Stages that cannot be run: models that are not asked for a family.
-
-    Raises:
-        UserError: Something declared is wrong, no instrument is finished, or no model of the scale can be asked what a
-            family asks.
+    `versions` gives the version that a benchmark is at; `left_out` are stages that cannot be run, as
+    `ask@FAMILY-MODEL`. UserError where something declared is wrong, no instrument is finished, or no model can be asked
+    what a family asks.
     """
     unfinished = [own.unfinished for own in instruments if own.unfinished]
     instruments = [own for own in instruments if not own.unfinished]
@@ -125,79 +116,50 @@ def in_use(
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
     members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
-    families = [family for family, named in members.items() if named]
-    asked = {family: _asked(family, catalogue, scale, params) for family in families}
-    models = {of: [name for name in own if asking_of(of, name) not in left_out] for of, own in asked.items()}
-    ask = {}
-    for family, model in [(of, model) for of in families for model in models[of]]:
-        own = _asking(members[family], catalogue.models[model], scale)
-        ask[f"{family}-{model}"] = Asked(family=family, model=model, instruments=own)
-    used = {own.name: _in_use(own, catalogue) for own in instruments}
-    carded = {
-        name: Carded(**entry.model_dump(exclude={"models"}), version=versions(f"{entry.family}-{name}"))
-        for name, entry in used.items()
-    }
-    others = {own.name for own in instruments if own.settings.of_others}
-    return Active(
-        scale=scale,
-        families={family: InFamily(instruments=members[family], models=models[family]) for family in families},
-        instruments=used,
-        scrape={own.name: _scraping(own, catalogue) for own in instruments if own.settings.made_by == "scrape"},
-        evolve={own.name: _making(own, catalogue) for own in instruments if own.settings.made_by == "evolve"},
-        ask=ask,
-        card={name: entry for name, entry in carded.items() if name not in others},
-        card_of_others={name: entry for name, entry in carded.items() if name in others},
-    )
+    active = Active(scale=scale)
+    for family, named in members.items():
+        if not named:
+            continue
+        asked, lacking = _asked(family, catalogue, scale)
+        if not asked:
+            what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
+            remedy = catalogue.to_be_given(lacking) or "give one that can this scale, or no scale"
+            raise UserError(what, where=f"{params}: models", remedy=remedy)
+        models = [name for name in asked if asking_of(family, name) not in left_out]
+        active.families[family] = InFamily(instruments=named, models=models)
+        for model in models:
+            wanted = (catalogue.models[model].instruments or {}).get(scale, named)
+            asking = [name for name in named if name in wanted]
+            active.ask[f"{family}-{model}"] = Asked(family=family, model=model, instruments=asking)
+    for own in instruments:
+        made_by, written, sums = own.settings.made_by, own.written.as_posix(), _checksums(own, catalogue)
+        built = {"family": own.family, "source": f"{MADE[made_by]}/{own.name}" if made_by else written}
+        active.instruments[own.name] = InUse(**built, **sums)
+        making = {"family": own.family, "source": written, **sums}
+        if made_by == "scrape":
+            read = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
+            active.scrape[own.name] = Scraping(**making, **read)
+        elif made_by == "evolve":
+            active.evolve[own.name] = InUse(**making)
+        card = active.card_of_others if own.settings.of_others else active.card
+        version = versions(f"{own.family}-{own.name}")
+        card[own.name] = Carded(**built, settings=sums["settings"], version=version)
+    return active
 
 
-def _asking(members: list[str], entry: ModelEntry, scale: Scale) -> list[str]:
-    """The instruments of a family that ask a model."""
-    named = (entry.instruments or {}).get(scale)
-    return members if named is None else [name for name in members if name in named]
-
-
-def _asked(family: str, catalogue: Catalogue, scale: Scale, params: Path) -> list[str]:
-    """The models of a scale that the instruments of a family ask, in the order of the catalogue."""
-    taken, found = _taken(family, catalogue, scale), _pinned(family, catalogue, scale)
-    if not found:
-        what = f"no model of the scale {scale!r} can be asked what instruments of the family {family} ask"
-        remedy = catalogue.to_be_given(taken) or "give one that can this scale, or no scale"
-        raise UserError(what, where=f"{params}: models", remedy=remedy)
-    return found
-
-
-def _pinned(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
-    """The same, of which a family may have none."""
-    return [name for name in _taken(family, catalogue, scale) if not catalogue.to_be_given([name])]
-
-
-def _taken(family: str, catalogue: Catalogue, scale: Scale) -> list[str]:
-    """The models of a scale that a family would ask, also where their commit is to be given."""
+def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], list[str]]:
+    """The models of a scale that a family asks, in the order of the catalogue; those whose commit is to be given."""
     takes = room(family, "declare").takes
     entries = catalogue.models.items()
     own = [name for name, entry in entries if entry.scale in (None, scale) and family in (entry.families or [family])]
-    return [name for name in own if takes(catalogue, name)]
+    taken = [name for name in own if takes(catalogue, name)]
+    lacking = [name for name in taken if catalogue.to_be_given([name])]
+    return [name for name in taken if name not in lacking], lacking
 
 
 def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -> list[str]:
     """The models of a scale that families would ask if their commit were given."""
-    taken = dict.fromkeys(name for family in families for name in _taken(family, catalogue, scale))
-    return [name for name in taken if catalogue.to_be_given([name])]
-
-
-def _in_use(own: Instrument, catalogue: Catalogue) -> InUse:
-    made_by = own.settings.made_by
-    source = f"{MADE[made_by]}/{own.name}" if made_by else own.written.as_posix()
-    return InUse(family=own.family, source=source, **_checksums(own, catalogue))
-
-
-def _making(own: Instrument, catalogue: Catalogue) -> Making:
-    return Making(family=own.family, source=own.written.as_posix(), **_checksums(own, catalogue))
-
-
-def _scraping(own: Instrument, catalogue: Catalogue) -> Scraping:
-    read = {key: own.beside.get(key, own.written).as_posix() for key in ("material", "found")}
-    return Scraping(**_making(own, catalogue).model_dump(), **read)
+    return list(dict.fromkeys(name for family in families for name in _asked(family, catalogue, scale)[1]))
 
 
 def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:

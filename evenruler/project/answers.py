@@ -29,34 +29,20 @@ from evenruler.tables.ids import content_sha256
 LARGEST = 12_000_000
 """Bytes that a release may have: it lies in git."""
 
-LEFT_OUT = ("embedding",)
-"""Operations that are no part of a release: vectors are large, and asked in a minute."""
-
 KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
 """What an export says of a model's entry."""
 
 CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
-SHORT = 12
-"""Digits of an engine's checksum."""
-
 
 def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
-    """Write what a journal holds as the recorded answers of a repository, whole or not at all.
+    """Write what a journal (a folder) holds as the recorded answers of a repository, whole or not at all.
 
-    Args:
-        folder: The journal.
-        out: The folder of the answers, which are others then.
-        release: What to call them.
-        licences: Of models, by name.
-
-    Yields:
-        Lines that say what is written.
-
-    Raises:
-        UserError: The journal is empty, or the release would be too large.
+    `release` is what to call them, `licences` are of models by name. Yields lines that say what is written; UserError
+    where the journal is empty, or the release would be too large.
     """
-    answers = [one for one in journal(folder) if one.operation.partition("/")[0] not in LEFT_OUT]
+    # Vectors are no part of a release: they are large, and asked in a minute.
+    answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
     if not answers:
         remedy = "`make answers` keeps one while it builds and measures"
         raise UserError("no journal of answers", where=str(folder), remedy=remedy)
@@ -68,12 +54,12 @@ def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -
             path = target / file_of(operation)
             path.write_bytes(_packed(rows))
             files[path.name] = {"operation": operation, "rows": len(rows), "sha256": file_sha256(path)}
-        models = dict.fromkeys(one.model for one in answers)
+        models, engines = (dict.fromkeys(getattr(one, key) for one in answers) for key in ("model", "engine"))
         said = {
             "release": release,
             "files": files,
             "models": {name: licences.get(name, NOT_STATED) for name in models},
-            "engines": {_short(engine): json.loads(engine) for engine in dict.fromkeys(one.engine for one in answers)},
+            "engines": {content_sha256(engine)[:12]: json.loads(engine) for engine in engines},
         }
         replace(target / RELEASE, json.dumps(said, indent=1, ensure_ascii=False) + "\n")
         size = sum(path.stat().st_size for path in target.iterdir())
@@ -88,16 +74,8 @@ def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -
 def export(root: Path, name: str, out: Path) -> Iterator[str]:
     """Write all that the pipeline asks a model, with its answers, as a data set that `recorded:` reads.
 
-    Args:
-        root: The repository.
-        name: Of the model.
-        out: The folder, which is made.
-
-    Yields:
-        Lines that say what is written.
-
-    Raises:
-        UserError: Nothing asks the model, the store lacks answers of it, or the folder is there.
+    Yields lines that say what is written; UserError where nothing asks the model, the store lacks answers of it, or the
+    folder `out` is there.
     """
     params = Declared(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
@@ -112,13 +90,9 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
         if done.returncode:
             raise UserError(f"answers of {name} are missing", remedy="why stands above; `evenruler repro` asks them")
         rows = [one for one in journal(Path(folder)) if one.model == name]
-    columns = {
-        "operation": [one.operation for one in rows],
-        "question": [one.question for one in rows],
-        "answer": [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows],
-        "engine": [one.engine for one in rows],
-        "key": [one.key for one in rows],
-    }
+    names = ("operation", "question", "answer", "engine", "key")
+    columns = {name: [getattr(one, name) for one in rows] for name in names}
+    columns["answer"] = [json.dumps(answer_as_json(one.operation, one.answer), ensure_ascii=False) for one in rows]
     with swapped(out) as target:
         write_whole(pa.table(columns), target / EXPORTED)
         entry = params.catalogue.models[name]
@@ -135,16 +109,12 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
     yield f"measure them anywhere: evenruler measure recorded:{out} --with BENCHMARK"
 
 
-def _short(engine: str) -> str:
-    return content_sha256(engine)[:SHORT]
-
-
 def _packed(rows: Sequence[Answered]) -> bytes:
     """A table of Parquet; numbers byte by byte, so that those that are alike stand together."""
     sizes = {len(one.answer) for one in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
     schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])
-    told = [{**vars(one), "key": one.key[:HALF], "engine": _short(one.engine)} for one in rows]
+    told = [{**vars(one), "key": one.key[:HALF], "engine": content_sha256(one.engine)[:12]} for one in rows]
     table = pa.Table.from_pylist(told, schema=schema)
     split = {"column_encoding": {"answer": "BYTE_STREAM_SPLIT"}} if pa.types.is_fixed_size_binary(answer) else {}
     made = io.BytesIO()

@@ -25,16 +25,12 @@ from evenruler.project.check import check
 from evenruler.project.params import block, load_params, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time, side_by_side
-from evenruler.terminal import say
+from evenruler.terminal import say, say_each
 
 NOT_ALL = 1
 """The status where some could not be asked."""
 
-TIMEOUT = 10.0
-"""Seconds that the Hub has to say how large a model is."""
-
-LEFT_OUT = "left_out"
-SAID = f"{LEFT_OUT}: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
+SAID = "left_out: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
 
 
 @dataclass(frozen=True)
@@ -67,22 +63,16 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be asked, before anything is.
-
-    Attributes:
-        machine: What computes.
-        askings: All that were named.
-        absent: By model whose files are not here: why.
-        parameters: By model whose files are here, where they are known.
-        fetched: By model that the Hub has.
-        known: The rates that were measured.
-    """
+    """What will be asked, before anything is; what computes, and the rates that were measured."""
 
     machine: Machine
     askings: Sequence[Asking]
     absent: Mapping[str, str]
+    """By model whose files are not here: why."""
     parameters: Mapping[str, int | None]
+    """By model whose files are here, where they are known."""
     fetched: Mapping[str, Fetched] = field(default_factory=dict)
+    """By model that the Hub has."""
     known: Sequence[Rate] = ()
 
     @property
@@ -122,20 +112,13 @@ class Plan:
 def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
     """Ask models what instruments ask them, several at once; answers go into the store, for `evenruler repro`.
 
-    Args:
-        root: The repository.
-        names: Of those that are asked, as `probes-smollm3-3b`.
-        everything: Whether all are.
-        at_once: Processes; by default as many as this machine has GPUs, or one; on a cluster one.
-        dry_run: Whether to end after the plan.
-
-    Returns:
-        0 where all answers are there, `NOT_ALL` where some could not be asked, else 128 and the number of the signal.
-
-    Raises:
-        UserError: Nobody is named, the declaration is not valid, or nobody could be asked; several are to be at once
-            on a cluster.
+    `names` say who is asked, as `probes-smollm3-3b`; `at_once` is by default as many processes as this machine has
+    GPUs, or one; on a cluster one. Gives 0 where all answers are there, `NOT_ALL` where some could not be asked, else
+    128 and the number of the signal. UserError where nobody is named, the declaration is not valid, nobody could be
+    asked, or several are to be at once on a cluster.
     """
+    from huggingface_hub.constants import HF_HUB_CACHE
+
     if at_once not in (None, 1) and chosen()[0] == RAY:
         raise UserError("one model at a time has the whole cluster", where="ask --at-once", remedy="leave it out")
     try:
@@ -144,8 +127,9 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
         known = Declared().active.ask
         plan = _planned(root, [job for job in jobs if job.name in known])
         at_once = at_once or (1 if plan.machine.nodes else plan.machine.gpus or 1)
-        for line in lines(plan, Declared().scale, at_once, _free()):
-            say(line)
+        kept = Path(HF_HUB_CACHE)
+        free = shutil.disk_usage(next(path for path in (kept, *kept.parents) if path.exists())).free
+        say_each(lines(plan, Declared().scale, at_once, free))
         if dry_run:
             return 0
         status = _left_out(root, plan, _asked(root, plan, at_once))
@@ -162,8 +146,7 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
         raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
     tried = set(before) if everything else {f"ask@{name}" for name in names}
     write_left_out(root, {stage: why for stage, why in before.items() if stage not in tried})
-    for line in check(root):
-        say(line)
+    say_each(check(root))
     known = Declared().active.ask
     for name in names:
         if name not in known:
@@ -173,13 +156,19 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
 
 def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
     """Build what families ask; whether all could be built. An instrument that cannot is left out."""
-    active = Declared().active
-    wanted = [name for family in families for name in active.families[family].instruments]
-    evolving = [name for name in wanted if _lacks_replies(root, name)]
+    declared = Declared()
+    wanted = [name for family in families for name in declared.active.families[family].instruments]
+    evolving = []  # those that evolve, and whose operator was never asked
+    for name in (name for name in wanted if name in declared.active.evolve):
+        folder = root / SOURCES / declared.active.evolve[name].family
+        if not (folder / declared.settings(name).replies(name)).exists():
+            evolving.append(name)
     if dry_run and evolving:
         say(f"not in the plan: {', '.join(evolving)}: what asks their operators comes first")
         wanted = [name for name in wanted if name not in evolving]
-    failed = {} if dry_run else _operators_asked(evolving)
+    jobs = [] if dry_run else [Job(name, ("evolve",)) for name in evolving]  # one by one, for `evolve` to replay
+    asked = side_by_side(jobs, lambda job: ["evenruler", "evolve", job.model], cache_root() / LOGS, [], 1)
+    failed = {run.job.model: run.reason for run in asked if run.status}
     words = [f"rows@{name}" for name in wanted if name not in failed]
     if not (words and build(root, ["--keep-going", *words], Progress(root))) and not failed:
         return True
@@ -188,20 +177,6 @@ def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
         raise UserError("no instrument could be built", remedy="what they lack stands above")
     _leave_out(root, {f"rows@{name}": failed.get(name, "it could not be built") for name in lacking})
     return False
-
-
-def _lacks_replies(root: Path, name: str) -> bool:
-    """Whether an instrument evolves, and its operator was never asked."""
-    declared = Declared()
-    own = declared.active.evolve.get(name)
-    return own is not None and not (root / SOURCES / own.family / declared.settings(name).replies(name)).exists()
-
-
-def _operators_asked(evolving: Iterable[str]) -> dict[str, str]:
-    """Ask the operators of some instruments, one by one, for `evolve` to replay; of those that failed, why."""
-    jobs = [Job(name, ("evolve",)) for name in evolving]
-    runs = side_by_side(jobs, lambda job: ["evenruler", "evolve", job.model], cache_root() / LOGS, [], 1)
-    return {run.job.model: run.reason for run in runs if run.status}
 
 
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
@@ -237,23 +212,14 @@ def _of_hub(entry: ModelEntry) -> Fetched:
     repo = entry.locations[0][1]
     try:
         with talking_about(repo, revision=entry.revision):
-            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=TIMEOUT)
+            told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=10.0)
     except UserError:
         return Fetched()
     sizes = {file.rfilename: file.size for file in told.siblings or ()}
     wanted = [sizes[name] for name in fetched_of(sizes)]
     known = [size for size in wanted if size is not None]
-    return Fetched(
-        sum(known) if len(known) == len(wanted) else None, told.safetensors.total if told.safetensors else None
-    )
-
-
-def _free() -> int:
-    """Bytes that are free where the Hub's files are kept."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    folder = Path(HF_HUB_CACHE)
-    return shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+    parameters = told.safetensors.total if told.safetensors else None
+    return Fetched(sum(known) if len(known) == len(wanted) else None, parameters)
 
 
 def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
@@ -269,8 +235,7 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
     lost = {run.job for run in failed}
     rest = _planned(root, [one.job for one in plan.askings if one.job not in lost])
     if rest.to_ask:
-        for line in ("what is left, one by one:", *table(rest)):
-            say(line)
+        say_each(["what is left, one by one:", *table(rest)])
     return failed + ask_all({one.job: rest.seconds(one) for one in rest.to_ask}, "ask", rest.machine, 1)
 
 
@@ -293,9 +258,7 @@ def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
 def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
     """Have params.yaml name what could not be had, and bring it in step."""
     write_left_out(root, {**load_params(root / "params.yaml").left_out, **reasons})
-    for line in check(root):
-        if not line.startswith("warning: "):
-            say(line)
+    say_each(line for line in check(root) if not line.startswith("warning: "))
 
 
 def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
@@ -305,7 +268,7 @@ def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
     whole = before.splitlines(keepends=True)
     if whole and not whole[-1].endswith("\n"):
         whole[-1] += "\n"
-    first, last = block(whole, LEFT_OUT)
+    first, last = block(whole, "left_out")
     # A string of JSON is one of YAML, too.
     said = [f"  {stage}: {json.dumps(' '.join(why.split()), ensure_ascii=False)}\n" for stage, why in left_out.items()]
     text = "".join([*whole[:first], *([f"{SAID}\n", *said] if said else []), *whole[last:]])

@@ -1,10 +1,8 @@
 """What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,11 @@ from evenruler.models.store import cache_root
 from evenruler.project import lock, prune
 from evenruler.project.active import SOURCES, Instrument, asking_of, in_use, instruments_at, not_to_be_had, without
 from evenruler.project.code import write_digests
-from evenruler.project.params import Params, block, edited, load_params, params_yaml, write_as_it_was
-from evenruler.project.pipeline import stage_names
+from evenruler.project.params import Params, edited, load_params, write_as_it_was
+from evenruler.project.pipeline import all_stages
 from evenruler.strict import read_yaml
 from evenruler.tables.ids import content_sha256
 from evenruler.versions import load_changelog
-
-ONE_LINE = 10_000
-"""Width of `active`: an entry a line, so that a difference shows what came and went."""
 
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
@@ -43,27 +38,13 @@ def check(root: Path) -> list[str]:
 
     An instrument that is not finished, as a domain whose pages were never fetched, is left out of `active` with a line
     that says what to run, and is no mistake: the others can be built meanwhile. So is a model whose commit is to be
-    given, and an instrument that names one as a tool.
-
-    Args:
-        root: The repository.
-
-    Returns:
-        Lines that say what was found and done.
-
-    Raises:
-        UserError: The first mistake found; nothing has been written or removed then.
+    given, and an instrument that names one as a tool. Gives lines that say what was found and done; UserError at the
+    first mistake, and nothing has been written or removed then.
     """
-    with _alone(root):
-        return _check(root)
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One process at a time: two that write and remove the same files would trip over each other."""
     (root / lock.KEPT.parent).mkdir(exist_ok=True)
+    # One process at a time: two that write and remove the same files would trip over each other.
     with FileLock(root / lock.KEPT.with_name("check.lock")):
-        yield
+        return _check(root)
 
 
 def _check(root: Path) -> list[str]:
@@ -79,7 +60,7 @@ def _check(root: Path) -> list[str]:
             remedy = f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours"
             raise UserError("git tracks it, and it holds text of others", where=held.as_posix(), remedy=remedy)
     locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
-    stages = _stages(root, text)
+    stages = all_stages(root, text) if (root / ".dvc").is_dir() else None
 
     lines = _write_in_step(path, active, text) + write_digests(root)
     lines += write_artifacts(root, active)
@@ -208,11 +189,12 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
             else:
                 active.insert(place, key, _laid_out(value))
 
-    def add_families(document: CommentedMap) -> None:
-        document.setdefault("families", CommentedMap()).update({family: CommentedMap() for family in lacking})
-
-    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=ONE_LINE)
-    return edited(text, "families", add_families) if lacking else text
+    # An entry a line, so that a difference shows what came and went.
+    text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=10_000)
+    if not lacking:
+        return text
+    new = {family: CommentedMap() for family in lacking}
+    return edited(text, "families", lambda document: document.setdefault("families", CommentedMap()).update(new))
 
 
 def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
@@ -254,13 +236,11 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
     """Write `artifacts_of` into dvc.yaml, as DVC cannot template it; lines that say so, if they were not there."""
     path = root / "dvc.yaml"
     text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
-    if isinstance(declared, dict) and (declared.get("artifacts") or {}) == entries:
+    is_mapping = isinstance(declared, dict)
+    if is_mapping and (declared.get("artifacts") or {}) == entries:
         return []
-    lines, rendered = text.splitlines(keepends=True), StringIO()
-    first, last = block(lines, "artifacts")
-    params_yaml().dump({"artifacts": entries}, rendered)
-    heading = "" if first < len(lines) else f"\n{WRITTEN}\n"
-    replace(path, "".join([*lines[:first], heading, rendered.getvalue(), *lines[last:]]))
+    heading = "" if is_mapping and "artifacts" in declared else f"\n{WRITTEN}\n"
+    replace(path, edited(text + heading, "artifacts", lambda document: document.update(artifacts=entries)))
     return [f"dvc.yaml: artifacts are now {', '.join(entries)}"]
 
 
@@ -282,17 +262,11 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
     return [f"benchmarks/.gitignore: text of others stays out of git: {', '.join(others) or 'none'}"]
 
 
-def _stages(root: Path, text: str | None) -> list[str] | None:
-    """The stages of dvc.yaml once params.yaml has that text; None where DVC was never set up."""
-    if not (root / ".dvc").is_dir():
-        return None
-    params = text if text is not None else (root / "params.yaml").read_text(encoding="utf-8")
-    pipeline = (root / "dvc.yaml").read_text(encoding="utf-8")
-    return stage_names(pipeline, params)
-
-
 def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
-    """Put dvc.lock back where it was cut, take out stages that dvc.yaml has no more, which DVC keeps for ever."""
+    """Put dvc.lock back where it was cut, take out stages that dvc.yaml has no more, which DVC keeps for ever.
+
+    `stages` is None where DVC was never set up.
+    """
     if locked is None:
         lock.keep(root)
         return []
@@ -304,7 +278,7 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
     """The tokenizer of a model, if it is here: nothing is fetched or converted."""
-    place = entry.locations[0][1]
+    place, found = entry.locations[0][1], list[Path]()
     if entry.scheme == "local":
         found = [root / place / TOKENIZER]
     elif entry.scheme == "package":
@@ -314,8 +288,6 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
 
         known = try_to_load_from_cache(place, TOKENIZER, revision=entry.revision)
         found = [Path(known)] if isinstance(known, str) else []
-    else:
-        found = []
     return next((path for path in found if path.is_file()), None)
 
 

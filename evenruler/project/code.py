@@ -9,7 +9,10 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from io import StringIO
 from pathlib import Path
+
+from ruamel.yaml import YAML
 
 from evenruler.files import replace
 from evenruler.instruments.registry import FAMILIES
@@ -47,22 +50,14 @@ def write_digests(root: Path) -> list[str]:
     """
     if not (root / "stages").is_dir():
         return []
-    text = HEAD + "".join(
-        f"{stage}: {as_text(own)}\n"
-        if isinstance(own, str)
-        else f"{stage}: {{{', '.join(f'{k}: {as_text(v)}' for k, v in own.items())}}}\n"
-        for stage, own in digests(root).items()
-    )
-    path = root / DIGESTS
+    yaml, said, path = YAML(), StringIO(), root / DIGESTS
+    yaml.width, yaml.default_flow_style = 10_000, None  # a line a stage
+    yaml.dump(digests(root), said)
+    text = HEAD + said.getvalue()
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return []
     replace(path, text)
     return [f"{DIGESTS}: in step with the code"]
-
-
-def as_text(digest: str) -> str:
-    """A digest as YAML reads it back: one of digits alone, or with an e among them, would be a number."""
-    return digest if set(digest) & set("abcdf") else f"'{digest}'"
 
 
 def digests(root: Path) -> dict[str, str | dict[str, str]]:
@@ -83,7 +78,6 @@ class Code:
     """The modules of `evenruler` and `stages` in a repository: what each says and imports."""
 
     def __init__(self, root: Path) -> None:
-        """Find the modules; files are read when they are asked for."""
         self._root = root
         paths = [path for package in ("evenruler", "stages") for path in sorted((root / package).rglob("*.py"))]
         self._paths = {_name(path.relative_to(root)): path for path in paths}
@@ -124,7 +118,9 @@ class Code:
         if module not in self._read:
             path = self._paths[module]
             content = path.read_bytes()
-            beside = sorted(_data_beside(path, content))
+            # Files in its folder that it names: templates and data.
+            data = (own for own in path.parent.iterdir() if own.is_file() and own.suffix not in (".py", ".pyc"))
+            beside = sorted(own for own in data if f'"{own.name}"'.encode() in content)
             whole = hashlib.sha256(b"\0".join([content, *(other.read_bytes() for other in beside)])).hexdigest()
             facts = self._known.get(whole)
             if facts is None:
@@ -159,13 +155,6 @@ class Code:
 def _name(path: Path) -> str:
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _data_beside(path: Path, content: bytes) -> Iterator[Path]:
-    """Files in a module's folder that it names: templates and data."""
-    for other in path.parent.iterdir():
-        if other.is_file() and other.suffix not in (".py", ".pyc") and f'"{other.name}"'.encode() in content:
-            yield other
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

@@ -60,9 +60,7 @@ def examine(root: Path) -> Lock | None:
     """What dvc.lock says, or the last whole text where it was cut; None where there is none. Nothing is written.
 
     The last whole one is the copy, else that of git; else, in a first build, there is none, and DVC begins anew.
-
-    Raises:
-        UserError: The file is not of DVC, and no other is known; or it holds marks of a merge.
+    UserError where the file is not of DVC, and no other is known; or it holds marks of a merge.
     """
     if (root / NAME).is_dir():
         raise UserError("a folder, expected a file", where=NAME, remedy="move it away")
@@ -107,12 +105,10 @@ def keep(root: Path, *, sure: bool = False) -> None:
 
 
 def free(root: Path) -> str | None:
-    """Remove DVC's list of what runs, where a kill cut it: DVC would refuse every further run.
+    """Remove DVC's list of what runs, where a kill cut it, and say so: DVC would refuse every further run.
 
-    What the list said is of no worth then: DVC takes it for gone, once its process is.
-
-    Returns:
-        A line that says so; None where the list is whole, or a DVC writes it at this moment.
+    What the list said is of no worth then: DVC takes it for gone, once its process is. None where the list is whole, or
+    a DVC writes it at this moment.
     """
     text = _read(root / RUNNING)
     try:

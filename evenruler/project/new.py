@@ -1,7 +1,6 @@
 """What `evenruler new` does: commented files that pass the checks, and their line in params.yaml."""
 
 import re
-from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -38,27 +37,20 @@ def start(root: Path, family: str, name: str) -> list[str]:
         raise UserError(f"the instrument {name!r} is there already", where=str(source), remedy="take another name")
     entry = CommentedMap({"family": family})
     entry.fa.set_flow_style()
-
-    def declare(document: CommentedMap) -> None:
-        document.setdefault("instruments", CommentedMap())[name] = entry
-
-    text = edited(params.read_text(encoding="utf-8"), "instruments", declare)
-    files_of_it = {folder / path.replace(NAME, name): said for path, said in _starter(family)}
+    before, new = params.read_text(encoding="utf-8"), {name: entry}
+    declared = edited(before, "instruments", lambda said: said.setdefault("instruments", CommentedMap()).update(new))
+    with as_file(files(FAMILIES[family]).joinpath("starter")) as starter:
+        found = [path.relative_to(starter) for path in starter.rglob("*") if path.is_file()]
+        found.sort(key=lambda path: (len(path.parts), path))  # the source itself first
+        said = {path: (starter / path).read_text(encoding="utf-8") for path in found}
+    files_of_it = {folder / path.as_posix().replace(NAME, name): text for path, text in said.items()}
     written = [path for path in files_of_it if not path.exists()]
     for path in written:
         replace(path, files_of_it[path].replace(NAME, name))
-    write_as_it_was(params, text)
+    write_as_it_was(params, declared)
     listed = " and ".join(str(path.relative_to(root)) for path in written)
     what = "it" if len(written) == 1 else "them"
     return [
         f"wrote {listed}; edit {what}, then `evenruler repro rows@{name}` for its rows, `make repro` for everything",
         f"params.yaml: instruments now holds {name}",
     ]
-
-
-def _starter(family: str) -> Iterator[tuple[str, str]]:
-    """The files of a family's starter: path under its sources, and text; that of the source itself first."""
-    with as_file(files(FAMILIES[family]).joinpath("starter")) as folder:
-        written = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-        for path in sorted(written, key=lambda each: (len(each.parts), each)):
-            yield path.as_posix(), (folder / path).read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
 """`params.yaml` as a whole: the catalogue of models, the instruments, what is in use; and how files are edited."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,6 @@ from evenruler.versions import Version
 
 FIRST_VERSION = "0.1.0"
 """Of a benchmark that nobody has released."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where params.yaml declares a benchmark."""
-
-    family: str
-    instrument: str
-    version: str
 
 
 class InUse(Strict):
@@ -64,10 +54,10 @@ class Params(Catalogue):
     """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. `evenruler ask` writes it."""
 
     @property
-    def benchmarks(self) -> dict[str, Place]:
-        """Everything that gets a folder under `benchmarks/`, at whatever scale, by its name."""
-        families = {name: str(entry.get("family")) for name, entry in self.instruments.items()}
-        return {f"{own}-{name}": Place(own, name, self.version(f"{own}-{name}")) for name, own in families.items()}
+    def benchmarks(self) -> dict[str, str]:
+        """By name the version of everything that gets a folder under `benchmarks/`, at whatever scale."""
+        names = [f"{entry.get('family')}-{name}" for name, entry in self.instruments.items()]
+        return {name: self.version(name) for name in names}
 
     def version(self, benchmark: str) -> str:
         """The version that a benchmark is at."""

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.project import lock
@@ -24,13 +23,6 @@ from evenruler.terminal import say
 BEGINS = ("Running stage '%s':", "Stage '%s' is cached - skipping run, checking out outputs")
 UNCHANGED = ("Stage '%s' didn't change, skipping", "'%s' didn't change, skipping")
 
-OF_USERS = 2
-"""The status of a stage that has said in one line what a user can mend."""
-
-INTERRUPTED = (-2, 130)
-OF_CTRL_C = 252
-"""The statuses of a stage, and of DVC, that Ctrl-C ended."""
-
 
 def stage_names(pipeline: str, params: str) -> list[str]:
     """The stages of files that need not have been written yet; those of `foreach` by their keys, as `rows@gad-7`.
@@ -39,25 +31,23 @@ def stage_names(pipeline: str, params: str) -> list[str]:
     `foreach` goes through nothing, or there are no stages.
     """
     stages = (content_of(pipeline, Path("dvc.yaml")) or {}).get("stages")
-    declared = content_of(params, Path("params.yaml"))
+    declared, names = content_of(params, Path("params.yaml")), list[str]()
     if not isinstance(stages, dict) or not all(isinstance(entry, dict) for entry in stages.values()):
         raise UserError("no mapping of stages", where="dvc.yaml: stages", remedy="mend it, or `git checkout dvc.yaml`")
-    return [own for name, entry in stages.items() for own in _names(name, entry, declared)]
-
-
-def _names(name: str, entry: dict[str, Any], declared: Any) -> Iterator[str]:
-    if "foreach" not in entry:
-        yield name
-        return
-    found = entry["foreach"]
-    if isinstance(found, str) and (key := re.fullmatch(r"\$\{([\w.-]+)\}", found)):
-        found = declared
-        for part in key[1].split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-    if not isinstance(found, dict | list):
-        where = f"dvc.yaml: stages.{name}.foreach"
-        raise UserError(f"nothing to go through ({entry['foreach']})", where=where, remedy="mend it")
-    yield from (f"{name}@{each}" for each in found)
+    for name, entry in stages.items():
+        if "foreach" not in entry:
+            names.append(name)
+            continue
+        found = entry["foreach"]
+        if isinstance(found, str) and (key := re.fullmatch(r"\$\{([\w.-]+)\}", found)):
+            found = declared
+            for part in key[1].split("."):
+                found = found.get(part) if isinstance(found, dict) else None
+        if not isinstance(found, dict | list):
+            where = f"dvc.yaml: stages.{name}.foreach"
+            raise UserError(f"nothing to go through ({entry['foreach']})", where=where, remedy="mend it")
+        names += [f"{name}@{each}" for each in found]
+    return names
 
 
 def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
@@ -90,7 +80,6 @@ class Progress(logging.Handler):
     """Takes what DVC logs; says what runs, and how long it took."""
 
     def __init__(self, root: Path) -> None:
-        """Begin; nothing has been seen."""
         super().__init__(logging.INFO)
         self._root, self._out = root, sys.stdout
         self.total: int | None = None
@@ -134,18 +123,10 @@ class Progress(logging.Handler):
 
 
 def build(root: Path, words: Sequence[str], progress: Progress) -> int:
-    """Build what is out of date, of a declaration that is in step.
+    """Build what is out of date, of a declaration that is in step, and say in one line what went wrong.
 
-    Args:
-        root: The repository.
-        words: Further arguments of `dvc repro`, such as names of stages.
-        progress: Of an earlier part of the same build, or a new one.
-
-    Returns:
-        The exit status of DVC. What went wrong has been said in one line.
-
-    Raises:
-        KeyboardInterrupt: A signal broke it off; with its number.
+    `words` are further arguments of `dvc repro`, such as names of stages; `progress` may be of an earlier part of the
+    same build. Gives the exit status of DVC; KeyboardInterrupt, with its number, where a signal broke it off.
     """
     from dvc.cli import main
 
@@ -158,22 +139,23 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
         status: int = main(["--cd", str(root), "repro", *words])
         stage, ended = progress.running, re.search(r"exited with (-?\d+)$", " ".join(progress.failed))
         how = int(ended[1]) if ended else None
-        if came or how in INTERRUPTED or status == OF_CTRL_C:
+        if came or how in (-2, 130) or status == 252:  # of a stage, and of DVC, that Ctrl-C ended
             progress.end("broken off after ")
             raise KeyboardInterrupt
         progress.end("failed after " if status else "")
     if status == 0:
         lock.keep(root, sure=True)
-    elif stage and how != OF_USERS:
+    elif stage and how != 2:  # that of a stage which has said in one line what a user can mend
         say(f"error: {stage} failed; what it said stands above", err=True)
     elif not stage:
         say(f"error: dvc: {' '.join(progress.failed) or 'failed'}", err=True)
     return status
 
 
-def all_stages(root: Path) -> list[str]:
-    """The names of all stages."""
-    return stage_names(*((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml")))
+def all_stages(root: Path, params: str | None = None) -> list[str]:
+    """The names of all stages; `params`: what params.yaml is going to say."""
+    pipeline, said = ((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml"))
+    return stage_names(pipeline, said if params is None else params)
 
 
 @contextmanager

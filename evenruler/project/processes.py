@@ -26,9 +26,6 @@ PATIENCE = 15.0
 LOGS = "ask"
 """Below the folder of the answers: what each process said."""
 
-LINE = re.compile(rb"[\r\n]+")
-"""Ends a line, or what a bar showed."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -59,7 +56,7 @@ class Run:
 
     def take(self, chunk: bytes) -> Iterator[str]:
         """Keep what it said; the lines that are whole now."""
-        *lines, self.rest = LINE.split(self.rest + chunk)
+        *lines, self.rest = re.split(rb"[\r\n]+", self.rest + chunk)  # also where a bar is shown anew
         for line in filter(None, (line.decode(errors="replace").strip() for line in lines)):
             if not self.said.startswith("error: "):
                 self.said = line
@@ -83,21 +80,11 @@ def ask_all(
     threads: int | None = None,
     failing: str = "could not be asked",
 ) -> list[Run]:
-    """Ask models side by side, and say how far it is.
+    """Ask models side by side, and say how far it is; those that failed.
 
-    Args:
-        jobs: In the order in which they are begun, each with the seconds that it takes, as far as they are known.
-        what: Of `stages.filling`: `ask`, or `ask-model`, which leaves the tools out.
-        on: What computes.
-        at_once: Processes.
-        threads: Of each process; torch decides where it is None.
-        failing: What is said of who could not be asked.
-
-    Returns:
-        Those that failed.
-
-    Raises:
-        KeyboardInterrupt: A signal broke it off; with its number.
+    `jobs` are begun in this order, each with the seconds that it takes, as far as they are known. `what` is of
+    `stages.filling`: `ask`, or `ask-model`, which leaves the tools out. Each process has so many `threads` (torch
+    decides where it is None); `failing` is said of who could not be asked. KeyboardInterrupt as of `passing_on`.
     """
     left, failed = dict(jobs), []
 
@@ -130,21 +117,11 @@ def side_by_side(
     at_once: int,
     threads: int | None = None,
 ) -> Iterator[Run]:
-    """Run processes, and pass on what they say. One at a time asks a model: a second one would wait for its lease.
+    """Run processes in this order, `at_once` at the most, and pass on what they say; how each ended, as it ends.
 
-    Args:
-        jobs: In the order in which they are begun.
-        command: Of a job.
-        logs: A folder with a file for each job: all that its process said.
-        gpus: Each process sees one of them; none where all compute on the CPU.
-        at_once: So many at the most.
-        threads: That each computes with; torch decides where it is None.
-
-    Returns:
-        How each ended, as it ends.
-
-    Raises:
-        KeyboardInterrupt: A signal broke it off, with its number; all have ended then.
+    One at a time asks a model: a second one would wait for its lease. Each sees one of the `gpus`, if there are any,
+    and all that it said stands in a file of the folder `logs`. KeyboardInterrupt as of `passing_on`; all have ended
+    then.
     """
     logs.mkdir(parents=True, exist_ok=True)
     waiting, running = list(jobs), dict[Job, Run]()
@@ -162,14 +139,12 @@ def side_by_side(
                 continue
             for key, _ in selector.select():
                 run, process, log = key.data
-                # Keep and pass on what a process says; whether there may be more.
-                silent = bool(broken)
-                chunk = os.read(key.fd, 65536)
+                silent, chunk = bool(broken), os.read(key.fd, 65536)
                 log.write(chunk)
                 for line in run.take(chunk or b"\n"):
                     if not silent:  # as where all were interrupted, and each says where
                         say(f"{run.job.name}: {line}")
-                if bool(chunk):
+                if chunk:
                     continue
                 selector.unregister(key.fileobj)
                 process.stdout.close()
@@ -204,11 +179,7 @@ def environment() -> dict[str, str]:
 def passing_on() -> Iterator[list[int]]:
     """Pass Ctrl-C and SIGTERM on to all processes below; who does not end within `PATIENCE` seconds is killed.
 
-    Yields:
-        The signals that came.
-
-    Raises:
-        KeyboardInterrupt: One came; with its number, when all is over.
+    Yields the signals that came; KeyboardInterrupt, with the number of the first, when all is over.
     """
     came: list[int] = []
 

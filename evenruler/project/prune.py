@@ -19,9 +19,6 @@ BENCHMARKS = "benchmarks"
 BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
 """Folders with a folder for each family."""
 
-PARTIAL = ".partial"
-"""How the names of files end that are still being written."""
-
 
 def made(active: Active) -> dict[str, set[str]]:
     """What belongs into each folder of made data, by the folder."""
@@ -35,14 +32,8 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
 
     What begins with no name of a family lies there for other reasons, as the old folder that a killed card stage left.
-
-    Args:
-        root: The repository.
-        active: What is in use.
-        benchmarks: The names of all that is declared, at whatever scale.
-
-    Raises:
-        UserError: Something there is known neither to git nor to dvc.lock, so it may be somebody's own.
+    `benchmarks` names all that is declared, at whatever scale. UserError where something is known neither to git nor to
+    dvc.lock, so that it may be somebody's own.
     """
     found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)
@@ -83,7 +74,7 @@ def _others(folder: Path, keep: set[str]) -> list[Path]:
 def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
     """Whether it is known, holds or lies in what is, is a file that was never finished, or an empty folder."""
     name, place = path.as_posix(), root / path
-    if path.suffix == PARTIAL or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
+    if path.suffix == ".partial" or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
         return True
     return any(one == name or one.startswith(f"{name}/") or name.startswith(f"{one}/") for one in known)
 

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,8 @@ from evenruler.publish.manifest import read_manifest
 from evenruler.publish.places import opened
 from evenruler.versions import bumped, load_changelog, version_key
 
-LISTED_REASONS = 10
-"""Reasons that go into a changelog entry that nobody wrote."""
-
 BEGUN = Path(".cache/release.json")
 """What a release is about to write; it is there until the release has its commit, or is undone."""
-
-NAMED = 3
-"""Files that a line names."""
 
 
 @dataclass(frozen=True)
@@ -69,32 +62,24 @@ class Begun:
 
 
 def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
-    """Release what is built.
+    """Release what is built, and say what is done; `messages` say what changed, by default the difference does.
 
     The next version is the least that the changes since the last tag ask for, or the one in params.yaml if that is
     higher. What breaks off before the commit is undone, by the next release where this one was killed; after the
     commit, running again makes the tag. Of files that others change meanwhile, none is undone, committed or tagged.
 
-    Args:
-        root: The repository.
-        name: Of the benchmark.
-        today: For the changelog.
-        messages: What changed, in words; listed from the difference by default.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: The benchmark is not built, git or the pipeline is not clean, nothing changed, or its rows are not
-            on the default DVC remote; or another release runs.
+    UserError where the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on
+    the default DVC remote, or another release runs.
     """
-    with _alone(root):
+    (root / BEGUN.parent).mkdir(exist_ok=True)
+    try:  # what another one writes must not be taken for what a killed one left
+        alone = FileLock(root / BEGUN.with_suffix(".lock"), timeout=0).acquire()
+    except Timeout:
+        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
+    with alone:
         yield from _undo_broken(root)
         made = plan(root, name, messages)
         # params.yaml and the changelog with the new version, by path.
-
-        def version(document: dict[str, Any]) -> None:
-            document.setdefault("versions", {})[made.name] = made.version
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
@@ -108,7 +93,8 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
         # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
-        params = edited((root / "params.yaml").read_text(encoding="utf-8"), "versions", version)
+        declared, new = (root / "params.yaml").read_text(encoding="utf-8"), {made.name: made.version}
+        params = edited(declared, "versions", lambda document: document.setdefault("versions", {}).update(new))
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
@@ -124,6 +110,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
             commit = _git(root, "rev-parse", "HEAD")
         except BaseException:
             _undo(root, begun)
+            (root / BEGUN).unlink()
             raise
         (root / BEGUN).unlink()
         if changed:
@@ -133,41 +120,28 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         yield f"tagged {made.tag}; others get it once you `git push --follow-tags`"
 
 
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One release at a time: what another one writes must not be taken for what a killed one left."""
-    (root / BEGUN.parent).mkdir(exist_ok=True)
-    try:
-        with FileLock(root / BEGUN.with_suffix(".lock"), timeout=0):
-            yield
-    except Timeout:
-        raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
-
-
 def _undo_broken(root: Path) -> Iterator[str]:
     """Take back what a killed release wrote, and rebuild what git does not have; UserError where more was changed."""
     if not (root / BEGUN).exists():
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
     if others := [path for path in _changed(root) if not begun.writes(root, path)]:
-        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed"
-        what = f"{what} ({_listed(others)})"
+        what = f"uncommitted changes of yours beside those of a release of {begun.name} that was killed "
+        what += f"({_listed(others)})"
         raise UserError(what, where=str(root), remedy="commit or stash these files, and release again")
-    if _undo(root, begun, keep=True):
+    if _undo(root, begun):
         yield f"undid what a release of {begun.name} that was killed had written"
     check(root)
     _dvc(root, "repro", "--quiet")
     (root / BEGUN).unlink()
 
 
-def _undo(root: Path, begun: Begun, *, keep: bool = False) -> bool:
+def _undo(root: Path, begun: Begun) -> bool:
     """Have the files that a release wrote as in git's HEAD again; whether there were any."""
     own = [path for path in _changed(root) if begun.writes(root, path)]
     if own:
         _git(root, "add", "--", *(path for path in own if (root / path).exists()))
         _git(root, "restore", "--source", "HEAD", "--staged", "--worktree", "--", *own)
-    if not keep:
-        (root / BEGUN).unlink()
     return bool(own)
 
 
@@ -179,7 +153,7 @@ def _changed(root: Path) -> list[str]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _of_people(text: str) -> list[str]:
@@ -197,14 +171,13 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     params = load_params(root / "params.yaml")
     if name not in params.benchmarks:
         raise UserError(f"no benchmark {name!r}", where="params.yaml", remedy=nearest(name, params.benchmarks))
-    current = params.benchmarks[name].version
+    current = params.benchmarks[name]
     folder = root / "benchmarks" / name
     if read_manifest(folder).version != current or _dvc(root, "status", "--json") != "{}":
         raise UserError("what is built is not what is declared", where=str(folder), remedy="run `make repro`")
     if _changed(root):
         raise UserError("git has uncommitted changes", where=str(root), remedy="commit or stash them")
-    tags = _git(root, "tag", "--list", f"{name}@v*").split()
-    found = [tag.removeprefix(f"{name}@v") for tag in tags]
+    found = [tag.removeprefix(f"{name}@v") for tag in _git(root, "tag", "--list", f"{name}@v*").split()]
     released = [version for version in found if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     if not released:
         return Plan(name, current, None, list(messages) or ["First release."])
@@ -218,8 +191,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
         raise UserError(f"nothing changed since {last}", where=name, remedy="there is nothing to release")
     version = max(current, bumped(last, difference.needs), key=version_key)
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
-    more = len(reasons) - LISTED_REASONS
-    listed = reasons[:LISTED_REASONS] + ([f"And {more} more changes."] if more > 0 else [])
+    listed = reasons[:10] + ([f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else [])
     return Plan(name, version, last, list(messages) or listed)
 
 

@@ -27,16 +27,10 @@ from evenruler.models.store import cache_root
 from evenruler.project.check import check
 from evenruler.project.pipeline import Progress, all_stages, build, outdated
 from evenruler.project.processes import Job, ask_all, in_time
-from evenruler.terminal import say
+from evenruler.terminal import say, say_each
 
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
-LONGEST = 5
-"""Stages that are named at the end."""
-
-VALIDATION = "validation"
-"""The set whose figure goes before those of others."""
-
 FIRST = "fixed"
 """The family whose verdicts come first: of benchmarks that people know, and quick to ask."""
 
@@ -47,19 +41,11 @@ MAKES_ROWS = ("scrape", "evolve", "rows")
 def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
     """Check the declaration, then build what is out of date.
 
-    Args:
-        root: The repository.
-        words: Further arguments of `dvc repro`, such as names of stages.
-        fresh: Whether all is built and asked anew, with answers kept apart, and compared with those that are recorded.
-
-    Returns:
-        The exit status of DVC; 128 and the number of the signal where one broke it off.
-
-    Raises:
-        UserError: The declaration is not valid; nothing has been built then.
+    `words` are further arguments of `dvc repro`, such as names of stages. With `fresh` all is built and asked anew,
+    with answers kept apart, and compared with those that are recorded. Gives the exit status of DVC; 128 and the number
+    of the signal where one broke it off. UserError where the declaration is not valid; nothing has been built then.
     """
-    for line in check(root):
-        say(line)
+    say_each(check(root))
     if fresh:
         os.environ.update({AGAIN: "1", "EVENRULER_CACHE": str(cache_root() / "fresh")})
     kept(cache_root())  # of a run that broke off
@@ -75,8 +61,7 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
         status = 128 + (broken.args[0] if broken.args else SIGINT)
         say("interrupted; what was answered is kept, and `make repro` goes on from there", err=True)
     _keep_timings(root, progress, status)
-    for line in () if status else _summary(root, progress):
-        say(line)
+    say_each(() if status else _summary(root, progress))
     if replayed := kept(cache_root()):
         say(f"recorded: {replayed.said}")
         if replayed.is_beyond and not status:
@@ -114,8 +99,12 @@ def _ask(
         status := build(root, [*(f"rows@{name}" for name in names), *forced], progress)
     ):
         return status
-    asking = [f"ask@{name}" for name, entry in active.ask.items() if entry.family in families]
-    jobs = jobs_of(active, stages.intersection(asking) if forced else outdated(root, asking))
+    asking = {f"ask@{name}": entry for name, entry in active.ask.items() if entry.family in families}
+    wanted = stages.intersection(asking) if forced else outdated(root, asking)
+    of_model: dict[str, list[str]] = {}
+    for entry in (entry for stage, entry in asking.items() if stage in wanted):
+        of_model.setdefault(entry.model, []).append(entry.family)
+    jobs = [Job(model, tuple(own)) for model, own in of_model.items()]
     if chosen()[0] == RAY or len(jobs) < 2:
         return 0
     on = machine()
@@ -127,16 +116,6 @@ def _ask(
         threads = None if on.gpus else max(1, together // at_once)
         ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="left to its stages")
     return 0
-
-
-def jobs_of(active: Active, stages: Iterable[str]) -> list[Job]:
-    """What is asked by some stages, a job a model, in the order of the declaration."""
-    families: dict[str, list[str]] = {}
-    wanted = set(stages)
-    for name, entry in active.ask.items():
-        if f"ask@{name}" in wanted:
-            families.setdefault(entry.model, []).append(entry.family)
-    return [Job(model, tuple(own)) for model, own in families.items()]
 
 
 def _keep_timings(root: Path, progress: Progress, status: int) -> None:
@@ -156,7 +135,7 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
     what = f"{len(built)} stage{'s' * (len(built) > 1)}" if built else "nothing"
     yield f"built {what} in {in_time(took)}{unchanged}"
     if len(built) > 1:
-        longest = sorted(built, key=lambda name: -built[name])[:LONGEST]
+        longest = sorted(built, key=lambda name: -built[name])[:5]
         yield f"longest: {', '.join(f'{name} {in_time(built[name])}' for name in longest)}"
     if (root / REPORT).exists():
         yield f"report: {REPORT}"
@@ -165,18 +144,15 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 
 
 def first_result(paths: Iterable[Path]) -> str | None:
-    """A figure that has a verdict, with its control; None where there is none.
+    """A figure of files of evidence that has a verdict, with its control; None where there is none.
 
     One that shows an effect comes first, and one of a set that validates.
-
-    Args:
-        paths: Of evidence: in benchmarks, or as it is diagnosed.
     """
     found = [figure for path in sorted(paths) for figure in _judged(path)]
     if not found:
         return None
     name, part, model, figure, one = min(
-        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != VALIDATION)
+        found, key=lambda each: (each[4]["verdict"] != Verdict.EFFECT, each[1] != "validation")
     )
     return (
         f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "

@@ -79,12 +79,11 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
             raise ValueError(f"{said.num_rows:,} rows of {said.num_columns:,} columns, more than are read")
         if len({*file.schema_arrow.names}) < len(file.schema_arrow.names):
             raise ValueError("two columns of one name")
-        for column in map(said.schema.column, range(said.num_columns)):
+        columns = [said.schema.column(place) for place in range(said.num_columns)]
+        for column in columns:
             if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > LONGEST_FIXED:
                 raise ValueError(f"values of {column.length:,} bytes each")
-        texts = [
-            leaf.path for leaf in map(said.schema.column, range(said.num_columns)) if leaf.physical_type == "BYTE_ARRAY"
-        ]
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
         total = 0
         # What the rows take in memory, each text that is written once read only once.
         with pq.ParquetFile(path, read_dictionary=texts) as packed:

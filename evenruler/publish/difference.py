@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 from evenruler.errors import UserError
 from evenruler.measurement.figures import figure_in_words
 from evenruler.publish import contents, places
-from evenruler.publish.manifest import PLAN, cell, data_file, identity_of, read_manifest
+from evenruler.publish.manifest import PLAN, data_file, identity_of, markdown_table, read_manifest
 from evenruler.publish.places import opened
 from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
-
-EXAMPLES = 5
-"""Ids that are named for each kind of change."""
 
 TOLERANCE = 0.0015
 """Figures have three decimals, the last of which another processor may round the other way."""
@@ -35,11 +32,7 @@ PROVENANCE = frozenset(
 """Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
 against."""
 
-CROISSANT = "croissant.json"
 _CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
-
-ITEMS = " / items / "
-"""In the path of statistics of single templates or items, shown only where they differ."""
 
 Leaf = Mapping[str, Any]
 
@@ -142,15 +135,9 @@ class Difference:
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
-    """Compare two benchmark folders.
+    """Compare two benchmark folders; numbers, in rows and figures, that differ by no more than `tolerance` are equal.
 
-    Args:
-        old: The earlier one.
-        new: The later one.
-        tolerance: Numbers, in rows and figures, that differ by no more are equal.
-
-    Raises:
-        UserError: A folder is no benchmark, an id stands in it twice, or the two have different names.
+    UserError where a folder is no benchmark, an id stands in it twice, or the two have different names.
     """
     before, after = read_manifest(old), read_manifest(new)
     if before.name != after.name:
@@ -223,7 +210,7 @@ def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: fl
         columns_added=[column for column in new_schema.names if column not in old_schema.names],
         columns_removed=[column for column in old_schema.names if column not in new_schema.names],
         columns_retyped=retyped,
-        examples={kind: ids.slice(0, EXAMPLES).to_pylist() for kind, ids in examples.items() if len(ids)},
+        examples={kind: ids.slice(0, 5).to_pylist() for kind, ids in examples.items() if len(ids)},
     )
 
 
@@ -249,8 +236,7 @@ def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_
     found: NDArray[np.bool_] = pc.not_equal(old.is_null(), new.is_null()).to_numpy(zero_copy_only=False)
     if pa.types.is_floating(old.type):
         a, b = (array.to_numpy(zero_copy_only=False).astype(np.float64) for array in (old, new))
-        with np.errstate(invalid="ignore"):
-            found = found | ~((np.abs(a - b) <= tolerance) | (a == b) | (np.isnan(a) & np.isnan(b)))
+        found = found | ~np.isclose(a, b, rtol=0, atol=tolerance, equal_nan=True)
     else:
         found = found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
     return found
@@ -320,7 +306,7 @@ def _text(folder: Path, name: str) -> str | None:
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return _CHECKSUM.sub('"sha256": ""', text) if name == CROISSANT else text
+    return _CHECKSUM.sub('"sha256": ""', text) if name == "croissant.json" else text
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
@@ -338,16 +324,14 @@ def as_markdown(difference: Difference) -> str:
     else:
         reasons = "\n".join(f"- {bump}: {reason}" for bump, reason in difference.reasons)
         parts.append(f"Needs a **{difference.needs}** version, {difference.next_version}:\n{reasons}")
-    lines = ["| config | rows before | rows after | added | removed | changed |", "| --- " * 6 + "|"]
-    for config in difference.configs:
-        counts = (config.before, config.after, config.added, config.removed, config.changed)
-        lines.append(" | ".join([f"| {config.config}", *("-" if n is None else f"{n:,}" for n in counts)]) + " |")
-    parts += ["## Rows", "\n".join(lines), *filter(None, map(_details, difference.configs))]
-    shown = [figure for figure in difference.figures if figure.differs or ITEMS not in figure.figure]
-    told = ((one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown)
-    lines = ["| figure | before | after | change |", "| --- " * 4 + "|"]
-    lines += [f"| {' | '.join(map(cell, cells))} |" for cells in told]
-    parts += ["## Figures of quality", "\n".join(lines)] if shown else []
+    counts = {own.config: (own.before, own.after, own.added, own.removed, own.changed) for own in difference.configs}
+    rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
+    table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
+    parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
+    # Statistics of single templates or items are shown only where they differ.
+    shown = [figure for figure in difference.figures if figure.differs or " / items / " not in figure.figure]
+    if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
+        parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -374,33 +358,24 @@ def _change(figure: FigureDifference) -> str:
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
 
 
-FOLDER = Path("benchmarks")
+def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
+    """Compare every benchmark, of the folder and of HEAD, with HEAD: its name, how it differs, and whether it does.
 
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """One benchmark beside git's HEAD."""
-
-    name: str
-    said: str
-    differs: bool
-
-
-def beside_head(root: Path) -> Iterator[Rebuilt]:
-    """Compare every benchmark, of the folder and of HEAD, with HEAD: what it says may not ask for a new version."""
-    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", FOLDER.as_posix()]
+    What it says may not ask for a new version.
+    """
+    command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
-        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where=str(FOLDER), remedy="commit first")
-    here = {path.name for path in (root / FOLDER).iterdir() if path.is_dir() and not path.name.startswith(".")}
+        raise UserError(f"git cannot list HEAD ({done.stderr.strip()})", where="benchmarks", remedy="commit first")
+    here = {path.name for path in (root / "benchmarks").iterdir() if path.is_dir() and not path.name.startswith(".")}
     held = {parts[1] for name in done.stdout.split("\0") if len(parts := Path(name).parts) > 2}
     for name in sorted(here | held):
         if name not in held:
-            yield Rebuilt(name, "skipped: not in git's HEAD", False)
+            yield name, "skipped: not in git's HEAD", False
         elif name not in here:
-            yield Rebuilt(name, "not built", True)
+            yield name, "not built", True
         else:
-            with opened(f"HEAD:{FOLDER.as_posix()}/{name}", root) as before:
-                found = compare(before, root / FOLDER / name)
+            with opened(f"HEAD:benchmarks/{name}", root) as before:
+                found = compare(before, root / "benchmarks" / name)
             why = "; ".join(reason for _, reason in found.reasons)
-            yield Rebuilt(name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none")
+            yield name, f"needs {found.needs}{f': {why}' if why else ''}", found.needs != "none"

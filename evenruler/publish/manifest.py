@@ -5,12 +5,13 @@ import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import AfterValidator, NonNegativeInt, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -110,9 +111,26 @@ def cell(value: object) -> str:
     return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows below their head, as Markdown."""
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows))
+
+
 def columns_of(schema: pa.Schema) -> dict[str, str]:
     """Arrow type by column."""
     return {field.name: str(field.type) for field in schema}
+
+
+def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
+    """The manifest of a folder that was just written, with tables of these configs; `said`: what files do not tell."""
+    rows, columns = dict[str, int](), dict[str, dict[str, str]]()
+    for config in configs:
+        with pq.ParquetFile(folder / data_file(config)) as file:
+            rows[config], columns[config] = file.metadata.num_rows, columns_of(file.schema_arrow)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
+    identity = identity_of(folder, rows)
+    return Manifest(location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said)
 
 
 def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> str:
@@ -121,18 +139,9 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     It is the same on every machine, whatever library packed the Parquet and in whatever pieces. Every column goes into
     a sha256 of its values as text and into one of their lengths (in bytes, -1 where there is none): texts as UTF-8,
     whole numbers in decimal, others as Python writes them (the shortest that reads back), lists and structs by what is
-    in them. The identity is the sha256 of these, with the names and kinds of the columns, and of `plan.json`.
-
-    Args:
-        folder: The benchmark; `contents.schema_of` has passed its tables.
-        configs: Of its tables.
-        remedy: For errors.
-
-    Returns:
-        `KIND` and 64 hex digits.
-
-    Raises:
-        UserError: A file is missing or damaged, or a column is of a type that no benchmark has.
+    in them. The identity is `KIND` and the sha256 of these, with the names and kinds of the columns, and of
+    `plan.json`; 64 hex digits. `contents.schema_of` has passed the tables. UserError where a file is missing or
+    damaged, or a column is of a type that no benchmark has.
     """
     plan = folder / PLAN
     told: dict[str, Any] = {"plan": bytes_sha256(text_of(plan, remedy).encode()) if is_file(plan) else None}
@@ -193,15 +202,6 @@ def bytes_sha256(content: bytes) -> str:
 NOT_OURS = {".gitattributes", NAME}
 """Files that a manifest does not list."""
 
-CLIENT = ".cache"
-"""What the Hub's client writes beside a download of its own."""
-
-COMPILED = "__pycache__"
-"""What Python makes of the modules of `lm_eval/`: of benchmarks that come with the package, when it is installed."""
-
-MOST_OF_FRONT_MATTER, DEEPEST = 32_768, 20
-"""Characters and levels of the keys at the head of a card."""
-
 LONGEST_NAME = 255
 """Bytes of an `id` or `content_sha256`."""
 
@@ -230,8 +230,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
 def require_identity(folder: Path, declared: Manifest) -> str:
     """The identity of a version, made of its files; `contents.schema_of` has passed its tables.
 
-    Raises:
-        UserError: The manifest says another one. What older evenrulers wrote there is of another kind and passes.
+    UserError where the manifest says another one. What older evenrulers wrote there is of another kind and passes.
     """
     found = identity_of(folder, declared.rows)
     if declared.says_other(found):
@@ -255,11 +254,12 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
             yield f"{name}: {error.what}"
-    # What was downloaded brings no compiled code of its own: it would run in the place of what the manifest names.
-    trusted = {COMPILED} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
+    # Python compiles `lm_eval/` of what comes with the package, when it is installed. What was downloaded brings no
+    # compiled code of its own: it would run in the place of what the manifest names.
+    trusted = {"__pycache__"} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
     for name in sorted(there - declared.files.keys() - NOT_OURS):
         parts = name.split("/")
-        if parts[0] != CLIENT and not trusted & {*parts}:
+        if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes one beside a download
             yield f"{name}: not in the manifest"
 
 
@@ -339,24 +339,21 @@ def _patterns(data_files: Any) -> list[str]:
 def front_matter(folder: Path) -> dict[str, Any] | None:
     """The keys at the head of a benchmark's card; None where there are none that can be read.
 
-    What is long, deep or says one thing by another's name (an alias, which can stand for millions) is not read.
+    What is long, deeper than 20 levels, or says one thing by another's name (an alias, which can stand for millions)
+    is not read.
     """
     path = folder / "README.md"
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
-        if len(parts) < 3 or parts[0] or len(parts[1]) > MOST_OF_FRONT_MATTER or not _is_plain(parts[1]):
+        if len(parts) < 3 or parts[0] or len(parts[1]) > 32_768:
             return None
+        depth = 0
+        for event in YAML(typ="safe", pure=True).parse(parts[1]):
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if isinstance(event, AliasEvent) or depth > 20:
+                return None
         front = YAML(typ="safe", pure=True).load(parts[1])
     except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError):  # ruamel on days that no month has
         return None
     return front if isinstance(front, dict) else None
-
-
-def _is_plain(text: str) -> bool:
-    depth = 0
-    for event in YAML(typ="safe", pure=True).parse(text):
-        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if isinstance(event, AliasEvent) or depth > DEEPEST:
-            return False
-    return True

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,39 +19,17 @@ from evenruler.publish.places import from_hub, newest, relocated
 from evenruler.versions import bumped, version_key
 
 if TYPE_CHECKING:  # which takes a second to import
-    from huggingface_hub import HfApi
+    from huggingface_hub import DatasetInfo, HfApi
 
 KIND = "dataset"
 
 
-@dataclass(frozen=True)
-class Remote:
-    """What the Hub has of a repository."""
-
-    head: str
-    """Commit of its main branch."""
-    tags: dict[str, str]
-    """Commit by tag."""
-    private: bool
-    files: list[str]
-    """At the head."""
-
-
 def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish a benchmark folder; running it again finishes what broke off.
+    """Publish a benchmark folder as `repo`, and say what is done; running it again finishes what broke off.
 
-    Args:
-        folder: The benchmark.
-        repo: USER/REPO on the Hub.
-        private: Make a new repository private.
-        dry_run: Say what would happen, and change nothing.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
-            content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
+    `private` makes a new repository private; with `dry_run` it is said what would happen, and nothing changes.
+    UserError where `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
+    content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
@@ -60,9 +37,9 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise UserError(f"{found[0]}{more}", where=str(folder), remedy="run `make repro`")
     files = relocated(folder, repo)
-    remote = _look(repo)
+    remote, tags = _look(repo)
     tag = f"v{declared.version}"
-    if remote and tag in remote.tags:
+    if tag in tags:
         difference = compare(from_hub(repo, tag), folder)
         if difference.needs != "none":
             should = bumped(declared.version, difference.needs)
@@ -71,9 +48,10 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
             raise UserError(what, where=repo, remedy=remedy)
         yield f"{repo} has {tag} already, with this content: nothing to do"
         return
-    if remote and (highest := newest(remote.tags)):
+    if highest := newest(tags):
         _refuse_small_step(folder, repo, highest, declared.version)
-    gone = [name for name in (remote.files if remote else []) if name not in files and name not in NOT_OURS]
+    there = [sibling.rfilename for sibling in (remote and remote.siblings) or ()]
+    gone = [name for name in there if name not in files and name not in NOT_OURS]
     if dry_run:
         kind = "private" if private else "public"
         what = f"make the {kind} data set" if remote is None else "add a commit to the data set"
@@ -92,14 +70,8 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
 def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
     """Publish what `evenruler answers export` wrote: one commit, and a tag that says what the answers are.
 
-    Arguments as of `publish`.
-
-    Yields:
-        Lines that say what is done.
-
-    Raises:
-        UserError: The answers are not those that the folder names, the model's licence is not stated, or the Hub
-            refuses.
+    Arguments as of `publish`. UserError where the answers are not those that the folder names, the model's licence is
+    not stated, or the Hub refuses.
     """
     _require_name(repo, folder)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
@@ -108,9 +80,9 @@ def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: 
     if said["licence"] == NOT_STATED:
         what = f"nobody says whether what {said['name']} answers may be passed on (licence: {NOT_STATED})"
         raise UserError(what, where=str(folder), remedy="say `licence:` of the model in params.yaml, and export again")
-    tag, remote = f"answers-{said['sha256'][:12]}", _look(repo)
+    tag, (remote, tags) = f"answers-{said['sha256'][:12]}", _look(repo)
     files: dict[str, bytes | Path] = {name: folder / name for name in ("README.md", EXPORTED, ENTRY)}
-    if remote and tag in remote.tags:
+    if tag in tags:
         yield f"{repo} has {tag} already: nothing to do"
     elif dry_run:
         yield f"would publish {', '.join(files)} in {repo} and tag it {tag}"
@@ -123,8 +95,8 @@ def _require_name(repo: str, folder: Path) -> None:
         raise UserError(f"{repo!r} names no data set", where="--to", remedy=f"give USER/REPO, as you/{folder.name}")
 
 
-def _look(repo: str) -> Remote | None:
-    """What is there; None where the repository does not exist (or is hidden from us)."""
+def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
+    """What is there, and its tags; None where the repository does not exist (or is hidden from us)."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -135,14 +107,8 @@ def _look(repo: str) -> Remote | None:
         except GatedRepoError:
             raise
         except RepositoryNotFoundError:
-            return None
-        refs = api.list_repo_refs(repo, repo_type=KIND)
-        return Remote(
-            head=str(info.sha),
-            tags={tag.name: tag.target_commit for tag in refs.tags},
-            private=bool(info.private),
-            files=[sibling.rfilename for sibling in info.siblings or []],
-        )
+            return None, []
+        return info, [tag.name for tag in api.list_repo_refs(repo, repo_type=KIND).tags]
 
 
 def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> None:
@@ -157,7 +123,13 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
 
 
 def _publish(
-    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, remote: Remote | None, *, private: bool
+    files: dict[str, bytes | Path],
+    gone: list[str],
+    repo: str,
+    tag: str,
+    remote: "DatasetInfo | None",
+    *,
+    private: bool,
 ) -> Iterator[str]:
     from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
 
@@ -170,21 +142,15 @@ def _publish(
             yield f"made {repo}"
         elif private and not remote.private:
             yield f"{repo} is public already and stays so: --private is for a new data set"
-        head = remote.head if remote else api.dataset_info(repo).sha
+        head = (remote or api.dataset_info(repo)).sha
         if head and _is_ours(api, repo, head, files):
             yield "an earlier run made the commit, but not the tag"
         else:
-            operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
-                *(
-                    CommitOperationAdd(name, content if isinstance(content, bytes) else str(content))
-                    for name, content in files.items()
-                ),
-                *(CommitOperationDelete(name) for name in gone),
-            ]
-            commit = api.create_commit(
-                repo, operations, commit_message=f"Publish {tag}", repo_type=KIND, parent_commit=head
-            )
-            head = commit.oid
+            operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = []
+            operations += [CommitOperationAdd(name, content) for name, content in files.items()]
+            operations += map(CommitOperationDelete, gone)
+            told = f"Publish {tag}"
+            head = api.create_commit(repo, operations, commit_message=told, repo_type=KIND, parent_commit=head).oid
             yield f"committed {len(files)} files"
         api.create_tag(repo, tag=tag, tag_message=f"Version {tag.removeprefix('v')}", revision=head, repo_type=KIND)
         yield f"published {repo} {tag}"

@@ -115,8 +115,7 @@ class Benchmark(Card):
         return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
 
 
-def _escaped(text: str) -> str:
-    """A text as BibTeX takes it."""
+def _escaped(text: str) -> str:  # as BibTeX takes it
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
@@ -136,7 +135,17 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
         for name, text in texts.items():
             _write(working / name, text)
         _write(working / "croissant.json", render_croissant(benchmark, working))
-        _write(working / manifest.NAME, manifest.as_json(_manifest(benchmark, working).model_dump()))
+        own = manifest.manifest_of(
+            working,
+            benchmark.tables,
+            name=benchmark.name,
+            version=benchmark.version,
+            rejected=benchmark.n_rejected,
+            sources=benchmark.distinct("source"),
+            licences=benchmark.distinct("licence"),
+            parameters=dict(benchmark.parameters),
+        )
+        _write(working / manifest.NAME, manifest.as_json(own.model_dump()))
 
 
 def _write(path: Path, text: str) -> None:
@@ -144,31 +153,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _manifest(benchmark: Benchmark, folder: Path) -> manifest.Manifest:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return manifest.Manifest(
-        name=benchmark.name,
-        version=benchmark.version,
-        location=HERE,
-        content_sha256=manifest.identity_of(folder, benchmark.tables),
-        rows={config.name: config.table.num_rows for config in benchmark.configs},
-        rejected=benchmark.n_rejected,
-        columns={name: manifest.columns_of(pq.read_schema(folder / data_file(name))) for name in benchmark.tables},
-        sources=benchmark.distinct("source"),
-        licences=benchmark.distinct("licence"),
-        parameters=dict(benchmark.parameters),
-        files={path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
-    )
-
-
-PARQUET = "application/x-parquet"
-"""What mlcroissant calls it."""
-
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
-
-PROV = "http://www.w3.org/ns/prov#"
-"""The vocabulary of what a data set was made from and by."""
-
 
 ONE_ONE = {
     "arrayShape": "cr:arrayShape",
@@ -176,9 +161,10 @@ ONE_ONE = {
     "description": {"@container": "@language"},
     "isArray": "cr:isArray",
     "name": {"@container": "@language"},
-    "prov": PROV,
+    "prov": "http://www.w3.org/ns/prov#",
 }
-"""What the context of Croissant 1.1 has beyond that of 1.0, which mlcroissant writes; and the prefix of `PROV`."""
+"""What the context of Croissant 1.1 has beyond that of 1.0, which mlcroissant writes; and the vocabulary of what a data
+set was made from and by."""
 
 
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
@@ -192,25 +178,14 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
     for config in benchmark.configs:
         path, fields = data_file(config.name), []
         file = {"id": path, "name": path, "content_url": path, "sha256": file_sha256(folder / path)}
-        files.append(mlc.FileObject(ctx=ctx, encoding_formats=[PARQUET], **file))
+        files.append(mlc.FileObject(ctx=ctx, encoding_formats=["application/x-parquet"], **file))
         for column in config.as_read.schema:
-            kinds, extract = mlc.DataType, mlc.Extract(ctx=ctx, column=column.name)
-            of_type = (
-                (pa.types.is_integer, kinds.INTEGER),
-                (pa.types.is_floating, kinds.FLOAT),
-                (pa.types.is_boolean, kinds.BOOL),
-            )
-            kind = next((kind for is_so, kind in of_type if is_so(column.type)), kinds.TEXT)
-            fields.append(
-                mlc.Field(
-                    ctx=ctx,
-                    id=f"{config.name}/{column.name}",
-                    name=column.name,
-                    description=config.described.get(column.name),
-                    data_types=[kind],
-                    source=mlc.Source(ctx=ctx, file_object=path, extract=extract),
-                )
-            )
+            known = {"INTEGER": pa.types.is_integer, "FLOAT": pa.types.is_floating, "BOOL": pa.types.is_boolean}
+            kind = next((name for name, is_so in known.items() if is_so(column.type)), "TEXT")
+            source = mlc.Source(ctx=ctx, file_object=path, extract=mlc.Extract(ctx=ctx, column=column.name))
+            said = {"id": f"{config.name}/{column.name}", "description": config.described.get(column.name)}
+            data_types = [getattr(mlc.DataType, kind)]
+            fields.append(mlc.Field(ctx=ctx, name=column.name, data_types=data_types, source=source, **said))
         table = {"id": config.name, "name": config.name, "description": config.what, "fields": fields}
         record_sets.append(mlc.RecordSet(ctx=ctx, **table))
     released = benchmark.release
@@ -265,12 +240,6 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-BREAK = "\\"
-"""Ends a line where Markdown is to begin a new one."""
-
-SHOWN_LAST = ("framing", "source", "licence")
-"""The columns of every row that stand beside an example."""
-
 ROWS_BY_CATEGORY = (
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -294,10 +263,11 @@ def render_card(benchmark: Benchmark) -> str:
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
-        "heading": _heading,
+        # What cards call a figure.
+        "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
         "in_words": _in_words,
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
-        "specific": _specific,
+        "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
         "beside": _beside,
         "items": _items,
         "compared": _compared,
@@ -325,7 +295,7 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
     if not found:
         raise ValueError(f"{config.name} has no row {benchmark.example.id!r}, which is to be its example")
     row = found[0]
-    hidden = {*config.first, *(name for name in LAST if name not in SHOWN_LAST)}
+    hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
     # What people can read: no id of another row, no structure, nothing empty.
     shown = {
         name: value
@@ -345,7 +315,8 @@ def _quotation(text: str, name: str, n: int) -> str:
     """A text as Markdown quotes it, line breaks kept; with the name of its column where `n` of several are quoted."""
     plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # in which Markdown sees no marks
     lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
-    return "\n".join(f"> {line}{BREAK if place < len(lines) else ''}".rstrip() for place, line in enumerate(lines, 1))
+    broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # where Markdown is to begin a new line
+    return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -355,43 +326,32 @@ def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: models.index(row["model"]))
 
 
-def _specific(record: Mapping[str, Any]) -> str:
-    """What a headline is beyond placebos, with its interval."""
-    if "specific" not in record:
-        return "none"
-    return f"{record['specific']:z.2f} [{record['specific_low']:z.2f}, {record['specific_high']:z.2f}]"
+def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:
+    """A value and the ends of its interval, if there is one, by their keys; `absent` where it is not there."""
+    value, low, high = ((record or {}).get(key) for key in keys)
+    if value is None:
+        return absent
+    return f"{value:{form}}" + ("" if low is None else f" [{low:{form}}, {high:{form}}]")
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items of a part, each with its correlation with the rest on every model."""
     known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
     named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
-    cells = {item: [_correlation(items.get(item)) for items in known.values()] for item in named}
+    keys = ("item_rest_correlation", "low", "high")
+    cells = {item: [_with_ends(items.get(item), keys, "none", ".2f") for items in known.values()] for item in named}
     ordered = sorted(named, key=lambda item: (named[item], item))
     return [{"item": own, "control": named[own], "models": list(known), "cells": cells[own]} for own in ordered]
 
 
-def _correlation(item: Mapping[str, Any] | None) -> str:
-    if item is None or item["item_rest_correlation"] is None:
-        return "none"
-    ends = "" if item["low"] is None else f" [{item['low']:.2f}, {item['high']:.2f}]"
-    return f"{item['item_rest_correlation']:.2f}{ends}"
-
-
 def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]) -> list[dict[str, Any]]:
     """A part beside others, on every model: differences, where there are."""
-    return [
-        {"model": model, "against": other, "cells": [_difference(found.get(column.figure)) for column in columns]}
-        for model, figures in models.items()
-        for other, found in figures.get("compared", {}).items()
-    ]
-
-
-def _difference(record: Mapping[str, Any] | None) -> str:
-    if record is None or "difference" not in record:
-        return ""
-    ends = f" [{record['low']:+.2f}, {record['high']:+.2f}]" if "low" in record else ""
-    return f"{record['difference']:+.2f}{ends}"
+    rows, keys = [], ("difference", "low", "high")
+    for model, figures in models.items():
+        for other, found in figures.get("compared", {}).items():
+            cells = [_with_ends(found.get(column.figure), keys, "", "+.2f") for column in columns]
+            rows.append({"model": model, "against": other, "cells": cells})
+    return rows
 
 
 def _beside(record: Mapping[str, Any] | None) -> str:
@@ -401,11 +361,5 @@ def _beside(record: Mapping[str, Any] | None) -> str:
 
 
 def _in_words(columns: Sequence[Column], row: Mapping[str, Any]) -> str:
-    """What a headline says of a model."""
-    says = next((column.says for column in columns if column.figure == row["figure"]), None)
+    says = {own.figure: own.says for own in columns}.get(row["figure"])
     return with_capital(in_words(row["record"], says))
-
-
-def _heading(columns: Sequence[Column], figure: str) -> str:
-    """What cards call a figure."""
-    return next((column.heading for column in columns if column.figure == figure), figure)

@@ -1,7 +1,7 @@
 """Models against models: the headlines of every two results of one benchmark, with a verdict on what they differ in."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -59,14 +59,8 @@ class Comparison:
     """What was left out."""
 
 
-COLUMNS: Final = {
-    **dict.fromkeys(("benchmark", "part", "figure", "first", "second"), "string"),
-    **dict.fromkeys(("first_value", "second_value", "difference"), "float64"),
-    **dict.fromkeys(("specific", "specific_low", "specific_high", "smallest", "detectable"), "float64"),
-    "n": "int64",
-    "p": "float64",
-    **dict.fromkeys(("verdict", "reason", "note"), "string"),
-}
+TYPES: Final[dict[Any, str]] = {str: "string", str | None: "string", float | None: "float64", int: "int64"}
+COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
 """Of `compare`, with their types; what they mean: `Comparison`."""
 
 
@@ -107,11 +101,9 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
         groups.setdefault(one.result.benchmark.name, []).append(one)
     found = [group for group in groups.values() if len(group) > 1]
     if not found and agreed(results).empty:
-        raise UserError(
-            f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
-            "measures the same units as another",
-            remedy="name two results of the same benchmark, or a folder that holds them",
-        )
+        what = f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "
+        what += "measures the same units as another"
+        raise UserError(what, remedy="name two results of the same benchmark, or a folder that holds them")
     for group in found:
         for one in group:
             _require_identity(one)
@@ -124,14 +116,14 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     return found
 
 
-def agreed(results: Sequence[Stored], level: float = 0.95) -> pd.DataFrame:
+def agreed(results: Sequence[Stored]) -> pd.DataFrame:
     """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
     tables = [pd.DataFrame(columns=CONCEPTS.names)]
     for one in results:
         path = one.folder / "concepts.parquet"
         if path.exists():
             tables.append(table_in_result(path, CONCEPTS).assign(benchmark=one.result.folder.rpartition("/")[2]))
-    return agreement(stacked(tables), level)
+    return agreement(stacked(tables), 0.95)
 
 
 def _require_identity(one: Stored) -> None:

@@ -28,9 +28,6 @@ SCHEMA: Final = "0.3.0"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Of who measured to who made the model."""
 
-DIRECTION: Final = "neither: it says how much, not how good"
-"""The schema asks whether lower is better, yes or no; for an amount of bias neither is what a reader should take."""
-
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -56,17 +53,9 @@ def export(
     """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
 
     The uuid is made of the result's content (in the form of version 4, which the store asks for), so that the same
-    result is the same file.
-
-    Args:
-        results: Each with a confirmatory figure or a headline amount at least.
-        to: A folder.
-        ids: By a model's name, its `ORG/MODEL`; a model of the Hub needs none.
-        date: When the record was made, midnight UTC; by default when `result.json` was written.
-        relationship: Of who measured to who made the model.
-
-    Raises:
-        UserError: A model has no `ORG/MODEL`, or a result no figure to export.
+    result is the same file. `ids` gives by a model's name its `ORG/MODEL`, which one of the Hub does not need; `date`
+    is when the record was made, midnight UTC, by default when `result.json` was written. UserError where a model has no
+    `ORG/MODEL`, or a result no confirmatory figure or headline amount to export.
     """
     given = ids or {}
     known = {one.result.model.name for one in results}
@@ -179,11 +168,12 @@ def _figure(
             "evaluation_description": heading.meaning if heading else figure,
             "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
             "metric_name": heading.heading if heading else figure,
+            # It asks yes or no; for an amount of bias neither is what a reader should take.
             "lower_is_better": False,
             "score_type": "continuous",
             "min_score": "-Infinity",  # the schema writes what has no bound as text
             "max_score": "Infinity",
-            "additional_details": {"direction": DIRECTION},
+            "additional_details": {"direction": "neither: it says how much, not how good"},
         },
         "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
         "generation_config": {"additional_details": settings},

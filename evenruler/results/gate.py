@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.verdicts import Verdict
@@ -48,15 +48,10 @@ def gate(
 ) -> Gate:
     """Say whether results may pass.
 
-    Args:
-        results: That are judged.
-        fail_on: Of `BARS`.
-        most: By `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval
-            does, and nothing can be said where a part of it does, or where it has none.
-        baseline: Earlier results, of the same benchmarks, for `worse`.
-
-    Raises:
-        UserError: Nothing of that name was measured; a bar is none; or `worse` has no baseline.
+    `fail_on` is of `BARS`, `baseline` holds earlier results of the same benchmarks, for `worse`. `most` gives by
+    `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval does, and
+    nothing can be said where a part of it does, or where it has none. UserError where nothing of that name was
+    measured; a bar is none; or `worse` has no baseline.
     """
     if strange := sorted(set(fail_on) - set(BARS)):
         raise UserError(f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS))
@@ -96,9 +91,8 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
         raise UserError(f"nothing measured is called {name!r}", where="--max", remedy=nearest(name, names))
     for _, part, label, _, record in mine:
         low, high = record.get("low"), record.get("high")
-        where = (
-            f"{name}, {part}, {label}: {_number(record, 'value')} [{_number(record, 'low')}, {_number(record, 'high')}]"
-        )
+        numbers = ["none" if own is None else f"{own:z.3g}" for own in (record["value"], low, high)]
+        where = f"{name}, {part}, {label}: {numbers[0]} [{numbers[1]}, {numbers[2]}]"
         if low is None or high is None:
             found.open.append(f"{where}: {record.get('reason', 'it has no interval')}")
         elif low > most or high < -most:
@@ -107,10 +101,6 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
             found.open.append(f"{where}, maybe beyond {most:g}")
         else:
             found.passed += 1
-
-
-def _number(record: Mapping[str, Any], key: str) -> str:
-    return "none" if record.get(key) is None else f"{record[key]:z.3g}"
 
 
 def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: Gate) -> None:

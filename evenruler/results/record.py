@@ -271,15 +271,10 @@ Judged = tuple[str, str, Heading, dict[str, Any]]
 
 
 def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
-    """What the headlines of a result say, a sentence or two each.
+    """What the headlines of a result say, a sentence or two each; `headlines` is what they are made of, by `HEADLINES`.
 
-    Args:
-        result: Of one benchmark on one model.
-        headlines: What its headlines are made of, by `tables.schemas.HEADLINES`.
-
-    Returns:
-        A line for each effect, and for each headline that has one of the other verdicts by itself; headlines that
-        share a verdict share a line. After an effect whose units have names, who is nearest to either end.
+    A line for each effect, and for each headline that has one of the other verdicts by itself; headlines that share a
+    verdict share a line. After an effect whose units have names, who is nearest to either end.
     """
     headings = {heading.figure: heading for heading in result.headings}
     found: dict[Verdict, list[Judged]] = {}

@@ -37,20 +37,11 @@ class Stored:
 def write(
     result: Result, headlines: pd.DataFrame, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
 ) -> Path:
-    """Write a result into its folder, whole or not at all; the same model's on the same benchmark is replaced.
+    """Write a result into its folder, `root / result.folder`, whole or not at all; an earlier one of its is replaced.
 
-    Args:
-        result: What `result.json` holds.
-        headlines: Columns as `HEADLINES`; floats are rounded to six significant digits, as in every table of the house.
-        root: The folder of results.
-        tables: Further tables by name, each a file NAME.parquet.
-
-    Returns:
-        The folder: `root / result.folder`.
-
-    Raises:
-        UserError: What lies there is of another model, or of a benchmark with other content.
-        ValueError: Columns are not those of `HEADLINES`.
+    `headlines` has the columns of `HEADLINES`, else ValueError; floats are rounded to six significant digits, as in
+    every table of the house. Further `tables` are a file NAME.parquet each. UserError where what lies there is of
+    another model, or of a benchmark with other content.
     """
     folder = root / result.folder
     rows = table_of(without_last_bits(headlines), HEADLINES)
@@ -82,9 +73,8 @@ def refuse_another(result: Result, root: Path) -> None:
     if not before.benchmark.content_sha256.startswith(KIND):
         what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
         raise UserError(what, where=str(folder), remedy="move that folder away")
-    if any(
-        getattr(before.benchmark, key) != getattr(result.benchmark, key) for key in ("content_sha256", "plan_sha256")
-    ):
+    was, now = ((one.benchmark.content_sha256, one.benchmark.plan_sha256) for one in (before, result))
+    if was != now:
         what = f"{result.benchmark.name} {result.benchmark.version} has other content there"
         raise UserError(what, where=str(folder), remedy="move that folder away, or give the benchmark another version")
 

@@ -9,7 +9,7 @@ import pandas as pd
 from evenruler.instruments import convergent
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import Verdict
-from evenruler.publish.manifest import cell
+from evenruler.publish.manifest import cell, markdown_table
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Cell, Mark, Section, Table, render_page
 from evenruler.results.comparison import DIFFER, MORE, SAME, agreed, comparable, names
@@ -35,9 +35,6 @@ DIFFERENCES = (
     "differ in beyond placebos. What has no verdict is not compared."
 )
 
-DECIMALS = 3
-"""Of numbers in results, which were rounded to them before."""
-
 
 def _measured(record: dict[str, Any]) -> str:
     """Value and interval, placebo and verdict; or why there is no value."""
@@ -60,7 +57,7 @@ def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
     for group in comparable(results):
         parts += _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
     if rows := convergent.lines(agreed(results)):
-        parts += ["# Agreement across benchmarks", convergent.TEXT, _table(convergent.HEAD, rows)]
+        parts += ["# Agreement across benchmarks", convergent.TEXT, markdown_table(convergent.HEAD, rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -77,13 +74,13 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
         models = list(dict.fromkeys(model for _, said in sorted(shown.items()) for model in said))
         rows = [[*key, *(said.get(model, ABSENT) for model in models)] for key, said in sorted(shown.items())]
         yield "## Figures, placebos, verdicts"
-        yield _table(["part", "figure", *models], rows)
+        yield markdown_table(["part", "figure", *models], rows)
     else:
         yield NO_VERDICT
     if warned := warnings_of(group):
         yield "\n".join(f"- {cell(line)}" for line in warned)
     yield "## Differences"
-    yield _table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
+    yield markdown_table(HEAD, [difference_row(row) for row in rows_of(comparisons)])
     if notes := sorted({f"- {row['note']}" for row in rows_of(comparisons) if row["note"]}):
         yield "\n".join(notes)
 
@@ -131,20 +128,10 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
-
-
 def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
     """Everything: `figures` as `load_results` gives them, `comparisons` as `compare` does."""
     content = {"figures": rows_of(figures), "comparisons": rows_of(comparisons)}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def as_csv(comparisons: pd.DataFrame) -> str:
-    """The comparisons, a line each."""
-    return comparisons.to_csv(index=False, lineterminator="\n")
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
@@ -175,7 +162,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
                 figures=figures,
                 warnings=warnings_of(group),
                 sections=_differences(comparisons, benchmark.name),
-                decimals=DECIMALS,
+                decimals=3,  # to which numbers in results were rounded before
             )
         )
     models = dict.fromkeys(one.result.model.name for group in groups for one in group)

@@ -36,7 +36,7 @@ def _git(root: Path, *words: str) -> str:
 
 def _build(root: Path, *, half: bool = False) -> None:
     """What the stage of the card and DVC do, in their order; or the first half of it."""
-    version = load_params(root / "params.yaml").benchmarks[NAME].version
+    version = load_params(root / "params.yaml").benchmarks[NAME]
     limit = {"limit": (root / LIMIT).read_text()}
     manifest = Manifest(
         name=NAME,
@@ -140,7 +140,7 @@ def _dies_before(command: str, subcommand: str) -> dict[str, Do]:
 
 def _half_built(root: Path, *words: str) -> str:
     """Killed while the new version is built."""
-    if words[0] == "repro" and load_params(root / "params.yaml").benchmarks[NAME].version in TAG:
+    if words[0] == "repro" and load_params(root / "params.yaml").benchmarks[NAME] in TAG:
         _build(root, half=True)
         _die()
     return _dvc(root, *words)

@@ -52,7 +52,7 @@ from evenruler.files import swapped
 from evenruler.project.params import load_params
 from evenruler.publish.manifest import Manifest, as_json
 
-version = load_params().benchmarks["framing-hair"].version
+version = load_params().benchmarks["framing-hair"]
 limit = Path("limit").read_text()
 with swapped(Path("benchmarks/framing-hair")) as folder:
     folder.mkdir(parents=True)

@@ -1,7 +1,7 @@
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.project.params import FIRST_VERSION, Place, load_params
+from evenruler.project.params import FIRST_VERSION, load_params
 
 REVISION, SHA256 = "0123456789abcdef" * 2 + "deadbeef", "0a" * 32
 
@@ -83,8 +83,8 @@ class TestWhatIsRead:
 
     def test_benchmarks_are_of_all_instruments_at_whatever_scale(self, file_with):
         assert load_params(file_with("params.yaml", PARAMS)).benchmarks == {
-            "framing-jobs": Place("framing", "jobs", "1.2.3"),
-            "saged-later": Place("saged", "later", FIRST_VERSION),
+            "framing-jobs": "1.2.3",
+            "saged-later": FIRST_VERSION,
         }
 
     @pytest.mark.parametrize("written", ["  models: [gone, 1.5]\n", "  uses: {card-probes: 12ab}\n  evolved: []\n"])

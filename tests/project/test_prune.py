@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.declared import Active, InFamily, Making, Scraping
+from evenruler.declared import Active, InFamily, InUse, Scraping
 from evenruler.errors import UserError
 from evenruler.instruments.registry import FAMILIES
 from evenruler.project import lock, prune
@@ -22,7 +22,7 @@ def active() -> Active:
     return Active(
         scale="quick",
         families={"probes": InFamily(instruments=["jobs"], models=["m"])},
-        evolve={"jobs": Making(family="probes", source="a.yaml", settings="0", models="0")},
+        evolve={"jobs": InUse(family="probes", source="a.yaml", settings="0", models="0")},
     )
 
 

@@ -155,7 +155,7 @@ class TestParams:
         assert {path.stem for path in files} <= set(params.benchmarks)
         for path in files:
             (newest, _), *_ = load_changelog(path).newest_first()
-            assert version_key(newest) <= version_key(params.benchmarks[path.stem].version)
+            assert version_key(newest) <= version_key(params.benchmarks[path.stem])
 
     def test_the_templates_of_the_paper_keep_their_articles(self, instruments):
         settings = instruments["quick"]["occupation-gender"].settings

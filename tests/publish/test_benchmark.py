@@ -175,7 +175,7 @@ class TestFailure:
         [
             "write.render_card",
             "write.render_croissant",
-            "write._manifest",
+            "manifest.manifest_of",
             "write._write",
             "write.pq.write_table",
         ],
