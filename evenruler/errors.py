@@ -13,7 +13,6 @@ DISTRIBUTIONS = {
     "markdown_it": "markdown-it-py",
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
-    "wikipediaapi": "wikipedia-api",
 }
 """By module, the package on PyPI that brings it, where it has another name."""
 

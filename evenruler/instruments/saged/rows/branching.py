@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Replacements
@@ -164,6 +165,12 @@ class Branched:
     spans: tuple[Span, ...]
 
     @property
+    def places(self) -> list[tuple[int, Span]]:
+        """Each span, with its beginning in the root."""
+        grown = accumulate((len(span.replacement) - len(span.word) for span in self.spans), initial=0)
+        return [(span.begin - shift, span) for span, shift in zip(self.spans, grown, strict=False)]
+
+    @property
     def root(self) -> str:
         """The text that it was branched from."""
         parts, done = [], 0
@@ -171,6 +178,12 @@ class Branched:
             parts += [self.text[done : span.begin], span.word]
             done = span.end
         return "".join([*parts, self.text[done:]])
+
+    def up_to(self, cut: int) -> "Branched":
+        """What the root's first `cut` characters became."""
+        kept = tuple(span for begin, span in self.places if begin < cut)
+        shift = sum(len(span.replacement) - len(span.word) for span in kept)
+        return Branched(self.text[: cut + shift], kept)
 
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:

@@ -8,24 +8,19 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal
 
 import httpx
-import wikipediaapi
 from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
-
-STRANGE = (AttributeError, LookupError, TypeError, ValueError)
-"""What comes of reading an answer that is not MediaWiki's."""
 
 _MEND = "mend the address of api.php"
 _MOST_BYTES = 64_000_000
@@ -34,6 +29,8 @@ _MAX_LAG = 5
 """Seconds that the wiki's own databases may lag before it puts requests like ours off."""
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """What errors of MediaWiki's API begin with that pass by themselves."""
+
+Params = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
@@ -70,12 +67,17 @@ class RefusedError(UserError):
     """MediaWiki says that it will not give what was asked for."""
 
 
-class PoliteTransport(httpx.BaseTransport):
-    """Asks one wiki's API, whichever a request names; to be closed. Proxies are those of the environment.
+@contextmanager
+def _read_as_mediawiki() -> Iterator[None]:
+    """What comes of reading an answer that is not MediaWiki's is a NoAnswerError."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
 
-    Attributes:
-        batches: Answers until one has no `continue`, so that who asks for a list in batches comes to its end.
-    """
+
+class Api:
+    """Asks one wiki's API; to be closed. Proxies are those of the environment."""
 
     def __init__(self, address: str, contact: str, patience: Patience) -> None:
         self._address, self._patience = httpx.URL(address), patience
@@ -86,21 +88,9 @@ class PoliteTransport(httpx.BaseTransport):
             event_hooks={"request": [self._require_same_host]},
         )
         self._next_at = patience.now()
-        self.batches = 1
+        self.close = self._client.close
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to a request's parameters; errors as those of `ask`."""
-        answer = self.ask(request.url.params)
-        self.batches -= 1
-        if self.batches <= 0:
-            answer.pop("continue", None)
-        return httpx.Response(200, json=answer)
-
-    def ask(self, params: Mapping[str, str | int]) -> dict[str, Any]:
+    def ask(self, params: Params) -> dict[str, Any]:
         """An answer; asked for again with waits that double, or as long as the wiki says, where there was none.
 
         Raises:
@@ -126,7 +116,7 @@ class PoliteTransport(httpx.BaseTransport):
         )
         return retrying(self._attempt, {"format": "json", "maxlag": _MAX_LAG, **params})
 
-    def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
+    def _attempt(self, params: Params) -> dict[str, Any]:
         if (wait := self._next_at - self._patience.now()) > 0:
             self._patience.sleep(wait)
         self._next_at = self._patience.now() + 1 / self._patience.requests_per_second
@@ -143,12 +133,10 @@ class PoliteTransport(httpx.BaseTransport):
             raise UserError(what, where=where, remedy=remedy)
         if status != 200:
             raise UserError(f"no MediaWiki there (HTTP {status})", where=where, remedy=_MEND)
-        try:
+        with _read_as_mediawiki():
             answer: dict[str, Any] = from_json(body.removeprefix(b"\xef\xbb\xbf"), allow_inf_nan=False)
             refusal: Any = answer.get("error")
             passing = refusal and refusal["code"].startswith(_PASSING)
-        except STRANGE as error:
-            raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
         if passing:
             raise NoAnswerError(f"it says {refusal['code']}", asked_to_wait)
         if refusal:
@@ -156,7 +144,7 @@ class PoliteTransport(httpx.BaseTransport):
             raise RefusedError(f"the wiki refuses: {what}", where=where, remedy=remedy)
         return answer
 
-    def _fetch(self, params: Mapping[str, str | int]) -> tuple[httpx.Response, bytearray]:
+    def _fetch(self, params: Params) -> tuple[httpx.Response, bytearray]:
         body, until = bytearray(), time.monotonic() + self._patience.timeout
         with self._client.stream("GET", self._address, params=params) as response:
             for piece in response.iter_bytes():
@@ -202,7 +190,9 @@ _AMBIGUOUS = "a disambiguation page"
 _DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
 """Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
 
-_EXTRACT = {
+_EXTRACT: Params = {
+    "action": "query",
+    "redirects": 1,
     "prop": "info|extracts|pageprops|templates",
     "inprop": "url",
     "explaintext": 1,
@@ -211,7 +201,7 @@ _EXTRACT = {
     "tltemplates": "Template:Disambiguation|Template:Disambig",
 }
 """Text and revision belong together; asked for apart, an edit may come between."""
-_PARSE: dict[str, str | int] = {
+_PARSE: Params = {
     "action": "parse",
     "formatversion": 2,
     "prop": "text|revid|properties|templates",
@@ -254,63 +244,59 @@ class Wiki(AbstractContextManager["Wiki"]):
         self._source = source
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
-        self._transport = PoliteTransport(self.where, str(contact), patience or Patience())
-        # The transport says where, who asks, and how often, as the library asks Wikipedia alone, and some faults again.
-        client = partial(wikipediaapi.Wikipedia, "evenruler", source.language, max_retries=0, transport=self._transport)
-        self._reading, self._listing = client(extra_api_params=_EXTRACT), client()
+        self._api = Api(self.where, str(contact), patience or Patience())
 
     def __exit__(self, *_: object) -> None:
-        self._transport.close()
+        self._api.close()
 
     def read_page(self, title: str) -> Page | Missing:
         """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
         revision = (self._source.material.revisions or {}).get(title)
-        read = partial(self._latest, title) if revision is None else partial(self._old, title, revision)
         try:
-            page: Page | Missing | None = _understood(read)
+            return self._latest(title) if revision is None else self._old(title, revision)
         except NoAnswerError as error:
             return Missing(title, f"the wiki does not answer ({error})", unanswered=True)
         except RefusedError as error:
             if revision is None:
                 raise
             return Missing(title, f"revision {revision}: {error.what}")  # there is none, or it was deleted
-        return page or Missing(title, "no page of this wiki")
 
+    @_read_as_mediawiki()
     def _latest(self, title: str) -> Page | Missing:
-        found = self._reading.page(title)
-        if not found.exists():
+        pages = self._api.ask({**_EXTRACT, "titles": title})["query"].get("pages")
+        if pages is None:  # the title is of another wiki, or a circle of redirects
+            return Missing(title, "no page of this wiki")
+        ((number, found),) = pages.items()
+        if int(number) < 0:
             return Missing(title, "no such page")
-        if hasattr(found, "pageprops") or hasattr(found, "templates"):
+        if found.keys() & {"pageprops", "templates"}:
             return Missing(title, _AMBIGUOUS)
-        if not hasattr(found, "extract"):
+        if "extract" not in found:
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
-        page = self._page(title, found.title, found.pageid, found.lastrevid, sections_of(found.extract))
-        if isinstance(page, Missing):
-            return page
-        return replace(page, url=found.fullurl or page.url, language=found.pagelanguage or page.language)
+        return self._page(title, found, found["lastrevid"], sections_of(found["extract"]))
 
+    @_read_as_mediawiki()
     def _old(self, title: str, revision: int) -> Page | Missing:
-        found = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
+        found = self._api.ask({**_PARSE, "oldid": revision})["parse"]
         templates = [template["title"] for template in found["templates"]]
         if "disambiguation" in found["properties"] or any(map(_DISAMBIGUATION.search, templates)):
             return Missing(title, _AMBIGUOUS)
-        sections = html_sections(found["text"], _NO_PROSE)
-        return self._page(title, found["title"], found["pageid"], found["revid"], sections)
+        return self._page(title, found, found["revid"], html_sections(found["text"], _NO_PROSE))
 
-    def _page(self, asked: str, title: str, page: Any, revision: Any, sections: Sections) -> Page | Missing:
+    def _page(self, asked: str, found: Mapping[str, Any], revision: Any, sections: Sections) -> Page | Missing:
         if not sections:
             return Missing(asked, "a page without text")
         source, material = self._source, self._source.material
         return Page(
             asked=asked,
-            title=title,
-            page_id=int(page),
+            title=found["title"],
+            page_id=int(found["pageid"]),
             revision_id=int(revision),
-            url=f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
-            language=source.language,
+            url=found.get("fullurl") or f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
+            language=found.get("pagelanguage") or source.language,
             source=source.source if material.api else "Wikipedia",
             licence=material.licence or "cc-by-sa-4.0",
             sections=tuple(sections),
@@ -329,18 +315,34 @@ class Wiki(AbstractContextManager["Wiki"]):
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
-        page, limit = self._listing.page(title), min(most, _BATCH)
-        # The library asks for batches until there are no more, which are thousands for a well-known page.
-        self._transport.batches = math.ceil(most / limit)
-        ask = partial(self._listing.links, page, plnamespace=0, pllimit=limit)
-        if direction == "back":
-            ask = partial(self._listing.backlinks, page, blnamespace=0, blfilterredir="nonredirects", bllimit=limit)
         try:
-            found = _understood(ask) or ()
+            return sorted(self._linked(title, direction, most)[:most])
         except NoAnswerError as error:
             where = f"{self.where}: links of {title!r}"
             raise UserError(f"the wiki does not answer ({error})", where=where, remedy="run it again later") from error
-        return sorted(list(found)[:most])
+
+    @_read_as_mediawiki()
+    def _linked(self, title: str, direction: Direction, most: int) -> list[str]:
+        """In the wiki's order, in no more batches than are wanted: there are thousands for a well-known page."""
+        limit, number, found = min(most, _BATCH), "", dict[str, None]()
+        params: dict[str, Any] = {"titles": title, "prop": "links", "plnamespace": 0, "pllimit": limit}
+        if direction == "back":
+            params = {"list": "backlinks", "bltitle": title, "blnamespace": 0, "bllimit": limit}
+            params["blfilterredir"] = "nonredirects"
+        for _ in range(math.ceil(most / limit)):
+            answer = self._api.ask({"action": "query", "redirects": 1, **params})
+            if direction == "back":
+                listed = answer["query"]["backlinks"]
+            elif pages := answer["query"].get("pages"):
+                number = number or next(iter(pages))
+                listed = pages[number].get("links", [])
+            else:
+                break
+            found |= dict.fromkeys(link["title"] for link in listed)
+            if "continue" not in answer:
+                break
+            params |= answer["continue"]
+        return list(found)
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
         """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
@@ -354,16 +356,6 @@ class Wiki(AbstractContextManager["Wiki"]):
             steps |= dict.fromkeys(fresh, steps[near] + 1)
             titles += fresh
         return titles
-
-
-def _understood(answer: Callable[[], Any]) -> Any:
-    """What an answer is read as; none where it lists no page at all: the title is of another wiki, or a circle."""
-    try:
-        return answer()
-    except STRANGE as error:
-        if isinstance(error, KeyError) and error.args == ("pages",):
-            return None
-        raise NoAnswerError(f"its answer is not MediaWiki's: {error!r:.99}") from error
 
 
 def refresh(
