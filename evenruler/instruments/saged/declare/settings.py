@@ -330,10 +330,12 @@ class Settings(BaseSettings):
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Names of a map that are words or names of something else too, so that sentences may be about that."""
+        """Names of a map that sentences may hold for something else, and that its rows are still to be read."""
         words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
         found = sorted(words & HOMONYMS)
-        return [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        unread = source.branch is not None and source.branch.is_unread
+        return said + ["nobody has read its rows: they are built, and no model is asked about them"] * unread
 
 
 def _at_scale(entries: Any, info: ValidationInfo) -> Any:
