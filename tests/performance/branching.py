@@ -11,7 +11,7 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.declare.source import Replacements, checked
+from evenruler.instruments.saged.declare.replacements import Replacements, checked
 from evenruler.instruments.saged.rows.branching import branches
 
 WORDS = {

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenruler.instruments.saged.declare.source import Replacements
+from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.text.inflection import article_for
 from evenruler.text.pipeline import pipeline

@@ -11,7 +11,8 @@ import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import Assembling, Replacements, Source, checked, leaks
+from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
+from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, branches, unfit
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.tables.ids import content_sha256, row_id

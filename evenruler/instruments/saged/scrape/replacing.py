@@ -8,7 +8,8 @@ from math import inf
 from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source, checked, leaks
+from evenruler.instruments.saged.declare.replacements import checked, leaks
+from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 

@@ -1,6 +1,6 @@
 """A text with the words of one map replaced."""
 
-from evenruler.instruments.saged.declare.source import Replacements
+from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.branching import Branched, branches
 
 
