@@ -401,9 +401,10 @@ class Source(BaseSource):
     @property
     def replacements(self) -> ByRoot:
         """By root and branch, what is replaced by what."""
+        known = self.branch.replacements if self.branch else {}
         found: ByRoot = {}
-        for root, to in self._branched if self.branch else ():
-            found.setdefault(root, {})[to] = self.branch.replacements[root][to]
+        for root, to in self._branched:
+            found.setdefault(root, {})[to] = known[root][to]
         return found
 
     def keywords_of(self, concept: str) -> list[str]:

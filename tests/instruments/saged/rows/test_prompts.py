@@ -17,6 +17,7 @@ from evenruler.instruments.saged.rows.prompts import (
 )
 from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.tables.ids import content_sha256
+from tests.instruments.saged.rows.branched import root_of
 
 REPLACEMENTS = {"apple": {"orange": {"apple": "orange"}, "pear": {"apple": "pear"}}}
 
@@ -86,7 +87,7 @@ def test_prompt_and_baseline_agree_in_every_branch_and_differ_from_the_root_in_t
         assert row["baseline"].startswith(row["prompt"])
         for key in ("prompt", "baseline"):
             spans = tuple(Span(**span) for span in row[f"{key}_spans"])
-            assert Branched(row[key], spans).root == by_concept["apple"][key]
+            assert root_of(Branched(row[key], spans)) == by_concept["apple"][key]
     assert [row["is_root"] for row in built.prompts] == [True, False, False]
     assert {row["root_id"] for row in built.prompts} == {by_concept["apple"]["id"]}
     assert len({row["id"] for row in built.prompts}) == 3
