@@ -267,10 +267,10 @@ class Branching(Strict):
     @model_validator(mode="after")
     def _in_one_order(self) -> "Branching":
         """Replacements of the roots that have words, by their places."""
-        first = next(iter(self.words), None)
         for concept, own in self.words.items():
-            if len(own) != len(self.words[str(first)]):
-                what = f"{len(own)} words of {concept}, but {len(self.words[str(first)])} of {first}"
+            first, words = next(iter(self.words.items()))
+            if len(own) != len(words):
+                what = f"{len(own)} words of {concept}, but {len(words)} of {first}"
                 raise ValueError(f"`words` has {what}; one stands for the other by its place")
         for root in self.roots:
             for branch, own in self.words.items() if root in self.words else ():
@@ -304,13 +304,6 @@ class Branching(Strict):
         """Whether its rows are still to be read, before any model is asked about them."""
         return self.judge is None and self.read is not None and not self.read.rows
 
-    @property
-    def named(self) -> list[str]:
-        """Every concept that it names."""
-        to = self.to.values() if isinstance(self.to, dict) else [] if self.to == ALL else [self.to]
-        branches = [*to, *self.replacements.values()]
-        return [*self.roots, *self.words, *self.replacements, *chain.from_iterable(branches)]
-
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
         """The concepts that a root is branched to."""
         to = self.to.get(root, []) if isinstance(self.to, dict) else self.to
@@ -334,7 +327,11 @@ class Source(BaseSource):
     @model_validator(mode="after")
     def _lint(self) -> "Source":
         if self.branch is not None:
-            for concept in self.branch.named:
+            to = self.branch.to
+            branches = list(to.values()) if isinstance(to, dict) else [] if to == ALL else [to]
+            replaced = self.branch.replacements
+            named = chain(self.branch.roots, self.branch.words, replaced, *branches, *replaced.values())
+            for concept in named:
                 if concept not in self.concepts:
                     raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
             for root, concept in [] if self.branch.are_found else self.lacking:
