@@ -11,8 +11,9 @@ import resource
 import time
 from collections.abc import Iterator
 
-from evenruler.instruments.saged.declare.source import Replacements, checked
+from evenruler.instruments.saged.declare.replacements import Replacements, checked
 from evenruler.instruments.saged.rows.branching import branches
+from tests.instruments.saged.rows.branched import root_of
 
 WORDS = {
     "Aurelia": "{0}",
@@ -68,7 +69,7 @@ def main() -> None:
     for i, text in enumerate(rows(arguments.rows)):
         for branched in branches(text, replacements).values():
             spans += len(branched.spans)
-            if i % 1000 == 0 and branched.root != text:
+            if i % 1000 == 0 and root_of(branched) != text:
                 raise SystemExit(f"not rebuilt: {text}")
     seconds = time.perf_counter() - ready
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

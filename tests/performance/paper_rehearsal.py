@@ -541,7 +541,7 @@ def fewer_concepts(source: Any) -> None:
         # A tiny random model writes no question, and judges none.
         source["assemble"] = {"method": "split", "per_concept": 75}
         del source["branch"]["judge"]
-        source["branch"]["read"] = {"rows": 0, "wrong": 0, "by": "nobody"}
+        source["branch"]["read"] = {"rows": 1000, "wrong": 0, "by": "nobody"}
 
 
 def fewer_sentences(source: Any) -> None:

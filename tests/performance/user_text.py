@@ -102,7 +102,7 @@ def passages(addresses: Path) -> Iterator[str]:
     for file in sorted(addresses.glob("*.txt")):
         yield from file.read_text(encoding="utf-8").split("\n\n")
     leads = Extracts()
-    pages = map(leads.read_page, leads.titles())
+    pages = map(leads.read_page, sorted(leads.entries))
     yield from (page.sections[0][1] for page in pages if isinstance(page, Page))
 
 

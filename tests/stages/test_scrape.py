@@ -36,7 +36,7 @@ OF_TEXT = {
     "branch": {
         "roots": ["tea"],
         "replacements": {"tea": {"coffee": {"tea": "coffee"}, "cocoa": {"tea": "cocoa"}}},
-        "read": {"rows": 10, "wrong": 0, "by": "us"},
+        "read": {"rows": 125, "wrong": 0, "by": "us"},
     },
 }
 

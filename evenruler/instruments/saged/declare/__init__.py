@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Column, Plan
+from evenruler.instruments.saged.declare.replacements import checked
 from evenruler.instruments.saged.declare.settings import Feature, Settings
-from evenruler.instruments.saged.declare.source import Source, checked, read_source
+from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.models.declared import Catalogue
 from evenruler.strict import read_yaml
 

@@ -87,9 +87,9 @@ class Feature(Strict):
     @property
     def range(self) -> float:
         """From its least number to its largest: of distances and clusters 2, of a classifier by its weights."""
-        if self.kind == "scorer" and self.low is not None and self.high is not None:
+        if self.low is not None and self.high is not None:  # of a scorer
             return self.high - self.low
-        weights = list((self.score or {}).values()) if self.kind == "classifier" else [-1.0, 1.0]
+        weights = self.score.values() if self.score else [-1.0, 1.0]
         return max(weights) - min(weights) or 1.0
 
     def weights(self, name: str, labels: Sequence[str]) -> list[float]:
@@ -133,11 +133,7 @@ OF_TEXTS = ("lexicon", "classifier", "scorer")
 
 def declared_as(measured: str, declared: Iterable[str]) -> str | None:
     """The feature that a column of numbers comes from; those of clusters go on after its name."""
-    begins = [
-        name
-        for name in declared
-        if measured == name or (measured.startswith(name) and not measured[len(name)].isalnum())
-    ]
+    begins = (name for name in declared if measured.startswith(name) and not measured[len(name) :][:1].isalnum())
     return max(begins, key=len, default=None)
 
 
@@ -330,10 +326,12 @@ class Settings(BaseSettings):
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Names of a map that are words or names of something else too, so that sentences may be about that."""
+        """Names of a map that sentences may hold for something else, and that its rows are still to be read."""
         words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
         found = sorted(words & HOMONYMS)
-        return [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
+        unread = source.branch is not None and source.branch.is_unread
+        return said + ["nobody has read its rows: they are built, and no model is asked about them"] * unread
 
 
 def _at_scale(entries: Any, info: ValidationInfo) -> Any:

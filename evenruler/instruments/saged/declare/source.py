@@ -4,9 +4,8 @@ Text is of files or a wiki; `evenruler find` looks for keywords and replacements
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -17,8 +16,6 @@ from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
-from evenruler.text.inflection import plural_of
-from evenruler.text.whole_words import finder, spaced
 
 ARTICLES = "articles"
 """The folder beside the domains' files that text of ours is read from."""
@@ -155,77 +152,6 @@ class FoundFile(Strict):
     replacements: ByRoot = Field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Replacements:
-    """The words of a root concept and what each becomes in one branch; made by `checked`.
-
-    Attributes:
-        words: Replacement by word.
-        plurals: Replacement by word of its plural, where that is replaced too.
-        key: The words in order: maps with the same key find the same places.
-    """
-
-    words: Mapping[str, str]
-    plurals: Mapping[str, str]
-    key: tuple[str, ...]
-
-
-def checked(words: Mapping[str, str], where: str) -> Replacements:
-    """The replacements of one root concept and one branch, if no word can be replaced twice or be left over.
-
-    Two words may be swapped (he: she, she: he): replacements are made all at once.
-
-    Args:
-        words: Replacement by word.
-        where: File and key, for errors.
-
-    Raises:
-        UserError: No word at all, an empty one, one twice but for case, or a replacement that holds a word of the map.
-    """
-    clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
-    if not clean or not all(clean) or not all(clean.values()):
-        what = "a word or a replacement is empty" if clean else "no word to replace"
-        raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
-    seen: dict[str, str] = {}
-    for word in words:
-        other = seen.setdefault(spaced(word).casefold(), word)
-        if other != word:
-            raise UserError(f"{other!r} and {word!r} are one word but for case", where=where, remedy="keep one of them")
-    key = tuple(sorted(clean))
-    sought = finder(key)
-    plurals = {word: plural_of(clean[word]) for word in sought.plurals}
-    held = {
-        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.anywhere(form)]
-        for word in clean
-    }
-    _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
-    return Replacements(clean, plurals, key)
-
-
-def leaks(text: str, words: Iterable[str]) -> list[str]:
-    """The words that still stand in a text, in any case and as part of any name, each once, in the text's order."""
-    return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
-
-
-def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:
-    """Refuse replacements that hold words of the map, swapped ones excepted."""
-    remedy = "replace by words that are not replaced themselves"
-    for word in held:
-        path = [word]
-        while path[-1] in held and path.count(path[-1]) == 1:
-            path.append(held[path[-1]][0])
-        circle = path[path.index(path[-1]) :]
-        if len(circle) > 3:  # the first word stands at both ends
-            raise UserError(f"the replacements run in a circle: {' -> '.join(circle)}", where=where, remedy=remedy)
-    for word, found in held.items():
-        other = found[0]
-        one = {words[word].casefold(), *map(str.casefold, found)} == {other.casefold()}
-        swapped = one and other != word and words[other].casefold() == word.casefold()
-        if not swapped:
-            what = f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is replaced itself"
-            raise UserError(what, where=where, remedy=remedy)
-
-
 ALL: Literal["all"] = "all"
 
 DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
@@ -266,14 +192,16 @@ class Assembling(Strict):
 
 
 MOST_WRONG = 0.03
-"""Share of branched rows that may be wrong: of more a domain is refused."""
+"""Share of branched rows that may be wrong: a domain that does not show so few is refused."""
 
 
 class Reading(Strict):
     """What somebody found who read branched rows: wrong are broken grammar, nonsense, and what cannot hold."""
 
     rows: int = Field(ge=0)
-    """That were read; 0 says that they are still to be read, which the card repeats."""
+    """That were read; 0 says that they are still to be read: they are built, and no model is asked about them."""
+    of: int | None = None
+    """Rows that there are; where all were read, the share that is wrong is no estimate."""
     wrong: int = Field(ge=0)
     by: Text
     """Who read them."""
@@ -282,7 +210,26 @@ class Reading(Strict):
     def _of_those_read(self) -> "Reading":
         if self.wrong > self.rows:
             raise ValueError(f"`wrong` is {self.wrong}, but `rows` only {self.rows}")
+        if self.of is not None and self.rows > self.of:
+            raise ValueError(f"`rows` is {self.rows}, but `of` only {self.of}")
         return self
+
+    @property
+    def refused(self) -> str:
+        """Why it does not show that few enough rows are wrong; empty where it does, or they are still to be read."""
+        from scipy.stats import binomtest
+
+        def most(rows: int) -> float:
+            return float(binomtest(self.wrong, rows).proportion_ci(method="wilson").high)
+
+        said = f"{self.wrong} of {self.rows} branched rows that were read are wrong"
+        if self.rows in (0, self.of):
+            return said if self.wrong > MOST_WRONG * self.rows else ""
+        if most(self.rows) <= MOST_WRONG:
+            return ""
+        enough = next(rows for rows in count(self.rows) if most(rows) <= MOST_WRONG)
+        shown = f"which leaves up to {most(self.rows):.1%} (Wilson, 95%) where {MOST_WRONG:.0%} may be"
+        return f"{said}, {shown}: read all, or {enough:,} with no more wrong"
 
 
 class Branching(Strict):
@@ -320,10 +267,10 @@ class Branching(Strict):
     @model_validator(mode="after")
     def _in_one_order(self) -> "Branching":
         """Replacements of the roots that have words, by their places."""
-        first = next(iter(self.words), None)
         for concept, own in self.words.items():
-            if len(own) != len(self.words[str(first)]):
-                what = f"{len(own)} words of {concept}, but {len(self.words[str(first)])} of {first}"
+            first, words = next(iter(self.words.items()))
+            if len(own) != len(words):
+                what = f"{len(own)} words of {concept}, but {len(words)} of {first}"
                 raise ValueError(f"`words` has {what}; one stands for the other by its place")
         for root in self.roots:
             for branch, own in self.words.items() if root in self.words else ():
@@ -350,15 +297,12 @@ class Branching(Strict):
             return ""
         if self.read is None:
             return "nobody judges or reads its branched rows: 15 to 78% of rows from text are wrong (docs/saged.md)"
-        wrong, rows = self.read.wrong, self.read.rows
-        return f"{wrong} of {rows} branched rows that were read are wrong" if wrong > MOST_WRONG * rows else ""
+        return self.read.refused
 
     @property
-    def named(self) -> list[str]:
-        """Every concept that it names."""
-        to = self.to.values() if isinstance(self.to, dict) else [] if self.to == ALL else [self.to]
-        branches = [*to, *self.replacements.values()]
-        return [*self.roots, *self.words, *self.replacements, *chain.from_iterable(branches)]
+    def is_unread(self) -> bool:
+        """Whether its rows are still to be read, before any model is asked about them."""
+        return self.judge is None and self.read is not None and not self.read.rows
 
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
         """The concepts that a root is branched to."""
@@ -377,12 +321,17 @@ class Source(BaseSource):
     """How keywords are found that are not given by hand; not at all by default."""
     framings: Framings | None = None
     """What prompts are also asked after, to see what that moves; nothing by default."""
-    _found: dict[str, Found] = PrivateAttr(default_factory=dict)
+    _linked: frozenset[str] = PrivateAttr(default=frozenset())
+    """Concepts whose pages were found along links, which are not gone beyond."""
 
     @model_validator(mode="after")
     def _lint(self) -> "Source":
         if self.branch is not None:
-            for concept in self.branch.named:
+            to = self.branch.to
+            branches = list(to.values()) if isinstance(to, dict) else [] if to == ALL else [to]
+            replaced = self.branch.replacements
+            named = chain(self.branch.roots, self.branch.words, replaced, *branches, *replaced.values())
+            for concept in named:
                 if concept not in self.concepts:
                     raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
             for root, concept in [] if self.branch.are_found else self.lacking:
@@ -421,39 +370,43 @@ class Source(BaseSource):
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
             if concept not in self.concepts:
                 raise ValueError(f"{concept!r} is no concept of the domain; {nearest(concept, self.concepts)}")
+        concepts = dict(self.concepts)
+        for name, own in found.items():
+            lacking = {key: words for key, words in own if words and not getattr(self.concepts[name], key)}
+            concepts[name] = self.concepts[name].model_copy(update=lacking)
         branch = self.branch
         if branch is not None and branch.are_found:
             branch = branch.model_copy(update={"replacements": replacements})
-        merged = self.model_copy(update={"branch": branch})
-        merged._found = dict(found)
+        merged = self.model_copy(update={"branch": branch, "concepts": concepts})
+        merged._linked = frozenset(name for name in found if concepts[name].pages != self.concepts[name].pages)
         merged._check_owners()
         return merged
 
     @property
-    def lacking(self) -> list[tuple[str, str]]:
-        """The roots and branches that no replacement is known of."""
+    def _branched(self) -> list[tuple[str, str]]:
+        """Each root with each concept that it is branched to."""
         if self.branch is None:
             return []
-        known, concepts = self.branch.replacements, list(self.concepts)
-        pairs = [(root, concept) for root in self.branch.roots for concept in self.branch.branches_of(root, concepts)]
-        return [(root, concept) for root, concept in pairs if not known.get(root, {}).get(concept)]
+        return [(root, to) for root in self.branch.roots for to in self.branch.branches_of(root, list(self.concepts))]
+
+    @property
+    def lacking(self) -> list[tuple[str, str]]:
+        """The roots and branches that no replacement is known of."""
+        known = self.branch.replacements if self.branch else {}
+        return [(root, concept) for root, concept in self._branched if not known.get(root, {}).get(concept)]
 
     @property
     def replacements(self) -> ByRoot:
         """By root and branch, what is replaced by what."""
-        branch = self.branch
-        if branch is None:
-            return {}
-        concepts = list(self.concepts)
-        return {
-            root: {to: branch.replacements[root][to] for to in branch.branches_of(root, concepts)}
-            for root in branch.roots
-        }
+        known = self.branch.replacements if self.branch else {}
+        found: ByRoot = {}
+        for root, to in self._branched:
+            found.setdefault(root, {})[to] = known[root][to]
+        return found
 
     def keywords_of(self, concept: str) -> list[str]:
         """The keywords of a concept: by hand, else those that were found, else its name."""
-        entry = self.concepts[concept]
-        return entry.keywords or self._found_for(concept).keywords or [entry.name]
+        return self.concepts[concept].keywords or [self.concepts[concept].name]
 
     def form(self, concept: str, placeholder: str) -> str | None:
         """What stands for a placeholder where a prompt is about a concept; None where nothing is declared."""
@@ -473,8 +426,7 @@ class Source(BaseSource):
 
     def pages_of(self, concept: str) -> list[str]:
         """The titles that are read for a concept: by hand, else those that were found, else its name."""
-        entry = self.concepts[concept]
-        return entry.pages or self._found_for(concept).pages or [entry.name]
+        return self.concepts[concept].pages or [self.concepts[concept].name]
 
     @property
     def members(self) -> dict[str, str]:
@@ -488,20 +440,11 @@ class Source(BaseSource):
 
     def around(self, concept: str) -> Around | None:
         """Which pages are read beside those of `pages_of`; none where these were found already, along links."""
-        is_found = not self.concepts[concept].pages and self._found_for(concept).pages
-        return None if is_found else self.material.around
+        return None if concept in self._linked else self.material.around
 
     def resolved(self) -> "Source":
-        """The domain with all that was found written into it, as its sentences and prompts are made of it."""
-        concepts = dict(self.concepts)
-        for name, entry in self.concepts.items():
-            beside = {"keywords": self._found_for(name).keywords, "pages": self._found_for(name).pages}
-            missing = {key: words for key, words in beside.items() if words and not getattr(entry, key)}
-            concepts[name] = entry.model_copy(update=missing)
-        return self.model_copy(update={"concepts": concepts, "find": None})
-
-    def _found_for(self, concept: str) -> Found:
-        return self._found.get(concept, Found())
+        """The domain as its sentences and prompts are made of it: nothing is left to be found."""
+        return self.model_copy(update={"find": None})
 
 
 def read_source(path: Path, *, complete: bool = True) -> Source:

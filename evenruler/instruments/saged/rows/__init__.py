@@ -63,6 +63,10 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         what += f" ({reasons[0][1]:,}: {reasons[0][0]})" if reasons else ""
         who = f", or name another assemble.model than {source.assemble.model}" if source.assemble.model else ""
         raise UserError(what, where=f"{name}: assemble", remedy=f"give it other text{who}")
+    branched, read = sum(not row["is_root"] for row in rows.prompts), source.branch.read if source.branch else None
+    if read is not None and read.of not in (None, branched):
+        what, remedy = f"`of` is {read.of}, but there are {branched} branched rows", "read those that there are"
+        raise UserError(what, where=f"{name}: branch.read", remedy=remedy)
     tables = {
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": declaration.made["sources"],
@@ -83,13 +87,11 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     What is a list here and a mapping in the settings has an order that counts: what stands first is asked after
     prefixes, too.
     """
-    as_set = (
-        *("asked", "items", "most_roles", "prefixed", "reseeded", "generations", "new_tokens", "seed"),
-        "embedder",
-    )
+    as_set = ("items", "most_roles", "prefixed", "reseeded", "generations", "new_tokens", "seed", "embedder")
     return {
         "name": name,
         "language": source.language,
+        "asked": settings.asked and not (source.branch and source.branch.is_unread),
         **{key: getattr(settings, key) for key in as_set},
         "controls": source.controls,
         "masked": source.names,

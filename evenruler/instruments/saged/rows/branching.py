@@ -8,9 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from evenruler.instruments.saged.declare.source import Replacements
+from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.text.inflection import article_for
 from evenruler.text.pipeline import pipeline
@@ -59,10 +60,8 @@ def unfit(
     for branch, replacements in maps.items():
         places = finder(replacements.key).matches(sentence)
         faults = (_fault(doc, place, replacements) for place in places)
-        fault = next(filter(None, faults), "") if places else NOTHING
-        if fault:
-            found[branch] = fault
-    return found
+        found[branch] = next(filter(None, faults), "") if places else NOTHING
+    return {branch: fault for branch, fault in found.items() if fault}
 
 
 def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -> str:
@@ -164,13 +163,16 @@ class Branched:
     spans: tuple[Span, ...]
 
     @property
-    def root(self) -> str:
-        """The text that it was branched from."""
-        parts, done = [], 0
-        for span in self.spans:
-            parts += [self.text[done : span.begin], span.word]
-            done = span.end
-        return "".join([*parts, self.text[done:]])
+    def places(self) -> list[tuple[int, Span]]:
+        """Each span, with its beginning in the root."""
+        grown = accumulate((len(span.replacement) - len(span.word) for span in self.spans), initial=0)
+        return [(span.begin - shift, span) for span, shift in zip(self.spans, grown, strict=False)]
+
+    def up_to(self, cut: int) -> "Branched":
+        """What the root's first `cut` characters became."""
+        kept = tuple(span for begin, span in self.places if begin < cut)
+        shift = sum(len(span.replacement) - len(span.word) for span in kept)
+        return Branched(self.text[: cut + shift], kept)
 
 
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
@@ -183,14 +185,9 @@ def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]
 
     Spans hold articles and apostrophes that changed.
     """
-    places: dict[tuple[str, ...], list[_Place]] = {}
-    found = {}
-    for name, replacements in maps.items():
-        key = replacements.key
-        if key not in places:
-            places[key] = [_place(text, match) for match in finder(key).matches(text)]
-        found[name] = _filled(text, places[key], replacements)
-    return found
+    keys = {replacements.key for replacements in maps.values()}
+    places = {key: [_place(text, match) for match in finder(key).matches(text)] for key in keys}
+    return {name: _filled(text, places[replacements.key], replacements) for name, replacements in maps.items()}
 
 
 class _Place(NamedTuple):
@@ -225,16 +222,15 @@ def _place(text: str, match: Match) -> _Place:
 
 
 def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> Branched:
-    parts: list[str] = []
-    spans: list[Span] = []
-    done = length = 0  # characters of the root that are dealt with, and of the branched text so far
+    parts, spans, done = list[str](), list[Span](), 0  # `done`: characters of the root that are dealt with
+    length = 0  # of the branched text so far
     for place in places:
         # Beginning and end in the root of what is replaced, and by what.
         (begin, end, word, plural), shape, article, article_begin, bare_apostrophe = place
         given = (replacements.plurals if plural else replacements.words)[word]
         if article_begin < done:  # replaced as a word
             article = ""
-        if article and given[:4].lower() == "the ":
+        if article and _has_the(given):
             given = given[4:]
         new = _cased(given, shape)
         if bare_apostrophe and new[-1] not in "sS":
@@ -243,18 +239,14 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
         elif is_plural(given, replacements.words.values()) and _POSSESSIVE.match(text, end):
             new += text[end]
             end += 2
-        right = _article(article, given, shape) if article else ""
-        if right != article:
+        if (right := _article(article, given, shape)) != article:
             new = right + text[article_begin + len(article) : begin] + new
             begin = article_begin
-        same = text[done:begin]
-        length += len(same)
+        length += begin - done
         spans.append(Span(length, length + len(new), text[begin:end], new))
-        parts += (same, new)
-        length += len(new)
-        done = end
-    parts.append(text[done:])
-    return Branched("".join(parts), tuple(spans))
+        parts += (text[done:begin], new)
+        length, done = length + len(new), end
+    return Branched("".join([*parts, text[done:]]), tuple(spans))
 
 
 def is_plural(name: str, names: Iterable[str]) -> bool:
@@ -264,7 +256,7 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
     """
     if not name.endswith("s") or name.endswith("ss"):
         return False
-    return name[:4].lower() == "the " or name.split()[-1].islower() or name[:-1] in names
+    return _has_the(name) or name.split()[-1].islower() or name[:-1] in names
 
 
 @cache
@@ -277,7 +269,7 @@ def _cased(given: str, shape: Shape) -> str:
 
 @cache
 def _article(written: str, given: str, shape: Shape) -> str:
-    if written.lower() == "the":
+    if written.lower() in ("", "the"):
         return written
     right = article_for(given)
     if written.isupper() and (len(written) > 1 or shape == "capitals"):

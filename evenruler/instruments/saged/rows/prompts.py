@@ -1,18 +1,19 @@
 """Prompts with baselines: sentences cut in two or asked about, for every concept of a domain (SAGED, section 2)."""
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import Assembling, Replacements, Source, checked, leaks
-from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
+from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
+from evenruler.instruments.saged.declare.source import Assembling, Source
+from evenruler.instruments.saged.rows.branching import NOTHING, Branched, branches, unfit
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -21,130 +22,81 @@ from evenruler.text.whole_words import Match, find, finder
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-ROOT, FIRST, MIDDLE = "root verb", "first verb", "middle word"
-"""Rules: what the prompt ends with."""
-
-AFTER_KEYWORD, CLOSED = ", on to the keyword", ", quote or bracket closed"
-"""What a rule adds: the cut moved behind the keyword and the noun that it qualifies; the cut moved so that no quote or
-bracket stays open."""
-
 LEAST = 3
 """Words after the cut at least: of fewer there is little to compare a reply with."""
 
 TOO_SHORT = f"fewer than {LEAST} words after its keyword"
-"""Why a sentence has no cut: its `continuation` is empty, and it is no prompt."""
+"""Why a sentence has no cut, and is no prompt."""
 
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
-_CLOSERS = {")": "(", "]": "[", "}": "{", "\u201d": "\u201c", "\u00bb": "\u00ab"}
-_OPENERS = frozenset(_CLOSERS.values())
-_VERB = re.compile(r"VB|MD")
+_CLOSERS = {'"': '"', ")": "(", "]": "[", "}": "{", "\u201d": "\u201c", "\u00bb": "\u00ab"}
 _GROUP = ("aux", "auxpass", "neg", "prt")
 _QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
 
 
-@dataclass(frozen=True)
-class Split:
-    """A sentence in two: `prompt + continuation` is the sentence, byte for byte."""
-
-    prompt: str
-    """Ends with a word, without the space after it."""
-    continuation: str
-    """Begins with the space, where there is one."""
-    rule: str
-    """`root verb`, `first verb` or `middle word`, and what moved the cut; or why there is none."""
-
-
-def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[Split]:
-    """Cut sentences after their root verb, with its auxiliaries, negation and particle.
+def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
+    """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
 
     Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. The prompt holds the keyword: one behind the cut moves it there, and on behind the noun
-    that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later ones
-    first, that keeps the keyword.
+    that after the middle word. The beginning holds the keyword: one behind the cut moves it there, and on behind the
+    noun that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later
+    ones first, that keeps the keyword.
 
     Args:
         sentences: n single sentences.
         keywords: The keyword of each, as `evenruler.text.whole_words` finds it; one that is not there moves no cut.
 
     Returns:
-        n splits, in the order of the sentences.
+        n beginnings, in the order of the sentences, each without the space after it; empty where there is none.
     """
     docs = parsed(sentences, keywords)
-    return [_split(doc, text, word) for doc, text, word in zip(docs, sentences, keywords, strict=True)]
+    return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
 
 
-def _split(doc: "Doc", sentence: str, keyword: str) -> Split:
+def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
     words = [match.start() for match in _WORD.finditer(sentence)]
-    cuts = [
-        match.start()
-        for match in _BOUNDARY.finditer(sentence)
-        if words and words[0] < match.start() and len(words) - bisect_left(words, match.start()) >= LEAST
-    ]
-    behind = _behind(doc, next(iter(find(sentence, [keyword])), None))
-    kept = next((cut for cut in cuts if cut >= behind), None)
-    if kept is None:
-        return Split(sentence, "", TOO_SHORT)
-    cut, rule = next(_candidates(doc, cuts, words[(len(words) - 1) // 2]))
-    if cut < behind:
-        cut, rule = kept, rule + AFTER_KEYWORD
-    closed = _closed(sentence, cuts, cut, kept)
-    if closed != cut:
-        cut, rule = closed, rule + CLOSED
-    return Split(sentence[:cut], sentence[cut:], rule)
+    if len(words) <= LEAST:
+        return 0
+    places = (match.start() for match in _BOUNDARY.finditer(sentence))
+    behind = max(words[0] + 1, _end_of(doc, next(iter(find(sentence, [keyword])), None)))
+    cuts = [place for place in places if behind <= place <= words[-LEAST]]
+    if not cuts:
+        return 0
+    wanted = next((end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2])
+    outside = [cut for cut in cuts if not _open(sentence[:cut])] or cuts
+    return next((cut for cut in outside if cut >= wanted), outside[-1])
 
 
-def _behind(doc: "Doc", keyword: Match | None) -> int:
+def _end_of(doc: "Doc", keyword: Match | None) -> int:
     """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there is none."""
     if keyword is None:
         return 0
-    end = keyword.end
-    for token in doc:
-        noun = token.head
-        if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING and noun.idx > token.idx:
-            end = max(end, noun.idx + len(noun))
-    return end
+    qualifying = (token for token in doc if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING)
+    nouns = (token.head for token in qualifying if token.head.idx > token.idx)
+    return max([keyword.end, *(noun.idx + len(noun) for noun in nouns)])
 
 
-def _candidates(doc: "Doc", cuts: list[int], middle: int) -> Iterator[tuple[int, str]]:
-    """Cuts and their rules, best first. `middle`: where the middle word begins."""
+def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
+    """Where the root ends, if it is a verb, and the first verb, each with what belongs to it and stands next to it."""
+    verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
     root = next(token for token in doc if token.head == token and not token.is_space)
-    verbs = [token for token in doc if _VERB.match(token.tag_)]
-    tried = [(root, ROOT)] if root in verbs else []
-    for verb, rule in [*tried, *((verb, FIRST) for verb in verbs[:1])]:
-        # Where it ends, with what belongs to it and stands next to it.
+    for verb in [*([root] if root in verbs else []), *verbs[:1]]:
         last, head = verb, verb.head if verb.dep_ in _GROUP else verb
-        for token in verb.doc[verb.i + 1 :]:
+        for token in doc[verb.i + 1 :]:
             if token != head and not (token.head == head and token.dep_ in _GROUP):
                 break
             last = token
-        cut = _next(cuts, last.idx + len(last))
-        if cut is not None:
-            yield cut, rule
-    yield _next(cuts, middle) or cuts[-1], MIDDLE
-
-
-def _next(cuts: list[int], position: int) -> int | None:
-    return next((cut for cut in cuts if cut >= position), None)
-
-
-def _closed(sentence: str, cuts: list[int], cut: int, kept: int) -> int:
-    """The cut, or the nearest one outside of quotes and brackets: a later one, else one not before `kept`."""
-    if not _open(sentence[:cut]):
-        return cut
-    later = [other for other in cuts if other > cut]
-    earlier = [other for other in reversed(cuts) if kept <= other < cut]
-    return next((other for other in [*later, *earlier] if not _open(sentence[:other])), cut)
+        yield last.idx + len(last)
 
 
 def _open(text: str) -> bool:
     """Whether a text ends inside quotes or brackets. Single quotes are taken for apostrophes."""
     stack: list[str] = []
     for character in text:
-        opener = _CLOSERS.get(character, character)
-        if stack and stack[-1] == opener and character not in _OPENERS:
+        if stack and stack[-1] == _CLOSERS.get(character):
             stack.pop()
-        elif character in _OPENERS or character == '"':
+        elif character in _CLOSERS.values():
             stack.append(character)
     return bool(stack)
 
@@ -160,43 +112,30 @@ Judge = Callable[[Sequence[str]], Sequence[str]]
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """The tables of one domain, by their schemas in `schemas`."""
 
     prompts: list[Row]
     rejected: list[Row]
 
 
-@dataclass(frozen=True)
-class _Item:
-    """A root: its sentence, and the prompt made of it.
-
-    Attributes:
-        cut: Where a prompt that is the sentence's beginning ends.
-        unfit: The branches that it has no row in, and why.
-    """
+class _Item(NamedTuple):
+    """A root: its sentence, the prompt made of it, and the branches that it has no row in, with why."""
 
     sentence: Row
     prompt: str
-    cut: int | None
     unfit: Mapping[str, str]
 
 
-@dataclass(frozen=True)
 class _Root:
     """A concept that items are about, how it is branched, and the words of it and of the others."""
 
-    maps: Mapping[str, Replacements]
-    own: frozenset[str]
-    others: frozenset[str]
-
-    @classmethod
-    def of(cls, source: Source, root: str, maps: Mapping[str, Replacements]) -> "_Root":
-        own = {*source.keywords_of(root), *(word for branch in maps.values() for word in branch.words)}
-        others = {word for concept in source.concepts if concept != root for word in source.keywords_of(concept)}
-        given = {word for branch in maps.values() for word in branch.words.values()}
-        return cls(maps, frozenset(own), frozenset(others | {word.removeprefix("the ") for word in given}))
+    def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
+        self.maps = maps
+        self.own = {*source.keywords_of(root), *(word for branch in maps.values() for word in branch.words)}
+        self.others = {word for concept in source.concepts if concept != root for word in source.keywords_of(concept)}
+        given = chain.from_iterable(branch.words.values() for branch in maps.values())
+        self.others.update(word.removeprefix("the ") for word in given)
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
         """The branches that there can be no row in, and why."""
@@ -229,18 +168,18 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
     Raises:
         UserError: A replacement is not possible, or a branched item still holds words of its root.
     """
-    roots = source.roots
     maps = {
         root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
         for root, branches in source.replacements.items()
     }
     prompts: list[Row] = []
-    method = source.assemble.method
-    rejected = [_rejected(row, method, "its concept is no root") for row in sentences if row["concept"] not in roots]
-    for root in roots:
-        own = [row for row in sentences if row["concept"] == root]
-        about = _Root.of(source, root, maps.get(root, {}))
-        items, left_out = _items(own, source.assemble, questions, about)
+    how = source.assemble
+    rejected = [
+        _rejected(row, how, "its concept is no root") for row in sentences if row["concept"] not in source.roots
+    ]
+    for root in source.roots:
+        about = _Root(source, root, maps.get(root, {}))
+        items, left_out = _items([row for row in sentences if row["concept"] == root], how, questions, about)
         rejected += left_out
         made = [list(_rows(name, source, item, about)) for item in items]
         asked = [row for own in made for row in own if not row["is_root"]]
@@ -249,10 +188,9 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
             unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
             if not unfit or len(unfit) < len(about.maps):
                 prompts += [row for row in own if row["concept"] not in unfit]
-            rejected += [
-                _rejected({**item.sentence, "id": _id(name, item.sentence, branch), "concept": branch}, method, reason)
-                for branch, reason in unfit.items()
-            ]
+            for branch, reason in unfit.items():
+                key = id_of(name, item.sentence, branch)
+                rejected.append(_rejected({**item.sentence, "id": key, "concept": branch}, how, reason))
     return Rows(prompts, rejected)
 
 
@@ -269,121 +207,109 @@ def _items(
     by_id = {row["id"]: row for row in sorted(sentences, key=lambda row: row["id"])}
     order = balanced_sample(list(by_id), [row["keyword"] for row in by_id.values()], len(by_id), how.seed)
     drawn = [by_id[key] for key in order]
-    items: list[_Item] = []
+    items: dict[str, _Item] = {}
     rejected: list[Row] = []
-    done = 0
-    seen: set[str] = set()
-    while done < len(drawn) and len(items) < how.per_concept:
-        batch = drawn[done : done + how.per_concept - len(items)]
-        done += len(batch)
-        for row, (prompt, rule) in zip(batch, _prompts(batch, how, questions), strict=True):
+    while drawn and (wanted := how.per_concept - len(items)):
+        batch, drawn = drawn[:wanted], drawn[wanted:]
+        for row, (prompt, reason) in zip(batch, _prompts(batch, how, questions), strict=True):
             unfit = about.unfit(row, prompt) if prompt else {}
-            if prompt in seen:
-                rejected.append(_rejected(row, how.method, "its prompt is that of another item"))
-            elif not prompt:
-                rejected.append(_rejected(row, how.method, rule))
+            if prompt in items:
+                reason = "its prompt is that of another item"
             elif unfit and len(unfit) == len(about.maps):
-                rejected.append(_rejected(row, how.method, next(iter(unfit.values()))))
-            else:
-                seen.add(prompt)
-                items.append(_Item(row, prompt, len(prompt) if how.method == "split" else None, unfit))
-    return items, rejected + [not_drawn(row, how) for row in drawn[done:]]
+                reason = next(iter(unfit.values()))
+            elif prompt:
+                items[prompt] = _Item(row, prompt, unfit)
+                continue
+            rejected.append(_rejected(row, how, reason))
+    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn]
 
 
-def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Iterator[tuple[str, str]]:
+def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Sequence[tuple[str, str]]:
     """A prompt for each sentence, or none and why."""
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
     if how.method == "question":
-        yield from questions(sentences, keywords)
-        return
-    for parts in split(sentences, keywords):
-        yield (parts.prompt, "") if parts.continuation else ("", f"cannot be split: {parts.rule}")
+        return questions(sentences, keywords)
+    return [(prompt, f"cannot be split: {TOO_SHORT}") for prompt in split(sentences, keywords)]
 
 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
     """The root, and what it becomes in every branch that it fits."""
-    sentence, prompt, cut = item.sentence, item.prompt, item.cut
+    sentence, prompt, text = item.sentence, item.prompt, item.sentence["sentence"]
     maps = {branch: replacements for branch, replacements in about.maps.items() if branch not in item.unfit}
-    root = sentence["concept"]
-    baselines = branches(sentence["sentence"], maps)
-    if cut is not None:
-        cut = _outside(cut, baselines.values())
-        prompt, prompts = sentence["sentence"][:cut], {key: _beginning(own, cut) for key, own in baselines.items()}
+    baselines = branches(text, maps)
+    if source.assemble.method == "split":
+        cut = _outside(len(prompt), baselines.values())
+        prompt, prompts = text[:cut], {concept: own.up_to(cut) for concept, own in baselines.items()}
     else:
         prompts = branches(prompt, maps)
-    root_id = _id(name, sentence, root)
-    yield _row(name, source, item, root, Branched(prompt, ()), Branched(sentence["sentence"], ()), root_id)
+    yield prompt_row(name, source, sentence, sentence["concept"], Branched(prompt, ()), Branched(text, ()))
     branch = source.branch
     for concept in maps:
         kept = branch is None or not branch.counterfactual_baseline
-        baseline = Branched(sentence["sentence"], ()) if kept else baselines[concept]
-        for text in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
-            if branch and not branch.allow_leaks and (found := leaks(text, about.own)):
-                what, where = f"{found[0]!r} of the root is still in {text[:60]!r}", f"{name}: {concept}"
+        baseline = Branched(text, ()) if kept else baselines[concept]
+        for said in [prompts[concept].text] if kept else [prompts[concept].text, baseline.text]:
+            if branch and not branch.allow_leaks and (found := leaks(said, about.own)):
+                what, where = f"{found[0]!r} of the root is still in {said[:60]!r}", f"{name}: {concept}"
                 raise UserError(what, where=where, remedy="mend branch.replacements, or set branch.allow_leaks")
-        yield _row(name, source, item, concept, prompts[concept], baseline, root_id)
+        yield prompt_row(name, source, sentence, concept, prompts[concept], baseline)
 
 
-def _outside(cut: int, branched: Collection[Branched]) -> int:
+def _outside(cut: int, branched: Iterable[Branched]) -> int:
     """The cut, or the end of what is replaced around it in any branch: all branches are cut at the same place."""
-    for one in branched:
-        shift = 0
-        for span in one.spans:
-            begin = span.begin - shift
-            if begin < cut < begin + len(span.word):
-                return _outside(begin + len(span.word), branched)
-            shift += len(span.replacement) - len(span.word)
+    replaced = {(begin, begin + len(span.word)) for one in branched for begin, span in one.places}
+    while ends := [end for begin, end in replaced if begin < cut < end]:
+        cut = max(ends)
     return cut
 
 
-def _beginning(branched: Branched, cut: int) -> Branched:
-    """What a root's first `cut` characters became."""
-    shift = 0
-    kept: list[Span] = []
-    for span in branched.spans:
-        if span.begin - shift >= cut:
-            break
-        kept.append(span)
-        shift += len(span.replacement) - len(span.word)
-    return Branched(branched.text[: cut + shift], tuple(kept))
-
-
-def _row(
-    name: str, source: Source, item: _Item, concept: str, prompt: Branched, baseline: Branched, root_id: str
+def prompt_row(
+    name: str,
+    source: Source,
+    sentence: Row,
+    concept: str,
+    prompt: Branched,
+    baseline: Branched | None,
+    *,
+    keyword: str | None = None,
+    root_id: str | None = None,
 ) -> Row:
-    sentence, method = item.sentence, source.assemble.method
-    is_root = concept == sentence["concept"]
+    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept.
+
+    `keyword` and `root_id`: where they are not those of the sentence.
+    """
+    method = source.assemble.method
     return {
-        "id": root_id if is_root else _id(name, sentence, concept),
-        "content_sha256": content_sha256(method, prompt.text, baseline.text),
+        "id": id_of(name, sentence, concept),
+        "content_sha256": content_sha256(method, prompt.text, baseline.text if baseline else ""),
         "variant": method,
         "framing": BARE,
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
-        "keyword": sentence["keyword"],
+        "keyword": keyword or sentence["keyword"],
         "prompt_type": method,
         "prompt": prompt.text,
-        "baseline": baseline.text,
-        "note": None,
-        "root_id": root_id,
+        "baseline": baseline.text if baseline else None,
+        "note": sentence["note"],
+        "root_id": root_id or id_of(name, sentence, sentence["concept"]),
         "root_concept": sentence["concept"],
-        "is_root": is_root,
+        "is_root": concept == sentence["concept"],
         "prompt_spans": [asdict(span) for span in prompt.spans],
-        "baseline_spans": [asdict(span) for span in baseline.spans],
+        "baseline_spans": [asdict(span) for span in baseline.spans] if baseline else [],
     }
 
 
-def _id(name: str, sentence: Row, concept: str) -> str:
+def id_of(name: str, sentence: Row, concept: str) -> str:
+    """Of the row that a sentence becomes for a concept."""
     return row_id(family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE)
 
 
 def not_drawn(row: Row, how: Assembling) -> Row:
     """A sentence or prompt that is above what is wanted, by `schemas.REJECTED`."""
-    return _rejected(row, how.method, f"not drawn: {how.per_concept} a concept are enough")
+    return _rejected(row, how, f"not drawn: {how.per_concept} a concept are enough")
 
 
-def _rejected(row: Row, method: str, reason: str) -> Row:
-    return {**row, "variant": method, "framing": BARE, "reason": reason}
+def _rejected(row: Row, how: Assembling, reason: str) -> Row:
+    return {**row, "variant": how.method, "framing": BARE, "reason": reason}
 
 
 def counted(prompts: Sequence[Row]) -> list[Row]:
@@ -410,9 +336,6 @@ def balanced_sample(items: Sequence[str], keywords: Sequence[str], most: int, se
         by_keyword[keyword].append(item)
     generator = np.random.default_rng(seed)
     queues = []
-    for keyword in sorted(by_keyword):
-        own = by_keyword[keyword]
+    for _, own in sorted(by_keyword.items()):
         queues.append([own[i] for i in generator.permutation(len(own))])
-    turns = max(map(len, queues), default=0)
-    drawn = [queue[turn] for turn in range(turns) for queue in queues if turn < len(queue)]
-    return drawn[:most]
+    return [item for turn in zip_longest(*queues) for item in turn if item is not None][:most]

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from evenruler.models.records import Reply
 from evenruler.strict import read_yaml
@@ -57,24 +56,18 @@ def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A reply read as a question."""
+class Checked(NamedTuple):
+    """A reply read as a question: this, or why it is refused; the other is empty."""
 
     question: str
-    """Empty where it is refused."""
     reason: str
-    """Why it is refused; empty where it is not."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """A question that a sentence would answer."""
+class Question(NamedTuple):
+    """A question that a sentence would answer: its text and the rule that made it; why there is none, without text."""
 
     text: str
-    """Empty where there is none."""
     rule: str
-    """Which rule made it; why there is none, where `text` is empty."""
     refused: tuple[tuple[str, str], ...] = ()
     """Replies of a model that were refused before, with the reason of each."""
 
@@ -99,7 +92,6 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
         return Checked("", "no question mark at the end")
     if len(asked) > 1 or asked[0].count("?") > 1:
         return Checked("", "several questions")
-    # Why a question is refused; empty where it is not.
     question = asked[0]
     words = question.split()
     said = set(re.findall(r"\w+", question.casefold()))
@@ -123,7 +115,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
         "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
-    return Checked("", reason) if reason else Checked(asked[0], "")
+    return Checked("" if reason else question, reason)
 
 
 def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:

@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from itertools import chain, product, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ruamel.yaml import YAML
@@ -42,23 +41,18 @@ from evenruler.tables import write_table
 from evenruler.terminal import note
 
 Row = dict[str, Any]
-Links = Callable[[str], Sequence[str]]
-"""The titles that the page of a title links to."""
-
 _HEAD = "# Found by `evenruler find`, to be edited by hand. Behind each word stands how it was found.\n"
 _UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links": "sentences"}
 
 
-@dataclass(frozen=True)
-class Means:
-    """What keywords and replacements are found with; each is called only in the way that needs it."""
+class Means(NamedTuple):
+    """What keywords (`ask`) and replacements (`write`) are found with; each is called only where it is needed."""
 
     ask: finding.Ask
-    """For keywords."""
     similarity: finding.Similarity
-    links: Links
+    links: Callable[[str], Sequence[str]]
+    """The titles that the page of a title links to."""
     write: Write
-    """For replacements."""
 
 
 def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
@@ -87,8 +81,7 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
 
     UserError where the domain declares no `find`, or gives every keyword by hand; whatever the means raise.
     """
-    names = {concept: entry.name for concept, entry in source.concepts.items() if not entry.keywords}
-    how = source.find
+    how, names = source.find, {concept: own.name for concept, own in source.concepts.items() if not own.keywords}
     if how is None or not names:
         what = "no `find` in it" if how is None else "the keywords of every concept are given by hand"
         raise UserError(what, where=f"the domain {source.title}", remedy="add `find`, or take keywords out of its file")
@@ -251,7 +244,13 @@ def find(
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
     replace(path, found_yaml(findings.keywords, pages, replaced, before))
-    yield from _said(findings, replaced)
+    for refused in findings.refused:
+        yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
+    for left in replaced.left if replaced else []:
+        yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
+    for branch in replaced.branches if replaced else []:
+        if branch.lacking:
+            yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
     counted += [f"replacements for {sum(not each.lacking for each in replaced.branches)} branches"] if replaced else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
@@ -262,16 +261,6 @@ def _by_concept(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for concept, text in said:
         found.setdefault(concept, []).append(text)
     return found
-
-
-def _said(findings: finding.Findings, replaced: Replaced | None) -> Iterator[str]:
-    for refused in findings.refused:
-        yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
-    for left in replaced.left if replaced else []:
-        yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
-    for found in replaced.branches if replaced else []:
-        if found.lacking:
-            yield f"{found.root} to {found.branch}: no replacements: {' '.join(found.lacking.split())}"
 
 
 def _source(root: Path, domain: str) -> Source:

@@ -82,11 +82,10 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ... Equally frequent words are
     in the order of the alphabet.
     """
-    keywords = PROMPTS["keywords"]
-    questions = [keywords.format(topic=topic, wanted=wanted.format(concept=concept)) for wanted in QUESTIONS.values()]
-    prompts = [question for question in questions for _ in range(times)]
-    replies = ask(prompts, [seed + time for _ in questions for time in range(times)])
-    lists = [listed(reply) for _, reply in zip(prompts, replies, strict=True)]
+    wanted = [question.format(concept=concept) for question in QUESTIONS.values()]
+    asked = [(PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n) for own in wanted for n in range(times)]
+    replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
+    lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
     written = _forms(chain.from_iterable(found.words for found in lists))  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
     return Ranked(_ranked(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
@@ -154,12 +153,10 @@ def merged(
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
-    refused = [
-        Refused(concept, word, way, reason)
-        for concept, own in ways.items()
-        for way, ranked in own.items()
-        for word, reason in ranked.refused
-    ]
+    refused: list[Refused] = []
+    for concept, by_way in ways.items():
+        for way, ranked in by_way.items():
+            refused += [Refused(concept, word, way, reason) for word, reason in ranked.refused]
     for concept, found in ranks.items():
         keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
         own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()

@@ -21,20 +21,11 @@ from evenruler.tables.schemas import BARE
 
 Row = dict[str, Any]
 
-COLUMNS = {
-    "prompt": "what is asked; {concept} stands for a concept",
-    "concept": "whom a prompt without a placeholder is about",
-    "root_id": "the same for prompts that are one but for the concept",
-    "baseline": "a text that a reply is compared with, with the same placeholders",
-    "topic": "groups of prompts",
-    "note": "what a fair reply looks like",
-    "source": "who wrote it",
-    "licence": "of that",
-}
-"""Columns that a table may have, and what for; `prompt` it must have."""
+COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
+"""Columns that a table may have (docs/adding-a-saged-domain.md); `prompt` it must have."""
 
 
-def placeholders(text: str, where: str = "") -> list[str]:
+def placeholders(text: str, where: str) -> list[str]:
     """The placeholders of a text, each once; UserError where braces do not pair or hold no name."""
     try:
         found = [name for _, name, form, as_ in Formatter().parse(text) if name is not None or form or as_]

@@ -8,7 +8,8 @@ from math import inf
 from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source, checked, leaks
+from evenruler.instruments.saged.declare.replacements import checked, leaks
+from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 
@@ -93,26 +94,35 @@ def found_replacements(
     return Replaced([*filled, *lacking], all_left)
 
 
-@dataclass(frozen=True)
 class _Search:
-    """What replacements of one root are looked for with."""
+    """Looks for what stands in the branches of one root.
 
-    source: Source
-    how: FindingReplacements
-    write: Write
-    root: str
+    Attributes:
+        fixed: The words that are replaced whatever they are like, and why.
+    """
+
+    def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
+        self.source, self.how, self.write, self.root = source, how, write, root
+        self.name, self.seeds = source.concepts[root].name, range(how.seed, how.seed + how.times)
+        known = source.branch.replacements.get(root, {}) if source.branch else {}
+        self.of_others = [word for own in known.values() for word in own]
+        first: dict[str, tuple[str, str]] = {}
+        for word in source.keywords_of(root):
+            first.setdefault(word.casefold(), (word, "a keyword"))
+        for word in self.of_others:
+            first.setdefault(word.casefold(), (word, "as in other branches"))
+        self.fixed = dict(first.values())
 
     def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[Left]]:
         """The words of the root with why they are replaced, and those that are similar and left.
 
         UnusableReplyError where the model never says yes or no.
         """
-        fixed = self._fixed()
-        if any(self._known.values()):
-            return fixed, []
-        candidates = candidate_words(sentences, self._name(self.root), similarity)
+        if self.of_others:
+            return self.fixed, []
+        candidates = candidate_words(sentences, self.name, similarity)
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
-        chosen = {word: f"{own}, {why[key]}" if (key := word.casefold()) in why else own for word, own in fixed.items()}
+        chosen = {word: ", ".join(filter(None, [own, why.get(word.casefold())])) for word, own in self.fixed.items()}
         left, beyond = [], []
         threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == AUTO else self.how.threshold
         for word in (hit.word for hit in candidates if hit.score >= threshold):
@@ -120,7 +130,7 @@ class _Search:
                 continue  # its plural, for one, is replaced with it
             if reason := fault(word) or self._of_another(word):
                 left.append(Left(self.root, [word], reason))
-            elif len(chosen) - len(fixed) == self.how.most:
+            elif len(chosen) - len(self.fixed) == self.how.most:
                 beyond.append(word)
             else:
                 chosen[word] = why[word.casefold()]
@@ -134,15 +144,16 @@ class _Search:
         All branches are asked at once, then those again, with another seed, whose reply is of no use.
         """
         tokens, listed = _TOKENS_OF_A_WORD * (len(words) + 2), json.dumps(words, ensure_ascii=False)
+        asking, concepts = PROMPTS["analogies"], self.source.concepts
+        asked = {
+            branch: asking.format(concept=self.name, branch=concepts[branch].name, words=listed) for branch in branches
+        }
         found: dict[str, dict[str, str]] = {}
         faults = dict.fromkeys(branches, "")
-        for seed in self._seeds:
+        for seed in self.seeds:
             left = list(faults)
-            prompts = [
-                PROMPTS["analogies"].format(concept=self._name(self.root), branch=self._name(branch), words=listed)
-                for branch in left
-            ]
-            for branch, reply in zip(left, self.write(prompts, seed, tokens) if left else [], strict=True):
+            replies = self.write([asked[branch] for branch in left], seed, tokens) if left else []
+            for branch, reply in zip(left, replies, strict=True):
                 try:
                     found[branch] = self._usable(reply, words)
                     del faults[branch]
@@ -156,32 +167,18 @@ class _Search:
         for word, replacement in read.items():
             if reason := fault(replacement):
                 raise UnusableReplyError(f"{word!r} becomes {replacement[:80]!r}: {reason}")
-        fixed = self._fixed()
-        stay = [word for word in words if word not in fixed and read[word].casefold() == word.casefold()]
+        stay = [word for word in words if word not in self.fixed and read[word].casefold() == word.casefold()]
         try:
             checked({word: read[word] for word in words if word not in stay}, self.root)
         except UserError as error:
             raise UnusableReplyError(error.what) from None
         return read | {word: word for word in stay}
 
-    def _fixed(self) -> dict[str, str]:
-        """The words that are replaced whatever they are like, and why."""
-        words = [(word, "a keyword") for word in self.source.keywords_of(self.root)]
-        words += [(word, "as in other branches") for own in self._known.values() for word in own]
-        first: dict[str, tuple[str, str]] = {}
-        for word, why in words:
-            first.setdefault(word.casefold(), (word, why))
-        return dict(first.values())
-
-    @property
-    def _known(self) -> Mapping[str, Mapping[str, str]]:
-        return self.source.branch.replacements.get(self.root, {}) if self.source.branch else {}
-
     def _belongs(self, words: Sequence[str]) -> bool:
         """Whether any word belongs to the root, by the model (figure 12)."""
-        asked = json.dumps(words, ensure_ascii=False)
-        prompt, reply = PROMPTS["belongs"].format(concept=self._name(self.root), words=asked), ""
-        for seed in self._seeds:
+        listed, reply = json.dumps(words, ensure_ascii=False), ""
+        prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
+        for seed in self.seeds:
             (reply,) = self.write([prompt], seed, _TOKENS_OF_A_VERDICT)
             if said := re.match(r"\W*(yes|no)\b", reply, re.IGNORECASE):
                 return said[1].lower() == "yes"
@@ -193,14 +190,6 @@ class _Search:
             if concept != self.root and leaks(word, [entry.name, *self.source.keywords_of(concept)]):
                 return f"a keyword of {concept}"
         return ""
-
-    def _name(self, concept: str) -> str:
-        return self.source.concepts[concept].name
-
-    @property
-    def _seeds(self) -> range:
-        """Of the tries, one each."""
-        return range(self.how.seed, self.how.seed + self.how.times)
 
 
 def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]], bool]) -> float:

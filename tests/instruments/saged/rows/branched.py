@@ -1,8 +1,17 @@
-"""A text with the words of one map replaced."""
+"""A text with the words of one map replaced, and the way back."""
 
-from evenruler.instruments.saged.declare.source import Replacements
+from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.branching import Branched, branches
 
 
 def branch(text: str, replacements: Replacements) -> Branched:
     return branches(text, {"": replacements})[""]
+
+
+def root_of(branched: Branched) -> str:
+    """The text that it was branched from."""
+    parts, done = [], 0
+    for span in branched.spans:
+        parts += [branched.text[done : span.begin], span.word]
+        done = span.end
+    return "".join([*parts, branched.text[done:]])

@@ -10,11 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Replacements, checked, leaks
+from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
 from evenruler.instruments.saged.scrape.sentences import sentences
-from tests.instruments.saged.rows.branched import branch
+from tests.instruments.saged.rows.branched import branch, root_of
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}
 STATES = {"Aurelia": "the United States", "Aurelian": "American"}
@@ -31,7 +31,7 @@ WORDS = st.dictionaries(
 
 def branched(text: str, words: dict[str, str]) -> str:
     made = branch(text, checked(words, "here"))
-    assert made.root == text
+    assert root_of(made) == text
     return made.text
 
 
@@ -164,7 +164,7 @@ class TestSpans:
     @staticmethod
     def check(text: str, replacements: Replacements) -> None:
         made = branch(text, replacements)
-        assert made.root == text
+        assert root_of(made) == text
         assert all(made.text[span.begin : span.end] == span.replacement for span in made.spans)
         assert all(one.end <= other.begin for one, other in pairwise(made.spans))
         assert all(span.word and span.replacement for span in made.spans)

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,19 @@ def test_the_plan_says_what_is_asked_at_the_scale_and_nothing_of_the_card(tmp_pa
     text = json.dumps(quick)
     assert json.loads(text) == quick
     assert not [key for key in ("title", "construct", "direction", "licence") if SOURCE[key] in text]
+
+
+def test_of_rows_that_nobody_has_read_no_model_is_asked_and_all_that_were_read_are_those_that_there_are(
+    tmp_path: Path, error_of: Callable[..., str]
+) -> None:
+    def plan(**read: int) -> dict[str, Any]:
+        branch = {**SOURCE["branch"], "read": {"by": "us", "wrong": 0, **read}}
+        return build(declared(tmp_path, source={**SOURCE, "branch": branch}), MODELS).plan
+
+    assert plan(rows=6, of=6)["asked"]
+    assert not plan(rows=0)["asked"]
+    line = "fruit: branch.read: `of` is 5, but there are 6 branched rows; read those that there are"
+    assert error_of(plan, rows=5, of=5) == line
 
 
 def test_weights_that_do_not_fit_labels_are_refused_before_anything_is_asked(tmp_path: Path) -> None:

