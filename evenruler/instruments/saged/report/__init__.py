@@ -173,12 +173,14 @@ def _rates(tables: Tables) -> Table | None:
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
+    if own[column].isna().any():
+        return "not said"  # by a server, why replies ended
     total, n = int(own[column].sum()), int(own["n"].sum())
     if not total:
         return "none"
     by = own.groupby("concept", sort=True)[["n", column]].sum()
     most = (by[column] / by["n"].where(by["n"] > 0)).sort_values(ascending=False, kind="stable").index[0]
-    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {by.loc[most, column]} of {by.loc[most, 'n']})"
+    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of {by.loc[most, 'n']})"
 
 
 def _topics(tables: Tables, settings: Settings) -> Table | None:
