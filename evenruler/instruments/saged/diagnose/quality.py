@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,9 +32,11 @@ from evenruler.tables.schemas import BARE, figures_of
 Rows = list[dict[str, object]]
 
 
-def told(figures: Iterable[Figure], domain: str, model: str, *part: str) -> Rows:
+def told(figures: Iterable[Figure], domain: object, model: object, *part: object) -> Rows:
     """Figures as rows by `figures_of`; parts are words, as role, template and feature."""
-    return [{"benchmark": domain, "part": ", ".join(part), "model": model, **asdict(figure)} for figure in figures]
+    return [
+        {"benchmark": domain, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)} for figure in figures
+    ]
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -184,7 +187,7 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
 
 def _means_of_concepts(
     features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
-) -> Iterator[tuple[tuple[str, ...], pd.DataFrame, str | None]]:
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, str | None]]:
     """By series: its model, role, template and feature, [concepts, framings], and why there are none.
 
     Means are over repetitions, then over prompts that have a value after every framing; `bare` is the first column.
