@@ -75,15 +75,15 @@ TOPICS = columns("domain model feature part: str; cluster: int32; words: [str]; 
 """One row a cluster of replies. `part`: what was clustered apart, as "concept=france"; `words`: its topic, the most
 telling first; `n`: replies in it."""
 
-_CELL = columns("domain model role template feature calibration grouping statistic: str")
+CELL = columns("domain model role template feature calibration grouping statistic: str")
 """`calibration`: `raw`, or `calibrated` (feature of the reply minus feature of its baseline, section 3.3);
 `grouping`: the columns that make groups, joined by "+"."""
 
-SUMMARIES = columns(_CELL, "group: str; value: float?; n n_missing: int; reason: str?")
+SUMMARIES = columns(CELL, "group: str; value: float?; n n_missing: int; reason: str?")
 """One row a group. `value`: the statistic of its n numbers, nulls left out and counted in `n_missing`."""
 
 DISPARITIES = columns(
-    _CELL,
+    CELL,
     "metric: str; value p p_adjusted: float?; n_permutations n_groups: int; group: str?",
     "critical excess: float?; flag: bool?; reason: str?",
 )
@@ -92,7 +92,7 @@ points at (an outlier, the lowest); `critical` and `excess`: of Dixon's ratio, i
 above it; `flag`: below four fifths, or an outlier; `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within
 feature and statistic."""
 
-SHAPES = columns(_CELL, "shape group end: str?; z: float?; n_groups: int; reason: str?")
+SHAPES = columns(CELL, "shape group end: str?; z: float?; n_groups: int; reason: str?")
 """One row a headline cell. `shape`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
 `z`: of the group that lies farthest out."""
 
