@@ -282,17 +282,13 @@ class Cells:
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
         groups = self.groups.names
-        names = self.names
-        return (
-            names.loc[names.index.repeat(len(groups))]
-            .reset_index(drop=True)
-            .assign(
-                group=np.tile(np.array(groups, dtype=object), len(self.values)),
-                value=self.values.ravel(),
-                n=self.n.ravel(),
-                n_missing=(self.groups.sizes(self.layout.measured) - self.n).ravel(),
-                reason=self.reasons.ravel(),
-            )
+        names = self.names.take(np.repeat(np.arange(len(self.values)), len(groups))).reset_index(drop=True)
+        return names.assign(
+            group=np.tile(np.array(groups, dtype=object), len(self.values)),
+            value=self.values.ravel(),
+            n=self.n.ravel(),
+            n_missing=(self.groups.sizes(self.layout.measured) - self.n).ravel(),
+            reason=self.reasons.ravel(),
         )
 
 
