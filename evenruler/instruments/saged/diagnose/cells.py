@@ -277,7 +277,8 @@ class Cells:
     def names(self) -> pd.DataFrame:
         """The columns that every table of cells begins with, one row a series."""
         own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
-        return self.layout.series.assign(domain=self.layout.domain, **own)[schemas.CELL.names]
+        columns: list[str] = schemas.CELL.names
+        return self.layout.series.assign(domain=self.layout.domain, **own)[columns]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
