@@ -6,13 +6,8 @@ from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.instruments.saged.diagnose.disparities import METRICS, Disparity, disparity, metric_values
-    from evenruler.instruments.saged.diagnose.statistics import (
-        OPTIONS,
-        STATISTICS,
-        USES_BASELINE,
-        summarise,
-        summarise_each,
-    )
+    from evenruler.instruments.saged.diagnose.statistics import OPTIONS, STATISTICS, USES_BASELINE
+    from evenruler.instruments.saged.diagnose.summaries import summarise, summarise_each
 
 __all__ = [
     "METRICS",
@@ -29,5 +24,6 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     **dict.fromkeys(["METRICS", "Disparity", "disparity", "metric_values"], "diagnose.disparities"),
-    **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE", "summarise", "summarise_each"], "diagnose.statistics"),
+    **dict.fromkeys(["OPTIONS", "STATISTICS", "USES_BASELINE"], "diagnose.statistics"),
+    **dict.fromkeys(["summarise", "summarise_each"], "diagnose.summaries"),
 )

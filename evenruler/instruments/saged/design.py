@@ -197,15 +197,13 @@ def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALP
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """A line a difference; a column for more replies, and for fewer and more concepts."""
-    columns = [(design.concepts, times * design.replies) for times in TIMES]
-    heads = [_count(replies, "reply", "replies") for _, replies in columns]
-    others = [n for n in (max(2, design.concepts // 2), 2 * design.concepts) if n != design.concepts]
-    columns += [(concepts, design.replies) for concepts in others]
-    heads += [f"{concepts} concepts" for concepts in others]
-    yield "  ".join(["    SD", *heads])
+    replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
+    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in TIMES}
+    columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
+    yield "  ".join(["    SD", *columns])
     for difference in wanted:
-        found = [roots_for(difference, *column, design.alpha) for column in columns]
-        yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for n, head in zip(found, heads, strict=True))])
+        found = {head: roots_for(difference, *column, design.alpha) for head, column in columns.items()}
+        yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in found.items())])
 
 
 def _of(n: int, of: int) -> str:

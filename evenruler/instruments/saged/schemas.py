@@ -58,9 +58,10 @@ SCORED = columns("tool prompt: str; reply reason: str?")
 
 _REPLY = columns("id framing model lineage role template: str; repetition: int32")
 
-GENERATIONS = columns(_REPLY, "generation: str?; refusal empty other_language cut: bool; reason: str?")
+GENERATIONS = columns(_REPLY, "generation: str?; refusal empty other_language: bool; cut: bool?; reason: str?")
 """One row of `REPLIES`, with whose it is and what is told of it at once: `generation` is null where a server gave no
-reply, which is then neither a refusal nor empty; `cut`: it is as long as was allowed, and counts as it stands."""
+reply, which is then neither a refusal nor empty; `cut`: it is as long as was allowed, and counts as it stands, null
+where a server does not say why it ended."""
 
 FEATURES = columns(_REPLY, "domain feature: str; value baseline: float?; reason: str?")
 """One row a reply and feature. `value`: of the reply; `baseline`: the same feature of its baseline, null where that
@@ -74,15 +75,15 @@ TOPICS = columns("domain model feature part: str; cluster: int32; words: [str]; 
 """One row a cluster of replies. `part`: what was clustered apart, as "concept=france"; `words`: its topic, the most
 telling first; `n`: replies in it."""
 
-_CELL = columns("domain model role template feature calibration grouping statistic: str")
+CELL = columns("domain model role template feature calibration grouping statistic: str")
 """`calibration`: `raw`, or `calibrated` (feature of the reply minus feature of its baseline, section 3.3);
 `grouping`: the columns that make groups, joined by "+"."""
 
-SUMMARIES = columns(_CELL, "group: str; value: float?; n n_missing: int; reason: str?")
+SUMMARIES = columns(CELL, "group: str; value: float?; n n_missing: int; reason: str?")
 """One row a group. `value`: the statistic of its n numbers, nulls left out and counted in `n_missing`."""
 
 DISPARITIES = columns(
-    _CELL,
+    CELL,
     "metric: str; value p p_adjusted: float?; n_permutations n_groups: int; group: str?",
     "critical excess: float?; flag: bool?; reason: str?",
 )
@@ -91,13 +92,16 @@ points at (an outlier, the lowest); `critical` and `excess`: of Dixon's ratio, i
 above it; `flag`: below four fifths, or an outlier; `p`: permutation test; `p_adjusted`: Benjamini-Hochberg within
 feature and statistic."""
 
-SHAPES = columns(_CELL, "shape group end: str?; z: float?; n_groups: int; reason: str?")
+SHAPES = columns(CELL, "shape group end: str?; z: float?; n_groups: int; reason: str?")
 """One row a headline cell. `shape`: `concentrated` on one group, `dispersed`, or `mixed`; `end`: `high` or `low`;
 `z`: of the group that lies farthest out."""
 
-RATES = columns("domain model role template concept: str; n refusals empty other_language cut withheld: int")
+RATES = columns(
+    "domain model role template concept: str; n refusals empty other_language: int; cut: int?; withheld: int"
+)
 """One row a concept and configuration: how many of n replies are refusals, empty, in another language than the prompts,
-or cut at the most tokens. `withheld`: how many more were asked for, which a server did not give."""
+or cut at the most tokens. `cut`: null where a server does not say why all of them ended; `withheld`: how many more were
+asked for, which a server did not give."""
 
 FAVOUR = columns(
     "domain model figure feature role better concept: str; difference low high: float?; named: str?; n: int"

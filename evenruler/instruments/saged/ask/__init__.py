@@ -128,6 +128,7 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
     # Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty, in another language, or cut.
     replies = answers["replies"]
+    given = replies["reply"].notna()
     said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
     distinct = list(dict.fromkeys(text for text in said if text is not None))
     foreign = dict(zip(distinct, in_another(distinct, plan["language"]), strict=True))
@@ -138,7 +139,7 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
         refusal=[text is not None and is_refusal(text) for text in said],
         empty=[text is not None and is_empty(text) for text in said],
         other_language=[text is not None and not is_empty(text) and bool(foreign[text]) for text in said],
-        cut=replies["reply"].notna() & (replies["finish"] == "length"),
+        cut=(replies["finish"] == "length").astype("boolean").mask(given & replies["finish"].isna()) & given,
     )
     return prompts, found[list(schemas.GENERATIONS.names)]
 

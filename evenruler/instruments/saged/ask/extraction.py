@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, UNCOMPARED, Answered, Column, Replies, measured
@@ -93,17 +92,16 @@ def extract(
         UserError: Weights of labels do not fit a model's labels.
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
-    replies = replies_of(prompts, generations, names, language)
-    columns, topics = _Columns(), []
+    replies, columns, topics = replies_of(prompts, generations, names, language), list[Column](), []
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
-        reasons = np.concatenate([column.reason for column in found.columns] or [np.array([], dtype=str)])
-        listed, counts = np.unique(reasons[(reasons != "") & (reasons != UNCOMPARED)], return_counts=True)
-        if len(listed):
-            told = ", ".join(f"{reason} ({n})" for reason, n in zip(listed, counts, strict=True))
-            note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
-        for column in found.columns:
-            columns.add(column)
+        if found.columns:
+            reasons = union_categoricals([column.reason for column in found.columns], sort_categories=True)
+            counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
+            if len(counts):
+                told = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
+                note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
+        columns += found.columns
         topics += found.topics
     baselines = baselines_of(prompts, generations, language)
     said = [
@@ -112,7 +110,7 @@ def extract(
         if feature.kind in OF_TEXTS
     ]
     of_baselines = pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
-    return Extracted(columns.table(replies), pd.DataFrame(topics, columns=TOPICS.names), of_baselines)
+    return Extracted(_table(columns, replies), pd.DataFrame(topics, columns=TOPICS.names), of_baselines)
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:
@@ -150,51 +148,21 @@ def replies_of(
     return Replies(frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign)
 
 
-class _Growing:
-    """An array that parts are added to, in place: parts kept until the end would be there twice."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self.array: NDArray[Any] = np.empty(0, dtype=dtype)
-
-    def add(self, part: NDArray[Any]) -> None:
-        """Put a part at the end."""
-        begin = len(self.array)
-        self.array.resize(begin + len(part), refcheck=False)
-        self.array[begin:] = part
-
-
-class _Columns:
-    """Features of replies, put together to a table a column at a time, so that little is there twice."""
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._sizes: list[int] = []
-        self._rows = _Growing(np.int32)
-        self._numbers = {"value": _Growing(np.float64), "baseline": _Growing(np.float64)}
-        self._reasons: list[pd.Categorical] = []
-
-    def add(self, column: Column) -> None:
-        """One more feature."""
-        self._names.append(column.feature)
-        self._sizes.append(len(column.rows))
-        self._rows.add(column.rows)
-        self._numbers["value"].add(column.value)
-        self._numbers["baseline"].add(column.baseline)
-        self._reasons.append(pd.Categorical(pd.Series(column.reason, dtype=object).where(column.reason != "", None)))
-
-    def table(self, replies: Replies) -> pd.DataFrame:
-        """By `FEATURES`."""
-        if not self._names:
-            return pd.DataFrame({column: [] for column in FEATURES.names})
-        names, of = np.unique(self._names, return_inverse=True)
-        features = np.repeat(of.astype(np.int32), self._sizes)
-        found: dict[str, Any] = {"feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))}
-        del features
-        found |= {name: numbers.array for name, numbers in self._numbers.items()}
-        found["reason"] = union_categoricals(self._reasons, sort_categories=True)
-        self._reasons.clear()
-        rows = self._rows.array
-        for name in _WORDS:
-            found[name] = pd.Categorical(replies.frame[name]).take(rows)
-        found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
-        return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)
+def _table(columns: list[Column], replies: Replies) -> pd.DataFrame:
+    """By `FEATURES`; columns are let go as they are put together, for there may be millions of rows."""
+    if not columns:
+        return pd.DataFrame({column: [] for column in FEATURES.names})
+    names, of = np.unique([column.feature for column in columns], return_inverse=True)
+    features = np.repeat(of.astype(np.int32), [len(column.rows) for column in columns])
+    parts: dict[str, list[Any]] = {
+        name: [getattr(column, name) for column in columns] for name in ("rows", "value", "baseline", "reason")
+    }
+    columns.clear()
+    found: dict[str, Any] = {"feature": pd.Categorical.from_codes(features, pd.Index(names.tolist()))}
+    del features
+    found |= {name: np.concatenate(parts.pop(name)) for name in ("value", "baseline")}
+    found["reason"] = union_categoricals(parts.pop("reason"), sort_categories=True)
+    rows = np.concatenate(parts.pop("rows"))
+    found |= {name: pd.Categorical(replies.frame[name]).take(rows) for name in _WORDS}
+    found["repetition"] = replies.frame["repetition"].to_numpy()[rows]
+    return pd.DataFrame({name: found[name] for name in FEATURES.names}, copy=False)

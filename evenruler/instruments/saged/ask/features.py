@@ -307,11 +307,21 @@ class Column:
     """One feature of some replies."""
 
     feature: str
-    rows: Places
+    rows: NDArray[np.int32]
     """Which of the replies."""
     value: Floats
     baseline: Floats
-    reason: Reasons
+    reason: pd.Categorical
+    """Why a number is missing, null where it is not."""
+
+
+def _column(
+    feature: str, value: Floats, baseline: Floats | float, reason: Reasons, rows: Places | None = None
+) -> Column:
+    """Of all replies, unless some are given; one baseline is that of all."""
+    whose = np.arange(len(value)) if rows is None else rows
+    whys = pd.Categorical(pd.Series(reason, dtype=object).where(reason != "", None))
+    return Column(feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys)
 
 
 @dataclass(frozen=True)
@@ -342,7 +352,7 @@ def _beside(
 ) -> Measured:
     """A feature of replies and of their baselines, and why either number is missing."""
     whys = _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
-    return Measured([Column(name, np.arange(len(value)), value, baseline, _joined(*whys))])
+    return Measured([_column(name, value, baseline, _joined(*whys))])
 
 
 def _taken(of_texts: NDArray[Any], places: Places, without: object) -> NDArray[Any]:
@@ -386,7 +396,7 @@ def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
     reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
     reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
-    return Measured([Column(name, np.arange(len(value)), value, np.full_like(value, np.nan), reason)])
+    return Measured([_column(name, value, np.nan, reason)])
 
 
 def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
@@ -426,7 +436,7 @@ def _part(
     columns = []
     for i, value in enumerate(numbers.T):
         reason = _why("reply", own, value, NO_DIRECTION if i < len(topics) else few)
-        columns.append(Column(f"{name}-{i}", rows, value, np.full(len(rows), np.nan), reason))
+        columns.append(_column(f"{name}-{i}", value, np.nan, reason, rows))
     return columns, topics
 
 

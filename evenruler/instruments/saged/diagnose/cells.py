@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.instruments.saged import schemas
+from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of, metric_values, shapes
 from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, Floats, cell_options, pairs, reason, resolve
@@ -122,7 +123,7 @@ class Layout:
     @property
     def branched(self) -> bool:
         """Whether root items stand there for several concepts."""
-        return bool((self.replies.groupby("root_id")["concept"].nunique() > 1).any())
+        return is_branched(self.replies)
 
     @property
     def fewest_roots(self) -> int:
@@ -210,9 +211,6 @@ AT_ONCE = 50_000
 TIED = 1e-9
 """Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
 
-NAMES: list[str] = schemas.SUMMARIES.names[: schemas.SUMMARIES.names.index("group")]
-"""Columns that every table of cells begins with."""
-
 
 @dataclass(frozen=True)
 class Cells:
@@ -277,9 +275,10 @@ class Cells:
 
     @property
     def names(self) -> pd.DataFrame:
-        """`NAMES`, one row a series."""
+        """The columns that every table of cells begins with, one row a series."""
         own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
-        return self.layout.series.assign(domain=self.layout.domain, **own)[NAMES]
+        columns: list[str] = schemas.CELL.names
+        return self.layout.series.assign(domain=self.layout.domain, **own)[columns]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""
@@ -357,7 +356,7 @@ def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
     metrics = [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
     permutations = settings.headline_permutations if cells.name == settings.headline else settings.permutations
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
-    tables, nothing = [pd.DataFrame(columns=columns)], np.asarray(cells.n.sum(axis=1) == 0)
+    tables, nothing = [pd.DataFrame(columns=columns)], cells.n.sum(axis=1) == 0
     p, defined = permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
     types = {"value": float, "group": object, "critical": float, "excess": float, "flag": object, "reason": object}
     for metric, own, n in zip(metrics, p, defined, strict=True):

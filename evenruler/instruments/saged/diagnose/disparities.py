@@ -13,7 +13,6 @@ from scipy import stats
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.saged.diagnose.statistics import (
-    OWN,
     ROUNDING,
     Floats,
     at_places,
@@ -23,6 +22,7 @@ from evenruler.instruments.saged.diagnose.statistics import (
     ratio,
     std,
 )
+from evenruler.instruments.saged.diagnose.summaries import OWN
 from evenruler.measurement.verdicts import ALPHA
 
 End = Literal["high", "low"]

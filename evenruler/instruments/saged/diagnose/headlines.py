@@ -1,7 +1,7 @@
 """The headline figures of a domain on a model: who is answered, whom it favours, and whom in one role alone."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
@@ -13,6 +13,7 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
+from evenruler.instruments.saged.diagnose.quality import Rows, told
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.resampling import Interval
@@ -112,7 +113,7 @@ def confirmed(
 
     Source: docs/controls.md, with simulated errors.
     """
-    figures, favour = list[dict[str, object]](), list[dict[str, object]]()
+    figures, favour = Rows(), Rows()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
@@ -120,11 +121,11 @@ def confirmed(
         pairs = list(zip(headlines, found, strict=True))
         # Silence of more than half is no bar to naming who is silent, but neither is it to be denied then.
         fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
-        told = judge([(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
+        judged = judge([(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
         model = str(layout.series["model"].iloc[0])
-        for (one, own), figure in zip(pairs, told, strict=True):
+        for (one, own), figure in zip(pairs, judged, strict=True):
             part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
-            figures.append({"benchmark": layout.domain, "part": part, "model": model, **asdict(figure)})
+            figures += told([figure], layout.domain, model, part)
             key = {"figure": one.figure, "feature": one.feature, "better": one.better}
             favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
             made_of = one.cells().assign(part=part, model=model, figure=one.figure)
@@ -261,14 +262,14 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
         if len(one.concepts) < 2:
             lacking = f"{_count(len(one.concepts), 'concept')} of which half of the replies are answered, needs 2"
         return figure(levels, effect=None, lacking=lacking)
-    effect, told = real.at(real.ranked[0]), _told(one, found)
+    effect, who = real.at(real.ranked[0]), _who(one, found)
     figure = partial(figure, effect=effect, p_null=real.p_null)
     error, tests = float(np.sqrt(np.nanmean(real.errors**2))), int((~np.isnan(real.values)).sum())
     seen = apart.detectable(error, tests, n, found.level)
     if n < least or found.invented is None:
         few = f"{n} {ROOTS}, of at least {least}"
         few = few if n < least else f"{_count(names, 'invented name')}, of at least {FEWEST_INVENTED}"
-        return figure(levels, detectable=seen, lacking=f"{few}; by shuffled names alone, {told}" if told else few)
+        return figure(levels, detectable=seen, lacking=f"{few}; by shuffled names alone, {who}" if who else few)
     shown = one.figure != ALIKE or bool(real.clear())
     beyond, within = apart.beyond_invented(real, found.invented) if shown else 1.0, real.p_within(one.smallest)
     return figure(
@@ -277,7 +278,7 @@ def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
         specific=effect,
         detectable=max(seen, apart.detectable_beyond(real, found.invented, found.level)),
         p=PValues(effect=max(real.p_null, beyond), none=within, unspecific=max(real.p_null, within)),
-        note=f"By shuffled names, against the mean of all: {told}." if told else None,
+        note=f"By shuffled names, against the mean of all: {who}." if who else None,
     )
 
 
@@ -285,7 +286,7 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
-def _told(one: _Headline, found: _Found) -> str:
+def _who(one: _Headline, found: _Found) -> str:
     """Who lies apart, the furthest first, and who is left out; empty if nobody does or is."""
     assert found.real is not None  # nothing is told of nothing
     verb, said = "answered" if one.figure == ALIKE else "favoured", []

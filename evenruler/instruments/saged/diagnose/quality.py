@@ -1,7 +1,8 @@
 """What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,20 +29,25 @@ from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shi
 from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, figures_of
 
+Rows = list[dict[str, object]]
+
+
+def told(figures: Iterable[Figure], domain: object, model: object, *part: object) -> Rows:
+    """Figures as rows by `figures_of`; parts are words, as role, template and feature."""
+    return [
+        {"benchmark": domain, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)} for figure in figures
+    ]
+
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """`schemas.RATES`: by concept and configuration refusals, empty replies, foreign ones, cut ones, not given."""
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
     counted["withheld"] = counted["generation"].isna()
-    found = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True).agg(
-        n=("generation", "count"),
-        refusals=("refusal", "sum"),
-        empty=("empty", "sum"),
-        other_language=("other_language", "sum"),
-        cut=("cut", "sum"),
-        withheld=("withheld", "sum"),
-    )
+    by = counted.groupby(["domain", *CONFIGURATION, "concept"], sort=True)
+    found = by[["empty", "other_language", "withheld"]].sum()
+    cut = by["cut"].agg(lambda own: own.sum(skipna=False)).astype("Int64")
+    found = found.assign(n=by["generation"].count(), refusals=by["refusal"].sum(), cut=cut)
     return found.reset_index()[list(schemas.RATES.names)]
 
 
@@ -64,6 +70,8 @@ CONCEPTS = "concepts"
 COLUMNS = list(figures_of("part").names)
 
 NOTHING_GIVEN = "the server gave no reply"
+
+NO_END = "the server did not say of every reply why it ended"
 
 UNDECLARED = "no framings are declared"
 
@@ -92,10 +100,11 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
     """Share of refusals, empty replies, those in another language, and those cut, over concepts, by `figures_of`.
 
-    All are of the replies that there are, null without any. Where a server did not give some that were asked for, their
-    share is there as well (`withheld_rate`). `part` is role and template, n counts root items.
+    All are of the replies that there are, null without any, and of cut ones where a server does not say why replies
+    ended. Where it did not give some that were asked for, their share is there as well (`withheld_rate`). `part` is
+    role and template, n counts root items.
     """
-    rows = []
+    rows = Rows()
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
     for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
@@ -104,9 +113,10 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
         if len(given) < len(own):
             of["withheld"] = own
         for what, replies in of.items():
-            share, lacking = (float(replies[what].mean()), None) if len(replies) else (None, NOTHING_GIVEN)
+            lacking = NO_END if replies[what].isna().any() else None if len(replies) else NOTHING_GIVEN
+            share = None if lacking else float(replies[what].mean())
             found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
-            rows.append({"benchmark": domain, "part": f"{role}, {template}", "model": model, **asdict(found)})
+            rows += told([found], domain, model, role, template)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -127,41 +137,20 @@ def shifts(
     where none are declared; `placebos`: which of the framings are; `level`: of intervals. By `figures_of`; `part` is
     role, template and feature, n counts concepts.
     """
-    rows = []
-    for here, scores, lacking in _means_of_concepts(domain, features, prompts, framed):
+    rows = Rows()
+    for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
         found = of_prefixes(scores[BARE], after, placebos)
-        rows += [{**here, **asdict(figure)} for figure in shift_figures(found, level, CONCEPTS, lacking)]
+        rows += told(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
     """How far apart each tool holds baselines that differ in the concept alone: the range of concepts' means."""
-    rows = []
+    rows = Rows()
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
-        rows.append({"benchmark": domain, "part": f"{ALL_ROLES}, {feature}", "model": model, **asdict(found)})
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
-    """How far means of concepts move when the same prompts are asked with another seed.
-
-    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
-    of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
-    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance. By
-    `figures_of`, in the role and template that were asked again; n counts concepts.
-    """
-    rows = []
-    for here, scores, _ in _means_of_concepts(domain, features, prompts, again):
-        if RESEEDED not in scores:  # another role, which is not asked again, or nothing is
-            continue
-        found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
-        few = f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
-        for figure, column in NOISE.items():
-            value = finite(float(found[column].iloc[0])) if len(found) else None
-            reason = None if value is not None else (few if found.empty else "all values are equal")
-            rows.append({**here, **asdict(Figure(figure, value, len(scores), CONCEPTS, reason=reason))})
+        rows += told([found], domain, model, ALL_ROLES, feature)
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -173,10 +162,33 @@ NOISE = {
 """Figures of another seed, and what `of_prefixes` calls them."""
 
 
+def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
+    """How far means of concepts move when the same prompts are asked with another seed.
+
+    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
+    of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
+    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance. By
+    `figures_of`, in the role and template that were asked again; n counts concepts.
+    """
+    rows = Rows()
+    for series, scores, lacking in _means_of_concepts(features, prompts, again):
+        if RESEEDED not in scores:  # another role, which is not asked again, or nothing is
+            continue
+        found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
+        none = "all values are equal"
+        if found.empty:
+            none = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
+        for figure, column in NOISE.items():
+            value = finite(float(found[column].iloc[0])) if len(found) else None
+            reason = none if value is None else None
+            rows += told([Figure(figure, value, len(scores), CONCEPTS, reason=reason)], domain, *series)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
 def _means_of_concepts(
-    domain: str, features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
-) -> Iterator[tuple[dict[str, str], pd.DataFrame, str | None]]:
-    """By configuration and feature: what rows of figures begin with, [concepts, framings], and why there are none.
+    features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, str | None]]:
+    """By series: its model, role, template and feature, [concepts, framings], and why there are none.
 
     Means are over repetitions, then over prompts that have a value after every framing; `bare` is the first column.
     """
@@ -184,7 +196,7 @@ def _means_of_concepts(
     if framed is None or framed.empty:
         nothing = UNDECLARED if framed is None else UNASKED
         for key in numbered(features, SERIES)[0].itertuples(index=False, name=None):
-            yield _here(domain, *key), pd.DataFrame(columns=[BARE]), nothing
+            yield key, pd.DataFrame(columns=[BARE]), nothing
         return
     bare_id = dict(zip(framed["id"], framed["bare_id"], strict=True))
     asked = features[features["id"].isin({*bare_id, *bare_id.values()})]
@@ -195,11 +207,7 @@ def _means_of_concepts(
         table = own.pivot(index="prompt", columns="framing", values="value")
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
         lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
-        yield _here(domain, *map(str, key)), complete.groupby(complete.index.map(concept)).mean(), lacking
-
-
-def _here(domain: str, model: str, role: str, template: str, feature: str) -> dict[str, str]:
-    return {"benchmark": domain, "part": f"{role}, {template}, {feature}", "model": model}
+        yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
 
 
 CONTEXTS = ["bad", "neutral", "good"]

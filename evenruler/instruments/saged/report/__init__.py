@@ -47,8 +47,8 @@ def sections(shown: Shown) -> list[Section]:
     """A section for every domain, in words and tables; then one with the pictures of all."""
     tables, groupings = {name: _readable(table, shown) for name, table in shown.tables.items()}, dict[str, str]()
     for name, settings in shown.settings.items():
-        declared = [list(columns) for columns in settings.disparities.grouping]
-        groupings[name] = "+".join(["concept"] if ["concept"] in declared else declared[0])  # what the page shows
+        declared = ["+".join(columns) for columns in settings.disparities.grouping]
+        groupings[name] = "concept" if "concept" in declared else declared[0]  # what the page shows
     every = tables["summaries"].groupby("domain")["grouping"].agg(set)
     for name, table in tables.items():
         if "grouping" in table:
@@ -173,12 +173,14 @@ def _rates(tables: Tables) -> Table | None:
 
 
 def _rate(own: pd.DataFrame, column: str) -> str:
+    if own[column].isna().any():
+        return "not said"  # by a server, why replies ended
     total, n = int(own[column].sum()), int(own["n"].sum())
     if not total:
         return "none"
     by = own.groupby("concept", sort=True)[["n", column]].sum()
     most = (by[column] / by["n"].where(by["n"] > 0)).sort_values(ascending=False, kind="stable").index[0]
-    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {by.loc[most, column]} of {by.loc[most, 'n']})"
+    return f"{100 * total / n:.1f}%, {total:,} (most: {most}, {int(by.loc[most, column])} of {by.loc[most, 'n']})"
 
 
 def _topics(tables: Tables, settings: Settings) -> Table | None:
@@ -251,10 +253,13 @@ def _every(found: list[str], of: int) -> str:
     return listed(named)
 
 
+def _metric(name: str) -> str:
+    return str(WORDS["metrics"].get(name, name.replace("_", " ")))
+
+
 def _in_words(rows: pd.DataFrame) -> "pd.Series[str]":
     """Disparities as people call them."""
-    metrics = rows["metric"].map(lambda metric: WORDS["metrics"].get(metric, metric.replace("_", " ")))
-    return (metrics + " of " + rows["statistic"]).astype(str)
+    return (rows["metric"].map(_metric) + " of " + rows["statistic"]).astype(str)
 
 
 def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
@@ -323,8 +328,7 @@ def _choices(
         declared = own.disparities
         features += [name for one in own.features for name in measured if declared_as(name, own.features) == one]
         statistics += dict.fromkeys([declared.headline, *declared.statistics])
-        asked = pd.MultiIndex.from_product([statistics, declared.metrics], names=["statistic", "metric"])
-        disparities += _in_words(asked.to_frame(index=False)).tolist()
+        disparities += [f"{_metric(metric)} of {one}" for one in statistics for metric in declared.metrics]
         several = len(own.templates) > 1
         roles += [f"{role}, {template}" if several else role for role in own.roles for template in own.templates]
     reasons = [reason for one in (summaries, compared, tool) for reason in one["reason"].dropna()]
@@ -393,11 +397,8 @@ def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
 def _biases(tables: Tables, choices: Choices) -> list[Picture]:
     """What tools say of names, and what replies take from their contexts."""
     tools = tables["tool_bias"].rename(columns={"concept": "group"})
-    contexts, found = tables["context_bias"].dropna(subset=["mean"]), []
-    if len(tools):
-        columns = ["domain", "feature", "group", "difference", "mean", "n", "reason"]
-        found.append(_picture("tool_bias", charts.tool_bias(tools[columns], choices)))
-    if len(contexts):
-        columns = ["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]
-        found.append(_picture("context_bias", charts.context_bias(contexts[columns], choices)))
-    return found
+    tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
+    contexts = tables["context_bias"].dropna(subset=["mean"])
+    contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
+    drawn = (("tool_bias", charts.tool_bias, tools), ("context_bias", charts.context_bias, contexts))
+    return [_picture(name, draw(table, choices)) for name, draw, table in drawn if len(table)]

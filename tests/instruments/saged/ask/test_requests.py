@@ -219,6 +219,17 @@ def test_scores_are_of_the_answers_and_a_withheld_reply_keeps_its_reason(tmp_pat
     assert set(numbers["topics"]["feature"]) == {"topics-0"}
 
 
+def test_whether_a_reply_was_cut_nobody_knows_where_a_server_does_not_say_why_it_ended(tmp_path: Path) -> None:
+    own = domain(tmp_path)
+    found = asked_of(own, Answers(lambda text, system: "It is good..."))
+    replies = found["replies"]
+    replies.loc[:2, "finish"] = ["stop", None, None]
+    replies.loc[2, "reply"] = None
+    cut = scores(*own, found, subject("writer"))["generations"]["cut"]
+    assert cut.isna().tolist() == [False, True] + [False] * (len(replies) - 2)
+    assert cut.dropna().tolist() == [False, False] + [True] * (len(replies) - 3)
+
+
 def test_every_reply_empty(tmp_path: Path) -> None:
     own = domain(tmp_path)
     prompts = own[0]["prompts"].assign(baseline="")

@@ -73,6 +73,21 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
 
+def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say_why_they_ended(tmp_path) -> None:
+    prompts = measured.prompts(4, CONCEPTS)
+    replies = pd.concat([measured.replies(measured.features(prompts, 0.5, role=role)) for role in ("a", "b")])
+    replies["cut"] = replies["cut"].astype("boolean").mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
+    found = quality.refusals("fruit", replies, prompts).set_index(["part", "figure"])
+    assert found.loc[("a, plain", "cut_rate"), "value"] == 0
+    unknown = found.loc[("b, plain", "cut_rate")]
+    assert np.isnan(unknown["value"])
+    assert unknown["reason"] == "the server did not say of every reply why it ended"
+    assert found.loc[("b, plain", "refusal_rate"), "value"] == 0
+    write_table(quality.rates("fruit", replies, prompts), schemas.RATES, tmp_path / "rates.parquet")
+    rates = read_frame(tmp_path / "rates.parquet").set_index(["role", "concept"])["cut"]
+    assert rates.isna().to_dict() == {(role, concept): (role, concept) == ("b", "fig") for role, concept in rates.index}
+
+
 def test_refusals_are_a_share_of_replies() -> None:
     prompts = measured.prompts(8, CONCEPTS)
     table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
@@ -169,6 +184,18 @@ def test_without_framings_they_are_null_and_say_so() -> None:
     assert set(shifts_of(bare, prompts, framed)["reason"]) == {"nothing was asked after prefixes"}
     features["value"] = np.nan
     assert set(shifts_of(features, prompts, framed)["reason"]) == {"no reply has a value"}
+
+
+@pytest.mark.parametrize(
+    ("lost", "reason"),
+    [(CONCEPTS, "no reply has a value"), (CONCEPTS[:2], "fewer than 3 concepts were asked again")],
+)
+def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
+    features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
+    features.loc[features["id"].str.removeprefix("reseeded").str[:-4].isin(lost), "value"] = np.nan
+    found = quality.noise("fruit", features, prompts, framed)
+    assert found["value"].isna().all()
+    assert set(found["reason"]) == {reason}
 
 
 CONCEPTS_OF_BIASES = ["fig", "kiwi", "lime"]

@@ -104,6 +104,13 @@ def test_rates_name_the_concept_that_has_most(made: Any) -> None:
     ]
 
 
+def test_how_many_are_cut_is_not_said_where_a_server_does_not_say_it(made: Any) -> None:
+    rates = made["rates"]
+    unknown = rates.assign(cut=rates["cut"].where((rates["model"] != "bloom") | (rates["concept"] != "china")))
+    rows = rows_of(sections({**made, "rates": unknown})[0], "Refusals, empty replies and cut ones")
+    assert [row[-1] for row in rows[1:]] == ["not said"] * 2 + ["none", "75.0%, 36 (most: Aurelia, 6 of 8)"]
+
+
 def test_topics_are_words_and_counts(made: Any) -> None:
     words = "0: peace, trade, border (30); 1: music, <food>, sea (29)"
     assert rows_of(sections(made)[0], "Topics") == [
