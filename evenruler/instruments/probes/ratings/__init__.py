@@ -350,7 +350,7 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
     probes = wide.index.get_level_values("id").to_numpy()
     given = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
-    draws = {"level": resampling.level, "n": resampling.resamples, "seed": resampling.seed}
+    draws: dict[str, Any] = {"level": resampling.level, "n": resampling.resamples, "seed": resampling.seed}
     yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
     for index, statistic, rated, by in (
         ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
@@ -381,14 +381,14 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     ]
     if shared := int((places > 1).sum()):
         lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
-    rows = []
+    rows: list[list[str]] = []
     for criterion, means in named["mean"].groupby("criterion", sort=False):
         spreads = named["sd"]["value"][named["sd"]["criterion"] == criterion]
         cells = [
             f"{figure_in_words(mean)}{'' if pd.isna(sd) else f'; SD {sd:.2f}'}"
             for (_, mean), sd in zip(means.iterrows(), spreads, strict=True)
         ]
-        rows.append([criterion, *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
+        rows.append([str(criterion), *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
     sets = named["mean"]["set"].unique()
     lines += ["", "## Means by set", "", *_markdown(["criterion", *sets, "ANOVA"], rows)]
     if "tukey_p" in named:
