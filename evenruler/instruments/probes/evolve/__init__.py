@@ -25,7 +25,7 @@ from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, 
 from evenruler.instruments.probes.declare.source import DEMONSTRATION, EVOLVED, TemplateEntry, TemplateSet
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
-from evenruler.instruments.probes.evolve.fitness import Choices, Pool, hotspot
+from evenruler.instruments.probes.evolve.fitness import hotspot
 from evenruler.instruments.probes.evolve.operators import Asking, ModelOperator, Operator, ReplayedOperator, key_of
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Try
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, OUTDONE, POPULATION
@@ -36,17 +36,8 @@ from evenruler.tables.schemas import BARE
 
 __all__ = ["Evolved", "asked_anew", "evolve"]
 
-_GENERATION: TypeAdapter[Generation] = TypeAdapter(Generation)
-
-
-def as_line(generation: Generation) -> str:
-    """One line of JSON, from which `from_line` makes the same generation again, bit by bit."""
-    return _GENERATION.dump_json(generation).decode()
-
-
-def from_line(line: str) -> Generation:
-    """What `as_line` wrote; ValueError where the line is not whole."""
-    return _GENERATION.validate_json(line)
+LINES: TypeAdapter[Generation] = TypeAdapter(Generation)
+"""A generation is kept as one line of JSON, bit by bit."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +49,22 @@ class Run:
     generations: tuple[Generation, ...]
 
     @property
+    def tries(self) -> list[Try]:
+        """Every reply of the operator."""
+        return [one for generation in self.generations for one in generation.tries]
+
+    @property
     def in_words(self) -> str:
         """What it took."""
-        replies = [one for generation in self.generations for one in generation.tries]
-        taken = sum(one.reason is None for one in replies)
+        taken = sum(one.reason is None for one in self.tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
-        generations = self.generations[-1].number
-        return f"{generations} generations, {taken} of {len(replies):,} replies taken, {sentences:,} sentences"
+        found = f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} replies taken"
+        return f"{self.name} run: {found}, {sentences:,} sentences"
 
     @property
     def passed(self) -> float:
         """The share of replies that keep every rule, whether they were taken or another one was more acceptable."""
-        reasons = [one.reason for generation in self.generations for one in generation.tries]
-        return sum(reason in (None, OUTDONE) for reason in reasons) / max(1, len(reasons))
+        return sum(one.reason in (None, OUTDONE) for one in self.tries) / max(1, len(self.tries))
 
     def measured(self) -> list[tuple[str, Measured]]:
         """Every template once, with what the model answered."""
@@ -86,7 +80,7 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
     """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once."""
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
-        for one in (one for generation in run.generations for one in generation.tries):
+        for one in run.tries:
             seed = run.evolution.seed_of(one.generation, one.place, one.attempt, one.sample)
             key = key_of(run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None))
             wish = {"parent": one.parent, "operation": one.operation, "voice": one.voice, "word": one.word}
@@ -95,11 +89,42 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in found.values())
 
 
-def history(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every population with its fitness, by `schemas.HISTORY`; `shared` has `source`, `licence`, `variant`."""
-    found = pd.concat([_population(run.evolution, one) for one in run.generations], ignore_index=True)
-    found = found.assign(run=run.name, **shared)
-    return _identified(found, benchmark, ["run", "generation", "template"], ["text", "keying", "parent", "fitness"])
+TOLD = {
+    "history": (["run", "generation", "template"], ["text", "keying", "parent", "fitness"]),
+    "tries": (["run", "generation", "place", "attempt", "sample"], ["prompt", "reply", "reason"]),
+    "gradients": (["run", "template", "place"], ["begin", "word", "gradient"]),
+    "biases": (["run", "template", "attribute"], ["bias"]),
+}
+"""Of each table of a run the columns that tell its rows apart, and those that checksums are of."""
+
+
+def tables_of(
+    run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
+    """Every population with its fitness, every reply, every word, and every bias of a run, by table of `TOLD`.
+
+    `shared`: `source`, `licence`, `variant`.
+    """
+    tries = pd.DataFrame(map(asdict, run.tries), columns=[each.name for each in fields(Try)])
+    gradients = [
+        (slug, place, word.begin, word.word, word.gradient)
+        for slug, measured in run.measured()
+        for place, word in enumerate(measured.gradients, start=1)
+    ]
+    biases = [
+        (slug, attribute, bias)
+        for slug, measured in run.measured()
+        for attribute, bias in zip(attributes, measured.biases, strict=True)
+    ]
+    found = {
+        "history": pd.concat([_population(run.evolution, one) for one in run.generations], ignore_index=True),
+        "tries": tries.assign(operator=run.evolution.operator, accepted=tries["reason"].isna()),
+        "gradients": pd.DataFrame(gradients, columns=["template", "place", "begin", "word", "gradient"]),
+        "biases": pd.DataFrame(biases, columns=["template", "attribute", "bias"]),
+    }
+    return {
+        name: _identified(rows.assign(run=run.name, **shared), benchmark, *TOLD[name]) for name, rows in found.items()
+    }
 
 
 def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
@@ -112,58 +137,9 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
         }
         for template, measured in zip(generation.population, generation.measured, strict=True)
     ]
-    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1).rename(
-        columns={"slug": "template"}
-    )
+    found = pd.concat([pd.DataFrame(rows), evolution.appraised(generation)], axis=1)
+    found = found.rename(columns={"slug": "template"})
     return found.assign(acceptability=generation.acceptability, elite=found["place"] <= evolution.elites)
-
-
-def tries(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every reply of the operator, by `schemas.TRIES`; arguments as for `history`."""
-    rows = [asdict(one) for generation in run.generations for one in generation.tries]
-    table = pd.DataFrame(rows, columns=[each.name for each in fields(Try)])
-    table = table.assign(run=run.name, operator=run.evolution.operator, accepted=table["reason"].isna(), **shared)
-    identity = ["run", "generation", "place", "attempt", "sample"]
-    return _identified(table, benchmark, identity, ["prompt", "reply", "reason"])
-
-
-def gradients(run: Run, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every word of every template, by `schemas.GRADIENTS`; arguments as for `history`."""
-    rows = [
-        (slug, place, word.begin, word.word, word.gradient)
-        for slug, measured in run.measured()
-        for place, word in enumerate(measured.gradients, start=1)
-    ]
-    table = pd.DataFrame(rows, columns=["template", "place", "begin", "word", "gradient"]).assign(
-        run=run.name, **shared
-    )
-    return _identified(table, benchmark, ["run", "template", "place"], ["begin", "word", "gradient"])
-
-
-def biases(run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every template and attribute, by `schemas.OWN_BIASES`; further arguments as for `history`."""
-    rows = [
-        (slug, attribute, bias)
-        for slug, measured in run.measured()
-        for attribute, bias in zip(attributes, measured.biases, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["template", "attribute", "bias"]).assign(run=run.name, **shared)
-    return _identified(table, benchmark, ["run", "template", "attribute"], ["bias"])
-
-
-def choices(pool: Pool, made: Choices, benchmark: str, shared: Mapping[str, Any]) -> pd.DataFrame:
-    """Every template of a run with what became of it, by `schemas.CHOICES`."""
-    table = pd.DataFrame(
-        {
-            "template": [template.slug for template in pool.templates],
-            "root": pool.roots,
-            "closeness": pool.closeness,
-            "item_rest_correlation": pool.item_rest(),
-            "refused": made.refused,
-            **{name: [i in chosen for i in range(len(pool.templates))] for name, chosen in made.sets.items()},
-        }
-    )
-    return _identified(table.assign(**shared), benchmark, ["template"], ["root", "refused", *made.sets])
 
 
 def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
@@ -177,8 +153,6 @@ def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], co
 
 UNUSED = {"concept", "keys", "placebos", "rivals"}
 """Of a source, by evolution: what changes in them evolves nothing anew."""
-
-_NOTE = "# Written by `dvc repro`: what evolved, as a source of probes.\n"
 
 
 @dataclass(frozen=True)
@@ -197,7 +171,7 @@ class Evolved:
         text, yaml = StringIO(), YAML()
         yaml.width = 10_000  # a sentence is a line
         yaml.dump(self.source.model_dump(mode="json", by_alias=True, exclude_none=True), text)
-        return _NOTE + text.getvalue()
+        return f"# Written by `dvc repro`: what evolved, as a source of probes.\n{text.getvalue()}"
 
 
 def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
@@ -214,45 +188,46 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
     """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
-    assert settings.evolve is not None
+    wanted: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept, replies)
     attributes = list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
-    made = fitness.choices(pool, attributes, settings.evolve)
-    if not made.sets["chosen"]:
-        what = f"no template may be chosen: each is one of {sorted(set(filter(None, made.refused)))}"
+    refused, sets = fitness.refusals(pool, wanted.closeness), fitness.choices(pool, attributes, wanted)
+    if not sets["chosen"]:
+        what = f"no template may be chosen: each is one of {sorted(set(filter(None, refused)))}"
         raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
-    found = as_source(source, settings.evolve, runs[0], [pool.templates[i] for i in made.sets["chosen"]])
+    found = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
     first = next(iter(found.sets.values()))
-    shared = {"variant": settings.article_of(settings.evolve.start), "source": first.source, "licence": first.licence}
-    frames = {
-        "choices": (schemas.CHOICES, [choices(pool, made, declaration.name, shared)]),
-        "history": (schemas.HISTORY, [history(run, declaration.name, shared) for run in runs]),
-        "tries": (schemas.TRIES, [tries(run, declaration.name, shared) for run in runs]),
-        "gradients": (schemas.GRADIENTS, [gradients(run, declaration.name, shared) for run in runs]),
-        "biases": (schemas.OWN_BIASES, [biases(run, attributes, declaration.name, shared) for run in runs]),
+    shared = {"variant": settings.article_of(wanted.start), "source": first.source, "licence": first.licence}
+    frames = [tables_of(run, attributes, declaration.name, shared) for run in runs]
+    rows = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in TOLD}
+    choices = {
+        "template": [template.slug for template in pool.templates],
+        "root": pool.roots,
+        "closeness": pool.closeness,
+        "item_rest_correlation": pool.item_rest(),
+        "refused": refused,
+        **{name: [i in chosen for i in range(len(pool.templates))] for name, chosen in sets.items()},
     }
-    tables = {
-        name: table_of(pd.concat(own, ignore_index=True)[schema.names], schema)
-        for name, (schema, own) in frames.items()
-    }
-    return Evolved(found, tables, [f"{run.name} run: {run.in_words}" for run in runs])
+    content = ["root", "refused", *sets]
+    rows["choices"] = _identified(pd.DataFrame(choices).assign(**shared), declaration.name, ["template"], content)
+    schema = {name: getattr(schemas, name.upper()) for name in rows} | {"biases": schemas.OWN_BIASES}
+    tables = {name: table_of(own[schema[name].names], schema[name]) for name, own in rows.items()}
+    return Evolved(found, tables, [run.in_words for run in runs])
 
 
 def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
     """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks."""
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
-    said = [f"{run.name} run: {run.in_words}" for run in runs]
-    return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), said
+    return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), [run.in_words for run in runs]
 
 
 def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None) -> list[Run]:
     """The guided run, and the one that replaces any word where the settings ask for it; arguments as of `evolve`."""
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
-    evolve = settings.evolve
-    assert evolve is not None
+    evolve: Evolve = declaration.settings.evolve
     model, embedder, asking = load(evolve.model), load(settings.embedder), Asking(evolve.new_tokens, evolve.shots)
     operator: Operator
     if replies is None:
@@ -276,11 +251,10 @@ def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, re
         path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
         # Replies may hold whatever else `splitlines` takes for the end of a line.
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
-        generations = list(map(from_line, lines))
+        generations = list(map(LINES.validate_json, lines))
         for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
             generations.append(generation)
-            lines.append(as_line(generation))
-            replace(path, "\n".join(lines) + "\n")
+            replace(path, "".join(f"{LINES.dump_json(one).decode()}\n" for one in generations))
         found.append(Run(run, evolution, tuple(generations)))
     return found
 
@@ -302,12 +276,10 @@ def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Te
     Where the operator is below its bar, title and limits say so.
     """
     first, last = source.sets[evolve.start], run.generations[-1]
+    elites = "The best templates of the last population, each by itself (the paper's elites)"
     titles = {
         CHOSEN: ("Chosen as a set out of every template that was measured", chosen),
-        ELITES: (
-            "The best templates of the last population, each by itself (the paper's elites)",
-            run.evolution.best(last),
-        ),
+        ELITES: (elites, run.evolution.best(last)),
         POPULATION: ("The whole last population", last.population),
     }
     sets = {

@@ -6,7 +6,7 @@ measured, and judged as one.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
@@ -23,7 +23,6 @@ from evenruler.tables.frames import rounded, without_last_bits
 from evenruler.text import words
 
 RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")
-"""The parts of the fitness, as they are."""
 
 DECIMALS = 12
 """Values that are the same so far are equal: what is beyond is rounding, and may decide nothing."""
@@ -53,9 +52,9 @@ def parts(
         not finite, or not of as many templates.
     """
     matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
-    found = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
-    if len(found) > 1:
-        raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(found)} templates")
+    sizes = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
+    if len(sizes) > 1:
+        raise ValueError(f"biases, gradients, embeddings and token sets of {sorted(sizes)} templates")
     alpha_of_others = np.full(matrix.shape[1], -np.inf)  # where there is none
     if matrix.shape[0] > 1 and matrix.shape[1] > 2:
         alpha_of_others = np.nan_to_num(item_statistics(matrix).alpha_if_removed, nan=-np.inf)
@@ -149,15 +148,10 @@ class Pool:
     biases: Floats
     """[attributes, n]"""
     cosine: Floats
-    """[n, n] of embeddings."""
     jaccard: Floats
-    """[n, n] of words."""
+    """[n, n] of words, as the cosine of embeddings."""
     closeness: Floats
     """[n] cosine with the mean direction of the start's templates."""
-
-    def of(self, attributes: Sequence[int]) -> "Pool":
-        """The same, measured with some of the attributes."""
-        return replace(self, biases=self.biases[list(attributes)])
 
     def item_rest(self) -> Floats:
         """[n] correlation of each with the sum of all others; NaN where it has none."""
@@ -198,30 +192,20 @@ def refusals(pool: Pool, floor: float) -> list[str | None]:
     ]
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What is chosen of a pool."""
-
-    refused: list[str | None]
-    """[n] why a template may be in no set."""
-    sets: Mapping[str, tuple[int, ...]]
-    """Places in the pool by columns of `schemas.CHOICES`; empty where no template may be chosen."""
-
-
-def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> Choices:
+def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str, tuple[int, ...]]:
     """The set that is published and the best of the start, by all attributes and by each half of them.
 
     A half decides everything that rests on biases by itself, also which templates are reversed. `attributes`: in the
-    order of the pool.
+    order of the pool. By columns of `schemas.CHOICES` places in the pool; none where no template may be chosen.
     """
     sets = {}
     for suffix, own in zip(("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True):
-        part = pool.of([attributes.index(slug) for slug in own])
+        part = replace(pool, biases=pool.biases[[attributes.index(slug) for slug in own]])
         allowed = [i for i, reason in enumerate(refusals(part, settings.closeness)) if reason is None]
         start = [i for i in allowed if pool.templates[i].parent is None]
         for name, candidates in (("chosen", allowed), ("best_start", start)):
             sets[f"{name}{suffix}"] = choose(part, candidates, settings.length, settings.weights)
-    return Choices(refusals(pool, settings.closeness), sets)
+    return sets
 
 
 def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights) -> tuple[int, ...]:
@@ -274,5 +258,4 @@ def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) 
 
 
 def _rounded(values: Floats) -> Floats:
-    """Without last bits."""
     return np.vectorize(rounded, otypes=[np.float64])(values) if values.size else values

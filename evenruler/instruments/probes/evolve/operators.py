@@ -6,7 +6,7 @@ begin. Replies are a file in git: a run replays them, and `evenruler evolve` alo
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,6 @@ TOP_P: Final = 0.9
 WORD_TOKENS: Final = 16
 """New tokens of a list of words that follows examples: a small model does not end its reply after it."""
 
-
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 
 
@@ -39,7 +38,7 @@ class Voice:
     openings: Sequence[str]
 
 
-VOICES: Final[Mapping[str, Voice]] = {name: Voice(**own) for name, own in _WORDS["voices"].items()}
+VOICES: Final = {name: Voice(**own) for name, own in _WORDS["voices"].items()}
 PLAIN: Final[list[str]] = _WORDS["plain"]
 NEGATING: Final[list[str]] = _WORDS["negating"]
 REPLACED: Final = [(own["sentence"], own["word"], own["others"]) for own in _WORDS["replaced"]]
@@ -50,7 +49,6 @@ class Asking:
     """How an operator is asked."""
 
     new_tokens: int
-    """At most so many in a reply."""
     few_shot: bool
     """Whether it goes on with examples, as small models should, or is told what to do in its chat."""
 
@@ -67,12 +65,11 @@ class Asking:
 
 
 class ModelOperator:
-    """A language model as operator."""
+    """A language model, tuned on instructions, as operator."""
 
     voices: Sequence[str] = tuple(VOICES)
 
     def __init__(self, model: CausalModel, asking: Asking) -> None:
-        """Take a model that was tuned on instructions, and how it is asked."""
         self._model, self._asking = model, asking
         self.name = model.name
 
@@ -98,13 +95,11 @@ class ModelOperator:
 def told(wish: Wish) -> str:
     """What a model is told to do, for its chat."""
     words: dict[str, str] = _WORDS["told"]
-    ask = words["word"].format(word=wish.word.word) if wish.word else words["whole"].format(voice=_voice(wish).told)
+    if wish.word:
+        ask = words["word"].format(word=wish.word.word)
+    else:
+        ask = words["whole"].format(voice=VOICES[str(wish.voice)].told)
     return f"{words['template']}\n\n{wish.parent.text}\n\n{ask}"
-
-
-def _voice(wish: Wish) -> Voice:
-    assert wish.voice is not None
-    return VOICES[wish.voice]
 
 
 def shown(wish: Wish, seed: int) -> str:
@@ -117,17 +112,15 @@ def shown(wish: Wish, seed: int) -> str:
     if wish.word is not None:
         solved = [f"Sentence: {sentence}\nSynonyms of {word}: {others}\n" for sentence, word, others in REPLACED]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
-    voice = _voice(wish)
-    opening = voice.openings[seed % len(voice.openings)]
-    use = use_of(ATTRIBUTE, text)
+    voice, use = VOICES[str(wish.voice)], use_of(ATTRIBUTE, text)
+    opening, label = voice.openings[seed % len(voice.openings)], voice.label
     sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
-    label = voice.label
     examples = [f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences]
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])
 
 
 def key_of(operator: str, prompt: str, seed: int, new_tokens: int) -> str:
-    """What tells a question to an operator, by its name, from others: 16 hex digits."""
+    """What tells a question to an operator from others: 16 hex digits."""
     return content_sha256(operator, prompt, seed, new_tokens)[:16]
 
 
@@ -137,7 +130,7 @@ class ReplayedOperator:
     voices: Sequence[str] = tuple(VOICES)
 
     def __init__(self, name: str, asking: Asking, path: Path) -> None:
-        """Read the replies that were kept in a file named after the instrument; UserError where it is broken."""
+        """Read a file named after the instrument; UserError where it is broken."""
         self.name, self._asking, self._path = name, asking, path
         self._remedy = f"run `evenruler evolve {path.stem}`"
         require_regular(path)

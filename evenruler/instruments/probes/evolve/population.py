@@ -36,9 +36,8 @@ class Template:
     parent: str | None = None
     operation: Operation | None = None
     voice: str | None = None
-    """In which the whole was reworded."""
     word: str | None = None
-    """That was replaced."""
+    """The word that was replaced, else the voice in which the whole was reworded."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,8 @@ class Wish:
     parent: Template
     operation: Operation
     voice: str | None
-    """Of a rewording of the whole."""
     word: WordGradient | None
-    """That is to be replaced."""
+    """The word to replace, else the voice in which to reword the whole."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,8 @@ class Try:
     generation: int
     place: int
     attempt: int
-    """From 1; all samples of an attempt are asked for at once."""
     sample: int
-    """From 1."""
+    """From 1, as place and attempt; all samples of an attempt are asked for at once."""
     parent: str
     operation: Operation
     voice: str | None
@@ -97,7 +94,7 @@ class Try:
     text: str | None
     """The template that the reply holds, if it holds one."""
     reason: str | None
-    """Why it was not taken; none where it was."""
+    """Why it was not taken, if it was not."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +105,9 @@ class Generation:
     """0 is the set that evolution starts with."""
     population: tuple[Template, ...]
     measured: tuple[Measured, ...]
-    """Of each template of the population."""
     acceptability: tuple[float, ...]
-    """Of each: mean log-likelihood of its sentences, nats a token."""
+    """Of each template of the population: mean log-likelihood of its sentences, nats a token."""
     tries: tuple[Try, ...]
-    """That led to it."""
 
 
 class Ruler:
@@ -124,9 +119,9 @@ class Ruler:
         self._targets = [word for words in source.targets.values() for word in words.values()]
         self._groups = [group for group, words in source.targets.items() for _ in words]
         self._attributes = list(source.attributes.values())
-        chosen = set(evenly_spread(list(source.attributes), gradient_attributes))
-        self._of_gradients = [i for i, slug in enumerate(source.attributes) if slug in chosen]
-        self._few = [self._attributes[i] for i in self._of_gradients]
+        chosen = evenly_spread(list(source.attributes), gradient_attributes)
+        self._of_gradients = [list(source.attributes).index(slug) for slug in chosen]
+        self._few = [source.attributes[slug] for slug in chosen]
 
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """The biases of each template, and how far each of its words moves them (PMPO, equation 1, section 3.2.1).
@@ -135,9 +130,10 @@ class Ruler:
         does not depend on the others; attributes are in the order of the source.
         """
         asked = []
-        for text in (template.text for template in templates):
-            without_words = (self._filled(without(text, *one), self._few) for one in words_of(text))
-            asked.append([*self._filled(text, self._attributes), *chain.from_iterable(without_words)])
+        for template in templates:
+            shorter = (without(template.text, *word) for word in words_of(template.text))
+            of_shorter = (self._filled(text, self._few) for text in shorter)
+            asked.append([*self._filled(template.text, self._attributes), *chain.from_iterable(of_shorter)])
         nats = self._model.loglikelihood([text for sentences in asked for text in sentences]).nats
         of_templates = np.split(nats, np.cumsum(list(map(len, asked))))[:-1]
         found = []

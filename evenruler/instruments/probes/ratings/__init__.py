@@ -1,21 +1,20 @@
 """Ratings of templates by people who do not know where a template comes from (PMPO, section 4.2 and appendix B).
 
-Raters get a blind sheet, a CSV that any spreadsheet fills, and instructions; they must not get the key. Filled sheets
-are checked against it.
+Raters get a blind sheet and instructions, never the key, against which filled sheets are checked.
 """
 
 import csv
 import hmac
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement import Resampling, bootstrap
@@ -35,41 +34,32 @@ LOWEST, HIGHEST = 1, 5
 """The ends of the scale: not at all, fully."""
 
 SHEET = ("id", "text", "construct", *CRITERIA, "rater")
-"""Columns of a sheet."""
-
 KEY = ("id", "set", "domain", "template", "text", "seed", "secret")
-"""Columns of a key."""
 
 DELIMITERS = ",;\t"
 """What spreadsheets put between fields, by language."""
 
-_LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 # Letters alone, and no vowels: a spreadsheet takes 12e45678 for a number, and nobody should read a word.
-
+_LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 _SHORT_CELL = 40
 
 
 @dataclass(frozen=True)
 class Construct:
-    """What templates of a domain measure, as raters are told."""
+    """What templates of a domain measure, as raters are told, with a few of the words that stand for slots."""
 
     name: str
     attributes: Sequence[str]
-    """Words that stand for {ATTRIBUTE}, a few of them."""
     targets: Sequence[str]
-    """Words that stand for {TARGET}, a few of them."""
     warning: str | None = None
     """What raters should be told before they see the sentences."""
 
 
-@dataclass(frozen=True)
-class Blinded:
-    """A sheet and its key."""
+class Blinded(NamedTuple):
+    """A sheet, one row a probe (id, text, construct), and by `KEY` one row per probe and place that it comes from."""
 
     rows: pd.DataFrame
-    """One row a probe, in the order of the sheet: id, text, construct."""
     key: pd.DataFrame
-    """One row per probe and place that it comes from, with the columns of `KEY`."""
 
 
 def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
@@ -86,8 +76,7 @@ def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
     """
     placed = templates.assign(text=_folded(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
-    pairs = probes[["construct", "text"]].itertuples(index=False)
-    words = [f"{seed}\x1f{construct}\x1f{text}" for construct, text in pairs]
+    words = [f"{seed}\x1f{construct}\x1f{text}" for construct, text in probes.itertuples(index=False)]
     digests = [hmac.new(secret.encode(), word.encode(), "sha256").hexdigest() for word in words]
     rows = probes.assign(id=[digest[:12].translate(_LETTERS) for digest in digests])
     rows = rows.sort_values("id", ignore_index=True)[["id", "text", "construct"]]
@@ -96,14 +85,12 @@ def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
 
 
 def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
-    """Texts with single spaces, and none at the ends."""
     return texts.str.split().str.join(" ")
 
 
 def as_sheet(rows: pd.DataFrame) -> str:
     """The CSV that raters fill in with a spreadsheet: ratings and rater are empty."""
-    empty = dict.fromkeys([*CRITERIA, "rater"], "")
-    return rows.assign(**empty)[list(SHEET)].to_csv(index=False, lineterminator="\n")
+    return rows.reindex(columns=list(SHEET)).to_csv(index=False, lineterminator="\n")
 
 
 def instructions(constructs: Sequence[Construct]) -> str:
@@ -130,23 +117,18 @@ def read_key(text: str, where: str) -> pd.DataFrame:
 
 
 def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
-    """The ratings of all sheets.
+    """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a missing one is null.
 
     Args:
         sheets: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names
             are told spaces and case apart.
         key: See `read_key`.
 
-    Returns:
-        One row per rater, probe of the key and criterion: rater, id, criterion, rating (whole number, null where it
-        is missing), sorted.
-
     Raises:
         UserError: With file and row (the header is row 1): a column, a rater or the text of an id is not as it should
             be, a rating is no whole number from 1 to 5, or a rater stands twice or in several files.
     """
-    parts: list[pd.DataFrame] = []
-    sheet_of: dict[str, str] = {}
+    parts, sheet_of = [], dict[str, str]()
     for where, text in sheets.items():
         rows = _sheet(text, key, where)
         for rater, row in rows.drop_duplicates("rater")[["rater", "row"]].itertuples(index=False):
@@ -164,12 +146,10 @@ def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
-    """One sheet: row, rater (folded), id, and a float per criterion."""
     rows = _table(text, ("id", "text", *CRITERIA, "rater"), where)
     rows = rows.assign(rater=_folded(rows["rater"]).str.casefold(), text=_folded(rows["text"]))
 
     def refuse(bad: "pd.Series[bool]", what: str, remedy: str) -> None:
-        """Raise what is wrong with the first bad row; `what` may name its columns in braces."""
         if bad.any():
             first = {str(name): str(value)[:_SHORT_CELL] for name, value in rows[bad].iloc[0].items()}
             raise UserError(what.format(**first), where=f"{where}: row {first['row']}", remedy=remedy)
@@ -222,13 +202,14 @@ def fleiss_kappa(ratings: ArrayLike) -> float:
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """
+    from statsmodels.stats.inter_rater import aggregate_raters
     from statsmodels.stats.inter_rater import fleiss_kappa as kappa
 
     x = np.asarray(ratings, dtype=np.float64)
     if x.ndim != 2 or x.shape[0] < 1 or x.shape[1] < 2 or np.isnan(x).any():
         raise ValueError(f"expected units x raters without gaps, at least 1 x 2, got shape {x.shape}")
-    counts, _ = _counts(x)
-    return math.nan if counts.shape[1] == 1 else float(kappa(counts))
+    counts, values = aggregate_raters(x)
+    return math.nan if len(values) == 1 else float(kappa(counts))
 
 
 def krippendorff_alpha(ratings: ArrayLike) -> float:
@@ -247,9 +228,10 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     if x.ndim != 2:
         raise ValueError(f"expected units x raters, got {x.ndim} dimension(s)")
     x = x[np.count_nonzero(~np.isnan(x), axis=1) >= 2]
-    counts, given = _counts(x)
+    values = np.unique(x[~np.isnan(x)])
+    counts: Floats = (x[:, :, None] == values).sum(axis=1, dtype=np.float64)
     # A unit's ratings pair with each other but not with themselves.
-    weighted = counts / (given[:, None] - 1)
+    weighted = counts / (counts.sum(axis=1, keepdims=True) - 1)
     coincidences = weighted.T @ counts - np.diag(weighted.sum(axis=0))
     margins = coincidences.sum(axis=1)
     up_to = np.cumsum(margins) - margins / 2
@@ -258,13 +240,6 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     if expected == 0:
         return math.nan
     return 1 - (float(margins.sum()) - 1) * float((coincidences * apart).sum()) / expected
-
-
-def _counts(ratings: Floats) -> tuple[Floats, NDArray[np.int_]]:
-    """Units x distinct values in their order, how often each was given; and the ratings of each unit."""
-    values = np.unique(ratings[~np.isnan(ratings)])
-    counts: Floats = (ratings[:, :, None] == values).sum(axis=1, dtype=np.float64)
-    return counts, np.count_nonzero(~np.isnan(ratings), axis=1)
 
 
 ALL = "all"
@@ -281,14 +256,12 @@ class Statistic:
     n: int
     set: str | None = None
     other: str | None = None
-    """The second set of a pair."""
     low: float | None = None
     high: float | None = None
     reason: str | None = None
 
 
-COLUMNS = ("criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason")
-"""Columns of the table of statistics."""
+COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "n", "reason"]
 
 
 def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
@@ -298,7 +271,7 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     so that then the sets are not wholly independent.
 
     Args:
-        ratings: Rater, id, criterion and rating, one row for each of the three, null where it is missing.
+        ratings: By `collect`.
         key: Id and set.
         resampling: Level of all intervals; draws for those of agreement, which are over probes.
 
@@ -313,34 +286,31 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     membership = key[["id", "set"]].drop_duplicates()
     means = ratings.groupby(["criterion", "id"], as_index=False)["rating"].mean().dropna()
     placed = means.merge(membership, on="id")
-    sets = sorted(membership["set"].unique())
     found: list[Statistic] = []
     for criterion in CRITERIA:
-        of_criterion = placed[placed["criterion"] == criterion]
-        rated = of_criterion.set_index("set")["rating"].astype(float)
-        by_set = {name: rated[rated.index == name].to_numpy() for name in sets}
+        rated = placed[placed["criterion"] == criterion].set_index("set")["rating"].astype(float)
+        by_set = {name: rated[rated.index == name].to_numpy() for name in sorted(membership["set"].unique())}
         for name, values in by_set.items():
-            found.extend(_spread(criterion, name, values, resampling.level))
-        found.extend(_comparison(criterion, by_set, resampling.level))
+            found += _spread(criterion, name, values, resampling.level)
+        found += _comparison(criterion, by_set, resampling.level)
     for criterion in (*CRITERIA, ALL):
         chosen = ratings if criterion == ALL else ratings[ratings["criterion"] == criterion]
-        found.extend(_agreement(criterion, chosen, resampling))
-    return pd.DataFrame([asdict(statistic) for statistic in found])[list(COLUMNS)]
+        found += _agreement(criterion, chosen, resampling)
+    return pd.DataFrame(found)[COLUMNS]
 
 
 def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator[Statistic]:
     """Mean and standard deviation of the probes of a set."""
     n = len(values)
-    if n < 2:
-        alone = "a single value has no {}" if n else "no rated probe"
-        mean = float(values[0]) if n else None
-        yield Statistic(criterion, "mean", mean, n, name, reason=alone.format("interval"))
-        yield Statistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
+    if n > 1:
+        mean, sd = float(values.mean()), float(values.std(ddof=1))
+        found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
+        yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
+        yield Statistic(criterion, "sd", sd, n, name)
         return
-    mean, sd = float(values.mean()), float(values.std(ddof=1))
-    found = Estimate(mean, sd**2 / n, n - 1.0).interval(level)
-    yield Statistic(criterion, "mean", mean, n, name, low=found.low, high=found.high)
-    yield Statistic(criterion, "sd", sd, n, name)
+    alone = "a single value has no {}" if n else "no rated probe"
+    yield Statistic(criterion, "mean", float(values[0]) if n else None, n, name, reason=alone.format("interval"))
+    yield Statistic(criterion, "sd", None, n, name, reason=alone.format("spread"))
 
 
 def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
@@ -357,31 +327,30 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
     elif all(np.ptp(values) == 0 for values in compared.values()):
         null = "no spread within the sets"
     anova: list[float | None] = [None] * 4
-    of_pairs: list[Any] = []
+    names, of_pairs = list(compared), np.empty(0)
     if null is None:
         f, p = stats.f_oneway(*compared.values())
         anova = [float(f), float(len(compared) - 1), float(n - len(compared)), float(p)]
         tukey = stats.tukey_hsd(*compared.values())
         interval = tukey.confidence_interval(level)
-        of_pairs = [np.asarray(matrix) for matrix in (tukey.statistic, interval.low, interval.high, tukey.pvalue)]
+        of_pairs = np.stack([tukey.statistic, interval.low, interval.high, tukey.pvalue])
     for name, value in zip(("anova_f", "anova_df_between", "anova_df_within", "anova_p"), anova, strict=True):
         yield Statistic(criterion, name, value, n, reason=null or reason)
     for a, b in combinations(by_set, 2):
         why = "fewer than two rated probes in a set" if {a, b} & set(left_out) else null
-        place = None if why else (list(compared).index(a), list(compared).index(b))
-        difference, low, high, p = (float(own[place]) for own in of_pairs) if place else (None,) * 4
+        difference, low, high, p = [None] * 4 if why else of_pairs[:, names.index(a), names.index(b)].tolist()
         of_pair = len(by_set[a]) + len(by_set[b])
         yield Statistic(criterion, "tukey_difference", difference, of_pair, a, b, low, high, why)
         yield Statistic(criterion, "tukey_p", p, of_pair, a, b, reason=why)
 
 
 def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) -> Iterator[Statistic]:
-    """Kappa and alpha over all probes, and what had no part in them."""
     wide = ratings.pivot(index=["id", "criterion"], columns="rater", values="rating")
     matrix = wide.to_numpy(dtype=np.float64, na_value=np.nan)
     probes = wide.index.get_level_values("id").to_numpy()
     given = np.count_nonzero(~np.isnan(matrix), axis=1)
     raters = matrix.shape[1]
+    draws: dict[str, Any] = {"level": resampling.level, "n": resampling.resamples, "seed": resampling.seed}
     yield Statistic(criterion, "missing", float(matrix.size - given.sum()), matrix.size)
     for index, statistic, rated, by in (
         ("fleiss_kappa", fleiss_kappa, given == raters, "every rater"),
@@ -395,9 +364,7 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
         elif np.nanmin(own) == np.nanmax(own):
             yield Statistic(criterion, index, None, len(own), reason="all ratings are equal")
         else:
-            found = bootstrap(
-                statistic, own, clusters=of, level=resampling.level, n=resampling.resamples, seed=resampling.seed
-            )
+            found = bootstrap(statistic, own, clusters=of, **draws)
             yield Statistic(criterion, index, found.value, len(own), low=finite(found.low), high=finite(found.high))
         yield Statistic(criterion, f"{index.split('_')[0]}_left_out", float((~rated).sum()), len(matrix))
 
@@ -405,8 +372,7 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
     """What was rated, means by set with the ANOVA, pairs of sets, agreement."""
     named = {str(name): rows for name, rows in statistics.groupby("statistic")}
-    missing = named["missing"].set_index("criterion").loc[ALL]
-    places = key[["id", "set"]].drop_duplicates().groupby("id")["set"].nunique()
+    missing, places = named["missing"].set_index("criterion").loc[ALL], key.groupby("id")["set"].nunique()
     lines = [
         f"# Ratings of {len(places)} probes by {ratings['rater'].nunique()} raters",
         "",
@@ -415,15 +381,15 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     ]
     if shared := int((places > 1).sum()):
         lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
-    means, spreads = (named[name].set_index(["criterion", "set"]) for name in ("mean", "sd"))
-    sets, rows = list(means.index.unique("set")), []
-    for criterion in means.index.unique("criterion"):
-        cells = []
-        for name in sets:
-            spread = spreads["value"][criterion, name]
-            sd = "" if pd.isna(spread) else f"; SD {spread:.2f}"
-            cells.append(f"{figure_in_words(means.loc[(criterion, name)])}{sd}")
-        rows.append([criterion, *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
+    rows: list[list[str]] = []
+    for criterion, means in named["mean"].groupby("criterion", sort=False):
+        spreads = named["sd"]["value"][named["sd"]["criterion"] == criterion]
+        cells = [
+            f"{figure_in_words(mean)}{'' if pd.isna(sd) else f'; SD {sd:.2f}'}"
+            for (_, mean), sd in zip(means.iterrows(), spreads, strict=True)
+        ]
+        rows.append([str(criterion), *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
+    sets = named["mean"]["set"].unique()
     lines += ["", "## Means by set", "", *_markdown(["criterion", *sets, "ANOVA"], rows)]
     if "tukey_p" in named:
         pairs = zip(named["tukey_difference"].iterrows(), named["tukey_p"]["value"], strict=True)
@@ -432,13 +398,10 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
             for (_, row), p in pairs
         ]
         lines += ["", "## Pairs of sets (Tukey HSD)", "", *_markdown(["criterion", "pair", "difference", "p"], rows)]
-    found, rows = statistics.set_index(["criterion", "statistic"]), []
-    for criterion in named["missing"]["criterion"]:
-        cells = [criterion]
-        for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
-            cells.append(figure_in_words(found.loc[(criterion, index)]))
-            cells.append(f"{found.loc[(criterion, left_out), 'value']:.0f}")
-        rows.append(cells)
+    rows = [[criterion] for criterion in named["missing"]["criterion"]]
+    for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
+        for cells, (_, found), n in zip(rows, named[index].iterrows(), named[left_out]["value"], strict=True):
+            cells += [figure_in_words(found), f"{n:.0f}"]
     columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
     return "\n".join([*lines, "", "## Agreement of raters", "", *_markdown(columns, rows)]) + "\n"
 
@@ -450,8 +413,7 @@ def _anova_in_words(of_criterion: pd.DataFrame) -> str:
     if pd.isna(found["anova_f"]):
         return f"none ({reason})"
     degrees = f"{found['anova_df_between']:.0f}, {found['anova_df_within']:.0f}"
-    note = "" if pd.isna(reason) else f" ({reason})"
-    p = _p(found["anova_p"])
+    note, p = "" if pd.isna(reason) else f" ({reason})", _p(found["anova_p"])
     return f"F({degrees}) = {found['anova_f']:.2f}, p {p if p.startswith('<') else f'= {p}'}{note}"
 
 

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare import Evolve
-from evenruler.instruments.probes.evolve import as_line, from_line, validation
+from evenruler.instruments.probes.evolve import LINES, validation
 from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Wish
-from evenruler.instruments.probes.evolve.validation import LONGEST, NO_TEXT, fold
+from evenruler.instruments.probes.evolve.validation import COPY, LONGEST, fold
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.text import words
 from tests.instruments.probes.evolve.toy import ToyModel, toy_source
@@ -94,7 +94,7 @@ def evolution(reply: Callable[[Wish, int], str] = willing, run: str = GUIDED, **
 
 
 def lines(generations: Sequence[Generation]) -> list[str]:
-    return list(map(as_line, generations))
+    return [LINES.dump_json(generation).decode() for generation in generations]
 
 
 class TestRun:
@@ -106,7 +106,7 @@ class TestRun:
     @pytest.mark.parametrize("kept", [1, 3, 4])
     def test_goes_on_where_it_broke_off(self, kept: int) -> None:
         unbroken = lines(list(evolution().generations(START)))
-        finished = list(map(from_line, unbroken[:kept]))
+        finished = list(map(LINES.validate_json, unbroken[:kept]))
         resumed = evolution()
         assert unbroken[:kept] + lines(list(resumed.generations(START, finished))) == unbroken
 
@@ -256,7 +256,7 @@ def test_one_good_reply_among_bad_ones_is_taken() -> None:
     first = list(evolution(once, generations=1).generations(START))[1]
     for place in (1, 2, 3):
         tries = [one for one in first.tries if one.place == place]
-        assert [one.reason for one in tries] == [NO_TEXT, None, NO_TEXT]
+        assert [one.reason for one in tries] == ["no text", None, "no text"]
 
 
 class Named:
@@ -301,14 +301,14 @@ class TestTheMostAcceptable:
         found, measure = taken_of(
             ["usual", "normal", "{TARGET}", "common"], {"usual": -4.8, "normal": -4.2, "common": -4.5}
         )
-        assert [one.reason for one in found.tries] == [OUTDONE, None, validation.SLOT_TWICE, OUTDONE]
+        assert [one.reason for one in found.tries] == [OUTDONE, None, "a slot stands twice", OUTDONE]
         assert found.population[-1].text.startswith("It is normal that ")
         assert found.acceptability[-1] == -4.2
         assert len(measure.asked) == len(START) + 3
 
     def test_the_first_of_equals_and_the_same_said_twice_is_a_copy(self) -> None:
         found, measure = taken_of(["usual", "normal", "usual"], {"usual": -4.5, "normal": -4.5})
-        assert [one.reason for one in found.tries] == [None, OUTDONE, validation.COPY]
+        assert [one.reason for one in found.tries] == [None, OUTDONE, COPY]
         assert len(measure.asked) == len(START) + 2
 
     def test_all_are_judged(self) -> None:
@@ -318,4 +318,4 @@ class TestTheMostAcceptable:
     def test_what_a_place_before_it_got_is_a_copy(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("evenruler.instruments.probes.evolve.evolution.tournament", lambda order, size, draw: 0)
         found, _ = taken_of(["usual", "normal"], {"usual": -4.2, "normal": -4.5}, places=2)
-        assert [one.reason for one in found.tries] == [None, OUTDONE, validation.COPY, None]
+        assert [one.reason for one in found.tries] == [None, OUTDONE, COPY, None]

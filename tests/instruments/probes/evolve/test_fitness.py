@@ -538,12 +538,11 @@ class TestWorth:
 class TestChoices:
     def test_of_the_run_and_of_the_start_by_all_and_by_halves(self) -> None:
         made = choices(pool(), ATTRIBUTES, declared())
-        assert list(made.sets) == [
+        assert list(made) == [
             *("chosen", "best_start", "chosen_by_first", "best_start_by_first"),
             *("chosen_by_second", "best_start_by_second"),
         ]
-        assert made.refused == refusals(pool(), 0.2)
-        for name, chosen in made.sets.items():
+        for name, chosen in made.items():
             slugs = named(pool(), chosen)
             assert len(slugs) == 2
             assert not {"g1-1", "most"} & set(slugs)
@@ -551,13 +550,12 @@ class TestChoices:
 
     def test_a_half_decides_by_its_own_attributes(self) -> None:
         made = choices(pool(), ATTRIBUTES, declared())
-        first = pool().of([0, 2, 4])
+        first = replace(pool(), biases=pool().biases[[0, 2, 4]])
         allowed = [i for i, reason in enumerate(refusals(first, 0.2)) if reason is None]
-        assert made.sets["chosen_by_first"] == choose(first, allowed, 2, WEIGHTS)
-        assert first.biases.tolist() == pool().biases[[0, 2, 4]].tolist()
+        assert made["chosen_by_first"] == choose(first, allowed, 2, WEIGHTS)
 
     def test_nothing_is_chosen_where_all_are_far(self) -> None:
-        assert set(choices(pool(), ATTRIBUTES, declared(closeness=1.0)).sets["chosen"]) == set()
+        assert set(choices(pool(), ATTRIBUTES, declared(closeness=1.0))["chosen"]) == set()
 
 
 def test_halves_take_turns_in_the_order_of_slugs() -> None:

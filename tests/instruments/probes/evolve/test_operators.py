@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.evolve import Run, as_line, as_lines
+from evenruler.instruments.probes.evolve import Run, as_lines
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import (
     NEGATING,
@@ -31,7 +31,7 @@ from evenruler.instruments.probes.schemas import GUIDED, RANDOM
 from evenruler.models import Sampling
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import negations
-from tests.instruments.probes.evolve.test_evolution import START, any_grammar, embed, model, settings
+from tests.instruments.probes.evolve.test_evolution import START, any_grammar, embed, lines, model, settings
 from tests.instruments.probes.evolve.toy import toy_source
 from tests.instruments.probes.whole import Everything
 
@@ -222,7 +222,7 @@ def test_a_run_is_the_same_when_its_replies_are_said_again(tmp_path: Path) -> No
     path = tmp_path / "mine.jsonl"
     path.write_text(as_lines([asked], ASKING))
     again = run_with(ReplayedOperator("toy", ASKING, path))
-    assert list(map(as_line, again.generations)) == list(map(as_line, asked.generations))
+    assert lines(again.generations) == lines(asked.generations)
     assert as_lines([again], ASKING) == path.read_text()
 
 

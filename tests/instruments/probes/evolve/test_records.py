@@ -8,15 +8,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from evenruler.instruments.probes import evolve as records
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.declare import FitnessWeights
-from evenruler.instruments.probes.evolve import Run, as_line, from_line
+from evenruler.instruments.probes.evolve import LINES, Run, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient
 from evenruler.instruments.probes.schemas import GUIDED
 from evenruler.tables import read_frame, rounded, write_table
-from tests.instruments.probes.evolve.test_evolution import START, evolution
+from tests.instruments.probes.evolve.test_evolution import START, evolution, lines
 
 SHARED = {"source": "the file", "licence": "cc-by-4.0", "variant": "full"}
 PARTS = ["alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity"]
@@ -36,6 +35,10 @@ def one_generation(**changes: object) -> Generation:
     return replace(Generation(1, (OLD, CHILD), (measured, measured), (ODD[3], -2.5), (tried,)), **changes)
 
 
+def table(name: str, run: Run, benchmark: str = "trades-evolved", attributes: int = 2) -> pd.DataFrame:
+    return tables_of(run, ["baker", "engineer"][:attributes], benchmark, SHARED)[name]
+
+
 @pytest.fixture(scope="module")
 def run() -> Run:
     """A whole evolution; its templates and biases are what the toy model says."""
@@ -45,31 +48,31 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def history(run: Run) -> pd.DataFrame:
-    return records.history(run, "trades-evolved", SHARED)
+    return table("history", run)
 
 
 class TestLines:
     def test_a_line_makes_the_same_generation_again(self) -> None:
         generation = one_generation()
-        again = from_line(as_line(generation))
+        again = LINES.validate_json(*lines([generation]))
         assert again == generation
         assert [value.hex() for value in again.measured[0].biases] == [value.hex() for value in ODD]
         assert again.tries[0].reply == NASTY
 
     def test_generations_of_a_run_come_back(self, run: Run) -> None:
-        assert tuple(map(from_line, map(as_line, run.generations))) == run.generations
+        assert tuple(map(LINES.validate_json, lines(run.generations))) == run.generations
 
     def test_it_is_one_line(self) -> None:
-        assert "\n" not in as_line(one_generation())
+        assert "\n" not in lines([one_generation()])[0]
 
     @pytest.mark.parametrize("kept", [0, 1, 100, -1])
     def test_half_a_line_is_none(self, kept: int) -> None:
         with pytest.raises(ValueError, match="JSON"):
-            from_line(as_line(one_generation())[:kept])
+            LINES.validate_json(lines([one_generation()])[0][:kept])
 
     def test_a_line_of_something_else_is_none(self) -> None:
         with pytest.raises(ValueError, match="number"):
-            from_line("{}")
+            LINES.validate_json("{}")
 
 
 class TestRun:
@@ -86,7 +89,7 @@ class TestRun:
             one_generation(measured=(of_old, of_child), tries=(taken, *one_generation().tries * 2)),
         )
         run = Run(GUIDED, evolution(), generations)
-        assert run.in_words == "1 generations, 1 of 3 replies taken, 1,234 sentences"
+        assert run.in_words == "guided run: 1 generations, 1 of 3 replies taken, 1,234 sentences"
 
 
 class TestHistory:
@@ -149,12 +152,12 @@ class TestHistory:
         bare = Measured((0.5, 1.0), (), 4)
         made = evolution()
         generation = Generation(0, START, (bare,) * len(START), (-1.0,) * len(START), ())
-        assert records.history(Run(GUIDED, made, (generation,)), "b", SHARED)["hotspot"].isna().all()
+        assert table("history", Run(GUIDED, made, (generation,)))["hotspot"].isna().all()
 
 
 class TestTries:
     def test_every_reply_with_what_became_of_it(self, run: Run) -> None:
-        found = records.tries(run, "trades-evolved", SHARED)
+        found = table("tries", run)
         replies = [one for generation in run.generations for one in generation.tries]
         assert list(found["reply"]) == [one.reply for one in replies]
         assert list(found["accepted"]) == [one.reason is None for one in replies]
@@ -163,7 +166,7 @@ class TestTries:
         assert not found.duplicated(places).any()
 
     def test_those_that_were_taken_are_the_new_templates(self, run: Run, history: pd.DataFrame) -> None:
-        found = records.tries(run, "trades-evolved", SHARED)
+        found = table("tries", run)
         taken = found[found["accepted"]]
         slugs = [f"g{row.generation}-{row.place}" for row in taken.itertuples()]
         texts = history.drop_duplicates("template").set_index("template")["text"]
@@ -171,14 +174,14 @@ class TestTries:
 
     def test_an_evolution_without_any_has_no_rows(self) -> None:
         first = next(iter(evolution().generations(START)))
-        found = records.tries(Run(GUIDED, evolution(), (first,)), "b", SHARED)
+        found = table("tries", Run(GUIDED, evolution(), (first,)))
         assert len(found) == 0
         assert set(schemas.TRIES.names) <= set(found.columns)
 
 
 class TestMeasurements:
     def test_gradients_are_those_of_each_word_in_order(self, run: Run) -> None:
-        found = records.gradients(run, "trades-evolved", SHARED)
+        found = table("gradients", run)
         for slug, measured in run.measured():
             rows = found[found["template"] == slug]
             assert list(rows["place"]) == list(range(1, len(measured.gradients) + 1))
@@ -187,26 +190,26 @@ class TestMeasurements:
             assert list(rows["begin"]) == [word.begin for word in measured.gradients]
 
     def test_biases_are_those_of_each_attribute(self, run: Run) -> None:
-        found = records.biases(run, ["baker", "engineer"], "trades-evolved", SHARED)
+        found = table("biases", run)
         assert len(found) == 2 * len(run.measured())
-        table = found.pivot(index="template", columns="attribute", values="bias")
+        wide = found.pivot(index="template", columns="attribute", values="bias")
         for slug, measured in run.measured():
-            assert tuple(table.loc[slug, ["baker", "engineer"]]) == tuple(map(rounded, measured.biases))
+            assert tuple(wide.loc[slug, ["baker", "engineer"]]) == tuple(map(rounded, measured.biases))
 
     def test_an_attribute_too_few_is_no_table(self, run: Run) -> None:
         with pytest.raises(ValueError, match="zip"):
-            records.biases(run, ["baker"], "trades-evolved", SHARED)
+            table("biases", run, attributes=1)
 
 
 class TestTables:
     @pytest.mark.parametrize("name", ["history", "tries"])
     def test_rows_have_names_of_their_own(self, run: Run, name: str) -> None:
-        found = getattr(records, name)(run, "trades-evolved", SHARED)
+        found = table(name, run)
         assert found["id"].is_unique
-        other = getattr(records, name)(run, "other-evolved", SHARED)
+        other = table(name, run, "other-evolved")
         assert set(found["id"]).isdisjoint(other["id"])
         assert list(found["content_sha256"]) == list(other["content_sha256"])
-        ablation = getattr(records, name)(replace(run, name="random"), "trades-evolved", SHARED)
+        ablation = table(name, replace(run, name="random"))
         assert set(found["id"]).isdisjoint(ablation["id"])
         assert set(found["framing"]) == {"bare"}
         assert {column: set(found[column]) for column in SHARED} == {key: {value} for key, value in SHARED.items()}
@@ -215,7 +218,7 @@ class TestTables:
         first = run.generations[0]
         edited = (replace(first.population[0], text="Another {ATTRIBUTE} is a {TARGET}."), *first.population[1:])
         other = replace(run, generations=(replace(first, population=edited), *run.generations[1:]))
-        found = records.history(other, "trades-evolved", SHARED)
+        found = table("history", other)
         assert list(found["id"]) == list(history["id"])
         assert found["content_sha256"].iloc[0] != history["content_sha256"].iloc[0]
 
@@ -224,12 +227,7 @@ class TestTables:
     def test_they_fit_their_schemas(self, run: Run, tmp_path: Path, kind: str, whole: bool) -> None:
         """Also those of a generation 0 alone, which has no lineage and no tries."""
         own = run if whole else replace(run, generations=run.generations[:1])
-        made = {
-            "history": lambda: records.history(own, "b", SHARED),
-            "tries": lambda: records.tries(own, "b", SHARED),
-            "gradients": lambda: records.gradients(own, "b", SHARED),
-            "biases": lambda: records.biases(own, ["baker", "engineer"], "b", SHARED),
-        }[kind]()
+        made = table(kind, own)
         schema: pa.Schema = {
             "history": schemas.HISTORY,
             "tries": schemas.TRIES,
@@ -259,11 +257,11 @@ def test_last_bits_are_in_no_table_and_in_no_hash(run: Run, history: pd.DataFram
     )
     other = replace(run, generations=generations)
     assert other.generations != run.generations
-    pd.testing.assert_frame_equal(records.history(other, "trades-evolved", SHARED), history, check_exact=True)
+    pd.testing.assert_frame_equal(table("history", other), history, check_exact=True)
     pd.testing.assert_frame_equal(
-        records.gradients(other, "trades-evolved", SHARED),
-        records.gradients(run, "trades-evolved", SHARED),
+        table("gradients", other),
+        table("gradients", run),
         check_exact=True,
     )
-    first, second = (records.biases(each, ["baker", "engineer"], "trades-evolved", SHARED) for each in (other, run))
+    first, second = (table("biases", each) for each in (other, run))
     pd.testing.assert_frame_equal(first, second, check_exact=True)

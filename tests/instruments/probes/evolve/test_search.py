@@ -100,7 +100,7 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
     run = Evolution(KnownRuler(seed), GoodOperator(), embed, settings, GUIDED)
     pool = pool_of(list(run.generations(START)), embed)
     found = choices(pool, ATTRIBUTES, settings)
-    chosen, best_start = (found.sets[name] for name in ("chosen", "best_start"))
+    chosen, best_start = (found[name] for name in ("chosen", "best_start"))
 
     def alpha_at_8(places: Sequence[int], half: slice) -> float:
         return spearman_brown(mean_inter_item_correlation(pool.biases[half][:, list(places)]), 8)
@@ -116,4 +116,4 @@ def test_a_chosen_set_says_more_things_and_measures_as_well(seed: int) -> None:
     # By the half of the attributes that did not choose.
     for name, half in (("chosen_by_first", slice(1, None, 2)), ("chosen_by_second", slice(0, None, 2))):
         start = [place for place, template in enumerate(pool.templates) if template.parent is None]
-        assert alpha_at_8(found.sets[name], half) > alpha_at_8(start, half) - 0.05
+        assert alpha_at_8(found[name], half) > alpha_at_8(start, half) - 0.05

@@ -4,10 +4,18 @@ from hypothesis import strategies as st
 
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.evolve.population import Template, Wish, WordGradient
-from evenruler.instruments.probes.evolve.validation import REASONS, fold, read_reply, refusal
+from evenruler.instruments.probes.evolve.validation import fold, read_reply, refusal
 from evenruler.text import ATTRIBUTE, TARGET
 
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
+REASONS = {
+    *("no text", "no single word and no template", "too long", "no end of a sentence", "several sentences"),
+    *("a slot is missing", "a slot stands twice", "another slot, brace or tag", "the name of a slot as a word"),
+    *("a slot within a word", "a slot stands for another kind of word", "it speaks of the task", "not English"),
+    *("same as the parent", "a copy", "the word was left as it was", "more than one word changed"),
+    *("another form of the same word", "the new word has another role in the sentence", "negation changed"),
+    "it repeats itself",
+}
 GOOD = "In many families, an {ATTRIBUTE} is taken to be a {TARGET}."
 
 
@@ -240,6 +248,3 @@ class TestHostileOperator:
                 assert "\n" not in text
                 assert text.count(ATTRIBUTE) == text.count(TARGET) == 1
                 assert text.count("{") == text.count("}") == 2
-
-    def test_reasons_are_told_apart(self):
-        assert len(set(REASONS)) == len(REASONS) == 21
