@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 47_700, 256
+LINES, MODULES = 45_480, 256
 ROOT = Path(__file__).parents[1]
 
 
