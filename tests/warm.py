@@ -27,6 +27,7 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def serve(address: str, *libraries: str) -> None:
 
 
 def _become(caller: socket.socket, warm: Path) -> None:
-    """Be what the caller asked for, tell it the status, and end; whoever is started by `sys.executable` is warm, too."""
+    """Be what the caller asked for, tell it the status, and end; who is started by `sys.executable` is warm, too."""
     scripts, sys.executable = Path(sys.executable).parent, str(warm)
     streams = array.array("i")
     head, ancillary, _, _ = caller.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))
@@ -157,6 +158,9 @@ def _become(caller: socket.socket, warm: Path) -> None:
     os.environ.update(question["env"])
     sys.path[:0] = filter(None, question["env"].get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(question["cwd"])
+    sys.modules.pop("sitecustomize", None)
+    with suppress(ModuleNotFoundError):
+        importlib.import_module("sitecustomize")
     status = _run(scripts, question["name"], question["argv"])
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
