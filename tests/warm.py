@@ -1,9 +1,10 @@
 """Stages that start at once: each is forked off a process in which the libraries are imported already.
 
-A stage imports for four seconds before it begins, and the tests start some hundred. `Warm` puts a `python` and an
-`evenruler` of its own into a folder for PATH. Whoever runs `python -m stages.NAME` by it, as DVC does, gets a process
-of its own in which nothing of this repository is imported yet, with the folder, environment, streams and arguments of
-the caller; anything else is run by the real python.
+A stage imports for four seconds before it begins, and the tests start some hundred. `Warm` puts a `python`, an
+`evenruler` and a `dvc` of its own into a folder for PATH. Whoever runs `python -m stages.NAME` by it, as DVC does, gets
+a process of its own in which nothing of this repository is imported yet, with the folder, environment, streams and
+arguments of the caller; so does whoever a forked process starts by `sys.executable`. Anything else is run by the real
+python.
 
 What is killed, isolated or measured is started cold: the caller is the parent of no warm stage. Forks share the seed of
 hashes, so that it takes a cold start beside a warm one to see an output that hangs on it.
@@ -11,6 +12,7 @@ hashes, so that it takes a cold start beside a warm one to see an output that ha
 
 import array
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -25,14 +27,16 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
-    *("altair", "httpx2", "inflect", "jinja2", "markdown_it", "mlcroissant", "openai", "pandas", "psutil"),
-    *("pyarrow.parquet", "pydantic", "rich", "ruamel.yaml", "scipy.optimize", "scipy.stats", "sklearn.cluster"),
-    *("sklearn.metrics", "spacy", "statsmodels.api", "statsmodels.formula.api", "tenacity", "torch", "torch.export"),
-    *("typer", "vaderSentiment.vaderSentiment", "vl_convert"),
+    *("altair", "dvc.cli", "dvc.repo.reproduce", "dvc.repo.status", "dvc_data.hashfile", "httpx2", "inflect", "jinja2"),
+    *("markdown_it", "mlcroissant", "openai", "pandas", "psutil", "pyarrow.parquet", "pydantic", "rich", "ruamel.yaml"),
+    *("scipy.optimize", "scipy.stats", "sklearn.cluster", "sklearn.metrics", "spacy", "statsmodels.api"),
+    *("statsmodels.formula.api", "tenacity", "torch", "torch.export", "typer", "vaderSentiment.vaderSentiment"),
+    *("vl_convert",),
 )
 """None is of this repository."""
 
@@ -47,7 +51,8 @@ OF_THE_HUB = (
 CALLER = """#!{python} -IS
 import array, json, os, socket, sys
 arguments = sys.argv[1:]
-warm = {name!r} != "python" or (arguments[:1] == ["-m"] and arguments[1:2] and arguments[1].startswith("stages."))
+module = arguments[1] if arguments[:1] == ["-m"] and arguments[1:] else ""
+warm = {name!r} != "python" or module == "dvc" or module.startswith("stages.")
 try:
     if not warm:
         raise FileNotFoundError
@@ -77,7 +82,7 @@ class Warm:
         self.bin = folder / "bin"
         self.bin.mkdir(parents=True)
         address = folder / "socket"
-        for name in ("python", "evenruler"):
+        for name in ("python", "evenruler", "dvc"):
             real = str(Path(sys.executable).parent / name)
             text = CALLER.format(python=sys.executable, name=name, address=str(address), real=real)
             (self.bin / name).write_text(text)
@@ -110,6 +115,8 @@ def serve(address: str, *libraries: str) -> None:
         importlib.import_module(library)
     assert threading.active_count() == 1, "forks would lose a thread"
     assert not {"evenruler", "stages"} & set(sys.modules)
+    gc.collect()
+    gc.freeze()  # no fork looks through what was imported for what may go
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(f"{address}.new")
     listening.listen()
@@ -127,14 +134,15 @@ def serve(address: str, *libraries: str) -> None:
                 caller.close()
             else:
                 listening.close()
-                _become(caller)
+                _become(caller, Path(address).parent / "bin/python")
     for child in children:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
-def _become(caller: socket.socket) -> None:
-    """Be what the caller asked for, tell it the status, and end."""
+def _become(caller: socket.socket, warm: Path) -> None:
+    """Be what the caller asked for, tell it the status, and end; who is started by `sys.executable` is warm, too."""
+    scripts, sys.executable = Path(sys.executable).parent, str(warm)
     streams = array.array("i")
     head, ancillary, _, _ = caller.recvmsg(8, socket.CMSG_LEN(3 * streams.itemsize))
     streams.frombytes(ancillary[0][2])
@@ -150,7 +158,10 @@ def _become(caller: socket.socket) -> None:
     os.environ.update(question["env"])
     sys.path[:0] = filter(None, question["env"].get("PYTHONPATH", "").split(os.pathsep))
     os.chdir(question["cwd"])
-    status = _run(question["name"], question["argv"])
+    sys.modules.pop("sitecustomize", None)
+    with suppress(ModuleNotFoundError):
+        importlib.import_module("sitecustomize")
+    status = _run(scripts, question["name"], question["argv"])
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -159,7 +170,7 @@ def _become(caller: socket.socket) -> None:
     os._exit(0)
 
 
-def _run(name: str, arguments: list[str]) -> int:
+def _run(scripts: Path, name: str, arguments: list[str]) -> int:
     """The status that the python of the caller would have ended with."""
     try:
         if name == "python":
@@ -167,7 +178,7 @@ def _run(name: str, arguments: list[str]) -> int:
             sys.path.insert(0, os.getcwd())
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         else:
-            script = Path(sys.executable).parent / name
+            script = scripts / name
             sys.argv = [str(script), *arguments]
             sys.path.insert(0, str(script.parent))
             runpy.run_path(str(script), run_name="__main__")

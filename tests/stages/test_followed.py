@@ -6,7 +6,6 @@ The clone has been built with tiny random models, as `make repro` would have bui
 import json
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -80,8 +79,8 @@ def test_a_model_of_your_own(stranger: Clone) -> None:
     assert "my-nli: accuracy" in said[-1]
 
 
-def test_what_is_only_declared(tmp_path: Path, start_warm: Callable[..., object]) -> None:
-    clone = clone_into(tmp_path / "clone", tmp_path / "cache")
+def test_what_is_only_declared(tmp_path: Path, built: Clone) -> None:
+    clone = clone_into(tmp_path / "clone", tmp_path / "cache", built.warm)
     for page in DECLARED:
         clone.run("git", "add", "-A")
         (clone.folder / "params.yaml").write_bytes((Path(__file__).parents[2] / "params.yaml").read_bytes())

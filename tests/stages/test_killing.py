@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.stages.conftest import Clone, clone_into, shorten
+from tests.stages.evolving import two_targets
 from tests.warm import Warm
 
 MODEL = "smollm2-135m-instruct"
@@ -34,7 +35,7 @@ def little(params: dict) -> None:
         del params["models"][name]
     params["instruments"] = {
         "occupation-gender": {"family": "probes", "prefixed": 1},
-        "fruit": {"family": "saged", "items": 24, "new_tokens": 6, "prefixed": 1},
+        "fruit": {"family": "saged", "items": 12, "new_tokens": 4, "prefixed": 1},
     }
 
 
@@ -45,6 +46,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, warm: Warm | None) -> Clo
     clone = clone_into(folder / "clone", folder / "cache", warm)
     clone.edit("params.yaml", little)
     clone.edit("data/sources/probes/occupation-gender.yaml", shorten(6, ("validation",)))
+    clone.edit("data/sources/probes/occupation-gender.yaml", two_targets)
     clone.run("evenruler", "check")
     return clone
 
