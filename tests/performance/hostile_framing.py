@@ -22,7 +22,7 @@ from evenruler.instruments.asking import Answering, ask, subject_of, tools_of
 from evenruler.instruments.framing import ask as asking
 from evenruler.instruments.framing.declare import FramingPlan
 from evenruler.instruments.framing.diagnose.distributions import TOKEN, exclusions, token_distributions
-from evenruler.instruments.framing.diagnose.effects import _headline, changes_of, headlines, over_tasks
+from evenruler.instruments.framing.diagnose.effects import changes_of, headline, headlines, over_tasks
 from evenruler.measurement.figures import Figure
 from evenruler.measurement.verdicts import Fitness, judge
 from evenruler.models import load
@@ -66,8 +66,9 @@ class Measured:
     def told(self, name: str) -> Figure:
         """One headline with its verdict, as a user gets it."""
         rows = self.distributions, self.exclusions
-        found = next(headlines(*rows, self.asked.model_copy(update={"confirmatory": [name]})))
-        return judge([found])[0]
+        asked = self.asked.model_copy(update={"confirmatory": [name]})
+        figure, fitness, *_ = next(headlines(*rows, asked))
+        return judge([(figure, fitness)])[0]
 
     def changes(self, name: str) -> pd.DataFrame:
         """[placebo x stimulus, classes] points by which the cue of a headline (0 and below) and its placebos move."""
@@ -87,7 +88,8 @@ class Measured:
             own = changes.reset_index()
             own = own[own["placebo"].isin(list(numbers))]
             changes = own.assign(placebo=own["placebo"].map(numbers)).set_index(["placebo", "stimulus"])
-        figure = _headline(name, changes, {}, self.asked)
+        points = changes.reset_index().pivot(index="stimulus", columns="placebo", values=self.asked.headline)
+        figure = headline(name, points, self.asked.smallest, self.asked.least, self.asked.seed)
         return judge([(figure if figure.p is None else replace(figure, lacking=None), Fitness())])[0]
 
 
@@ -131,10 +133,10 @@ def off_construct(forms: pd.DataFrame, benchmark: Benchmark, asked: FramingPlan)
     """Lines of classes that are no matter of the construct."""
     for name in asked.confirmatory:
         outcomes = FILLERS.get(name.partition(", ")[2], CASES)
-        for headline in outcomes:
-            other = asked.model_copy(update={"headline": headline})
+        for answer in outcomes:
+            other = asked.model_copy(update={"headline": answer})
             found = Measured.of(forms, benchmark, other, outcomes)
-            yield _row(name, f"share of `{headline}`", found)
+            yield _row(name, f"share of `{answer}`", found)
 
 
 def without_sense(model: str, benchmark: Benchmark, plan: Mapping[str, object]) -> Measured:
