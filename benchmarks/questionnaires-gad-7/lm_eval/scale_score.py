@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 SETTINGS: dict[str, Any] = json.loads((Path(__file__).parent / "settings.json").read_text(encoding="utf-8"))
-"""How the questionnaire is scored, and by item how many prompts it and its twin have."""
+"""How the questionnaire is scored, and by item how many prompts it has, and all its twins."""
 
 COLUMNS = ("item", "twin", "keying", "term", "polarity", "intensifier", "weight", "premise", "hypothesis")
 
@@ -66,12 +66,13 @@ def answer(answers: Sequence[Answer]) -> float:
 
 
 def beyond_twins(answers: Sequence[Answer]) -> float:
-    """Mean over items of the answer minus that to its twin, the same asked of nobody's state."""
-    own, twins = (
-        item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == of_twins])
-        for of_twins in (False, True)
+    """Mean over items of the answer minus the mean of its twins, the same asked of nobody's state."""
+    own, *beside = (
+        item_scores([answer for answer in answers if _is_empty(answer) or answer["twin"] == twin])
+        for twin in sorted({answer["twin"] for answer in answers} | {0})
     )
-    found = [own[item] - twins[item] for item in own if item in twins]
+    twins = {item: [of[item] for of in beside if item in of] for item in own}
+    found = [own[item] - fmean(scores) for item, scores in twins.items() if scores]
     return fmean(found) * len({answer["intensifier"] for answer in answers}) if found else math.nan
 
 
@@ -79,7 +80,7 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
     """Keyed score of each item; one that lacks prompts (as with `--limit`) has none, and that is logged.
 
     Args:
-        answers: To items alone, or to twins alone, and to what has no content.
+        answers: To items alone, or to one twin of each, and to what has no content.
     """
     empty = {answer["hypothesis"]: answer["nats"] for answer in answers if _is_empty(answer)}
     items: dict[str, list[Answer]] = defaultdict(list)
@@ -89,15 +90,15 @@ def item_scores(answers: Sequence[Answer]) -> dict[str, float]:
             items[answer["item"]].append(answer)
             if answer["hypothesis"] not in empty:
                 lacking.add(answer["item"])
-    lacking |= {item for item, prompts in items.items() if len(prompts) != _expected(item, twin=prompts[0]["twin"])}
+    lacking |= {item for item, prompts in items.items() if len(prompts) != _expected(item, prompts[0]["twin"])}
     if lacking:
         logging.getLogger(__name__).warning("%d of %d items lack prompts", len(lacking), len(items))
     return {item: _item_score(prompts, empty) for item, prompts in items.items() if item not in lacking}
 
 
-def _expected(item: str, *, twin: bool) -> int:
-    """How many prompts an item has, or its twin."""
-    n: int = SETTINGS["twins" if twin else "items"][item]
+def _expected(item: str, twin: int) -> int:
+    """How many prompts an item has, or one of its twins."""
+    n: int = SETTINGS["twins"][item][twin - 1] if twin else SETTINGS["items"][item]
     return n
 
 

@@ -263,7 +263,7 @@ THIRD = 1 / 3
 """Of the headline, above which an item that carries more is named."""
 
 FAR = 1.0
-"""Points by which the twins of an item may lie off those of other items: beyond, its form is to blame."""
+"""Points, and two SD, by which the twins of an item may lie off those of other items: beyond, its form is to blame."""
 
 
 def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats) -> str | None:
@@ -276,8 +276,9 @@ def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, contr
         shares = beyond_by_item / len(items) / value
         carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
         told += [f"More than a third of it is carried by {' and '.join(carry)}."] if carry else []
-    others = (twins.sum() - twins) / (len(twins) - 1)
-    odd = [item for item, own, rest in zip(items, twins, others, strict=True) if abs(own - rest) > FAR]
+    others = [np.delete(twins, place) for place in range(len(twins))]
+    far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in others]
+    odd = [items[n] for n, rest in enumerate(others) if abs(twins[n] - rest.mean()) > far[n]]
     told += [f"The form of {', '.join(odd)} is answered unlike the others where nobody is asked about."] if odd else []
     return " ".join(told) or None
 
