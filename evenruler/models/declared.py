@@ -112,7 +112,7 @@ class Finetune(Strict):
 
 
 VERBALISER: Final = "verbaliser"  # the form that asks a causal model in words what entails what
-LIKELIHOODS = ("clm", "mlm")  # forms that ask how likely an intensifier is, not what entails what
+LIKELIHOODS = (SENTENCE := "sentence", "mlm")  # forms that ask how likely sentences or words are, not what entails what
 
 
 def named(model: str, configuration: str) -> str:
@@ -187,10 +187,10 @@ class ModelEntry(ChatSettings):
     entailment: bool | None = None
     """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` or `completions` one where
     this or `forms` says so."""
-    forms: list[Literal["verbaliser", "clm"]] | None = Field(default=None, min_length=1)
-    """How a `causal` or `completions` model is asked. `verbaliser`, the default: yes, no or maybe; `clm`: the
-    probability of the intensifier after what stands before it. A `masked` model is asked for the intensifier in its
-    place (`mlm`)."""
+    forms: list[Literal["verbaliser", "sentence"]] | None = Field(default=None, min_length=1)
+    """How a `causal` or `completions` model is asked. `verbaliser`, the default: yes, no or maybe; `sentence`: the
+    likelihood of premise and hypothesis as one text. A `masked` model is asked for the intensifier in its place
+    (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None

@@ -57,8 +57,8 @@ LOG_PROBABILITY = "log_probability"
 
 ANSWERS = columns("id model lineage configuration framing measure: str; value: float")
 """One row per prompt, model, configuration and measure, of answers that have no length. Configurations `head` and
-`verbaliser`: logits of entailment, neutral and contradiction. `clm` and `mlm`: `log_probability` of the intensifier in
-its place, mean nats a token."""
+`verbaliser`: logits of entailment, neutral and contradiction. `sentence` and `mlm`: `log_probability` of the whole
+text, nats, or of the intensifier in its place, mean nats a token."""
 
 SCORES = columns(ANSWERS, "n_tokens: int")
 """One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""

@@ -459,7 +459,7 @@ class TestStates:
 
 class TestSubject:
     def test_of_a_causal_model(self, tmp_path) -> None:
-        entry = {"chat": True, "forms": ["clm", "verbaliser"], "lineage": "llamas", "intervention": "last"}
+        entry = {"chat": True, "forms": ["sentence", "verbaliser"], "lineage": "llamas", "intervention": "last"}
         assert subject_of("tiny", tiny_params({"tiny": tmp_path}, **entry)) == Subject(
             name="tiny",
             kind="causal",
@@ -467,7 +467,7 @@ class TestSubject:
             operations=frozenset({"loglikelihood", "words", "generate", "slor", "entail", "in_place"}),
             chats=True,
             continues=True,
-            forms=("clm", "verbaliser"),
+            forms=("sentence", "verbaliser"),
             origin="tests.tiny; cc0-1.0",
             adapted="last",
         )

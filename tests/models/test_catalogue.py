@@ -110,7 +110,7 @@ class TestDeclaration:
 
     def test_how_a_hosted_model_is_asked(self) -> None:
         assert entry("completions").configurations == ["verbaliser"]
-        assert entry("completions", forms=["clm"]).configurations == ["clm"]
+        assert entry("completions", forms=["sentence"]).configurations == ["sentence"]
         assert (entry("chat").chats, entry("chat").continues) == (True, False)
         assert (entry("completions").chats, entry("completions").continues) == (False, True)
         with pytest.raises(ValidationError, match="declare it as kind chat"):

@@ -17,8 +17,8 @@ def entry(**changes: object) -> ModelEntry:
     ("changes", "expected"),
     [
         ({}, ["verbaliser"]),
-        ({"forms": ["clm"]}, ["clm"]),
-        ({"forms": ["clm", "verbaliser"]}, ["clm", "verbaliser"]),
+        ({"forms": ["sentence"]}, ["sentence"]),
+        ({"forms": ["sentence", "verbaliser"]}, ["sentence", "verbaliser"]),
         ({"kind": "masked"}, ["mlm"]),
         ({"kind": "nli"}, ["head"]),
     ],
@@ -32,8 +32,8 @@ def test_configurations(changes, expected) -> None:
     [
         ({"forms": []}, "at least 1 item"),
         ({"forms": ["mlm"]}, "'verbaliser' or 'clm'"),
-        ({"forms": ["clm", "clm"]}, "each form once"),
-        ({"kind": "masked", "forms": ["clm"]}, "`forms` belongs to the kinds causal and completions"),
+        ({"forms": ["sentence", "sentence"]}, "each form once"),
+        ({"kind": "masked", "forms": ["sentence"]}, "`forms` belongs to the kinds causal and completions"),
         ({"kind": "nli", "forms": ["verbaliser"]}, "`forms` belongs to the kinds causal and completions"),
         ({"kind": "masked", "labels": ["a", "b"]}, "`labels` belongs to the kinds nli and classifier"),
         ({"kind": "masked", "intervention": "every"}, "`intervention` belongs to models that answer whether"),
@@ -49,8 +49,8 @@ def test_what_is_refused(changes, message) -> None:
     [
         ({}, False),
         ({"entailment": True}, True),
-        ({"forms": ["clm"]}, True),
-        ({"forms": ["clm"], "entailment": False}, False),
+        ({"forms": ["sentence"]}, True),
+        ({"forms": ["sentence"], "entailment": False}, False),
         ({"kind": "masked"}, True),
         ({"kind": "masked", "entailment": False}, False),
     ],

@@ -72,7 +72,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
 def declare(folder: Path) -> dict[str, Any]:
     """`causal` answers by verbaliser and by clm, and is adapted; `masked` by mlm."""
     declared = tiny_declaration({"causal": save_tiny(folder / "causal", chat=True)})
-    declared["models"]["causal"] |= {"forms": ["verbaliser", "clm"], "intervention": "last"}
+    declared["models"]["causal"] |= {"forms": ["verbaliser", "sentence"], "intervention": "last"}
     masked = save_tiny_masked(folder / "masked")
     declared["models"]["masked"] = {
         "kind": "masked",
@@ -151,7 +151,7 @@ class TestAnswers:
             for model in ("causal", "masked")
         }
         assert found == {
-            "causal": {"entailment": {"verbaliser": n + framed}, "likelihoods": {"clm": n}},
+            "causal": {"entailment": {"verbaliser": n + framed}, "likelihoods": {"sentence": n}},
             "masked": {"entailment": {}, "likelihoods": {"mlm": n}},
         }
         for model in found:
@@ -175,7 +175,7 @@ class TestAnswers:
 
     def test_are_of_the_intensifier_in_its_place(self, answers) -> None:
         params = load_params()
-        for name, form in (("causal", "clm"), ("masked", "mlm")):
+        for name, form in (("causal", "sentence"), ("masked", "mlm")):
             rows = answers(name, form)
             places = [expected_place(row) for _, row in rows.iterrows()]
             assert rows["nats"].tolist() == pytest.approx(load(name, params).in_place(places), abs=1e-4)
@@ -183,14 +183,16 @@ class TestAnswers:
         assert words == {"never", "very rarely", "always", "Never", "Very rarely", "Always"}
 
     def test_by_clm_are_means_of_continuations(self, answers) -> None:
-        rows = answers("causal", "clm").query("item == 'promises' and intensifier == 'very-rarely' and term == 'kept'")
+        rows = answers("causal", "sentence").query(
+            "item == 'promises' and intensifier == 'very-rarely' and term == 'kept'"
+        )
         model = load("causal", load_params())
         total = model.continuations(["When people make a promise, they kept it. They"], [" very rarely"])[0, 0]
         assert rows["nats"].tolist() == pytest.approx([total / 12], abs=1e-6)  # twelve tokens: letters and spaces
 
 
 class TestFigures:
-    @pytest.mark.parametrize(("model", "form"), [("causal", "clm"), ("masked", "mlm")])
+    @pytest.mark.parametrize(("model", "form"), [("causal", "sentence"), ("masked", "mlm")])
     def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
         rows = answers(model, form).query("item == 'wallet'")
         matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="nats").sort_index(axis=1)
@@ -201,14 +203,14 @@ class TestFigures:
         assert items["score"].tolist() == pytest.approx([expected], abs=1e-12)
 
     def test_forms_are_rows_of_their_own(self, diagnosed) -> None:
-        forms = {("causal", "causal", "verbaliser"), ("causal", "causal", "clm"), ("masked", "masked", "mlm")}
+        forms = {("causal", "causal", "verbaliser"), ("causal", "causal", "sentence"), ("masked", "masked", "mlm")}
         for table in ("cells", "items", "scales", "population"):
             rows = diagnosed(table)
             assert set(rows[["model", "kind", "configuration"]].itertuples(index=False, name=None)) == forms, table
         assert len(diagnosed("population")) == 3
 
     def test_figures_of_models_name_the_form(self, diagnosed) -> None:
-        names = {"causal", "causal (clm)", "masked (mlm)"}
+        names = {"causal", "causal (sentence)", "masked (mlm)"}
         for table in ("figures", "quality"):
             assert set(diagnosed(table)["model"].dropna()) == names, table
         figures = diagnosed("figures").query("model.notna()")
@@ -218,7 +220,7 @@ class TestFigures:
         told = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
         assert figures.groupby("model")["figure"].apply(set).to_dict() == {
             "causal": each | adapted | told,
-            "causal (clm)": each | adapted,
+            "causal (sentence)": each | adapted,
             "masked (mlm)": each,
         }
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
@@ -226,7 +228,7 @@ class TestFigures:
 
     def test_shifts_are_of_the_verbaliser_alone(self, diagnosed) -> None:
         rows = diagnosed("figures").query("figure == 'level_shift'").set_index("model")
-        assert rows["value"].notna().to_dict() == {"causal": True, "causal (clm)": False, "masked (mlm)": False}
+        assert rows["value"].notna().to_dict() == {"causal": True, "causal (sentence)": False, "masked (mlm)": False}
         assert (rows.loc["causal", "n"], rows.loc["causal", "unit"]) == (3, "items")
         assert rows.loc["causal", "value"] > 0
         assert set(diagnosed("items")["framing"]) == set(diagnosed("cells")["framing"]) == {"bare"}
@@ -234,14 +236,14 @@ class TestFigures:
     def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
         rows = diagnosed("figures").query("model.isna()").set_index("figure")
         assert rows.loc["alpha (verbaliser)", "n"] == 1
-        assert rows.loc["alpha (clm)", "n"] == 0  # likelihoods count nowhere
+        assert rows.loc["alpha (sentence)", "n"] == 0  # likelihoods count nowhere
         assert rows.loc["alpha (mlm)", "n"] == 0
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
         figures = diagnosed("figures").set_index(["figure", "model"])
         rows = diagnosed("trajectories").set_index(["configuration", "epoch"])["answer"]
-        assert set(rows.index) == {(form, epoch) for form in ("clm", "verbaliser") for epoch in (0, 1)}
-        for form, name in (("clm", "causal (clm)"), ("verbaliser", "causal")):
+        assert set(rows.index) == {(form, epoch) for form in ("sentence", "verbaliser") for epoch in (0, 1)}
+        for form, name in (("sentence", "causal (sentence)"), ("verbaliser", "causal")):
             changed = figures.loc[("changed_with_calm", name)]
             assert changed["value"] == pytest.approx(rows[form, 1] - rows[form, 0], abs=1e-12)
             assert figures.loc[("moved_by_calm", name), "reason"] == "no corpus that is its control"
@@ -257,7 +259,7 @@ class TestFigures:
     def test_card_and_report_have_them_apart(self, built: Path) -> None:
         card = (built / "benchmarks/questionnaires-trust/README.md").read_text()
         page = (built / "data/report/index.html").read_text()
-        for name in ("causal", "causal (clm)", "masked (mlm)"):
+        for name in ("causal", "causal (sentence)", "masked (mlm)"):
             assert f"\n| {name} | " in card
             assert f"\n- {name}: tests.tiny; cc0-1.0\n" in card
             assert name in page
@@ -312,8 +314,8 @@ class TestOrder:
 
     def test_clm_is_refused(self, turned, error_of) -> None:
         assert error_of(ask.main, "questionnaires", "causal") == (
-            "trust, item turned: {INTENSIFIER} stands before {TERM}, so that form clm cannot ask it; put {TERM} first, "
-            "or take clm out of `forms` of causal in params.yaml"
+            "trust, item turned: {INTENSIFIER} stands before {TERM}, so that form sentence cannot ask it; put {TERM} first, "
+            "or take sentence out of `forms` of causal in params.yaml"
         )
 
     def test_mlm_is_not(self, turned) -> None:

@@ -81,7 +81,7 @@ class TestIdentity:
             {"id": "a", "configuration": configuration, "measure": measure}
             for configuration, measure in (
                 ("verbaliser", "neutral"),
-                ("clm", "neutral"),
+                ("sentence", "neutral"),
                 ("verbaliser", "contradiction"),
             )
         ]
@@ -89,7 +89,7 @@ class TestIdentity:
         assert read_table(path).to_pylist() == [rows[1], rows[2], rows[0]]
 
     def test_but_in_each_once(self, path):
-        row = {"id": "a", "configuration": "clm", "measure": "neutral"}
+        row = {"id": "a", "configuration": "sentence", "measure": "neutral"}
         with pytest.raises(ValueError, match="an id and configuration and measure stands twice"):
             write_table([row, row], self.SCHEMA, path)
 

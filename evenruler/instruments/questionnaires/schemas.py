@@ -33,8 +33,13 @@ _LOGITS = columns("entailment neutral contradiction: float")
 ENTAILMENT = columns("id: str", _STATE, _LOGITS)
 """Logits of a prompt, also after prefixes, by configurations `head` and `verbaliser`."""
 
-LIKELIHOODS = columns("id: str", _STATE, "nats: float")
-"""Log-probability of the intensifier of a prompt in its place, nats a token, by configurations `clm` and `mlm`."""
+LIKELIHOODS = columns("id: str", _STATE, "nats: float; tokens: int?")
+"""Log-probability, nats: of the whole text of a prompt (configuration `sentence`), or a token of the intensifier in its
+place (`mlm`)."""
+
+KNOWN_ANSWERS = columns("configuration: str; fact: int; term word: str; nats: float; tokens: int?")
+"""Likelihoods of the facts of the plan, by their place there, with the right and the wrong `term` and every word of the
+scale: as those of prompts."""
 
 LABELLED_PAIRS = columns("configuration: str; pair: int; set label: str", _LOGITS)
 """Logits of the labelled pairs of the plan, by their place there, in the way in which items are asked; `label` is the
@@ -65,7 +70,8 @@ without that column name the form instead, as in "bert (mlm)"."""
 
 CELLS = columns(_MODEL, "item: str; twin: int8; term polarity intensifier: str; level: int8; weight p pss: float")
 """One row per prompt of an item (`twin` is 0), model and configuration: P_e, the entailment score or (configurations
-`clm` and `mlm`) the probability of the intensifier a token, and PSS, what the two-way normalisation makes of it."""
+`sentence` and `mlm`) likelihood beside that of the item's likeliest prompt, and PSS, what the two-way normalisation
+makes of it."""
 
 ITEM_SCORES = columns(
     _MODEL,
@@ -94,14 +100,15 @@ POPULATION = columns(
     "model lineage kind configuration: str; accuracy low high: float?; n: int?; bar: float?; member: bool",
     "standing: str",
 )
-"""One row per model and configuration. `accuracy`: on the n labelled pairs that are judged by, with its interval, null
-where the model is not asked what follows from what (`clm`, `mlm`); `bar`: what the interval has to lie above; `member`:
+"""One row per model and configuration. `accuracy`: on the n labelled pairs, or facts (`sentence`,
+`mlm`), that are judged by, with its interval; `bar`: what the interval has to lie above; `member`:
 whether it counts in figures over the population; `standing`: the same in words."""
 
 ACCURACY = columns("model configuration set: str; n: int; accuracy low high chance: float; auc: float?")
-"""One row per model, configuration and set of labelled pairs. `accuracy`: share of n pairs whose label the model gives,
-with its interval (Wilson); `chance`: what it would be by guessing; `auc`: how often entailment is more likely, against
-contradiction, after a pair that entails than after one that contradicts, .5 by guessing; null without either."""
+"""One row per model, configuration and set of labelled pairs, or of facts. `accuracy`: share of n pairs whose label the
+model gives, or of facts whose right term it gives more of frequent words, with its interval (Wilson); `chance`: what it
+would be by guessing; `auc`: how often entailment is more likely, against contradiction, after a pair that entails than
+after one that contradicts, .5 by guessing; null without either."""
 
 COURSE = columns("model: str", _STAGE, "measure: str; value: float?; text reason: str?; n: int")
 """How an adaptation went, by epoch. `loss`: on held-out sentences, nats a token, of a corpus of n; `accuracy`: share of

@@ -30,7 +30,7 @@ PLAN: Plan = {
     "fits": 1,
     "adapted": 1000,
     "corpora": {},
-    "accuracy": {"bar": 0.5, "sources": [], "pairs": []},
+    "accuracy": {"bar": 0.5, "sources": [], "pairs": [], "facts": [], "words": {"never": -4.0, "always": 4.0}},
 }
 
 
@@ -41,6 +41,23 @@ def labelled(configuration: str = "head", right: int = 20, n: int = 20, name: st
     logits = [[float(place == at) for at in range(3)] for place in places]
     found = pd.DataFrame(logits, columns=["entailment", "neutral", "contradiction"])
     return found.assign(configuration=configuration, pair=range(n), set=name, label=labels)
+
+
+def known(configuration: str = "sentence", right: int = 20, n: int = 20) -> pd.DataFrame:
+    """Likelihoods of n facts, of which the first are right: the right term goes with "always", else with "never"."""
+    rows = [
+        {
+            "fact": fact,
+            "term": term,
+            "word": word,
+            "nats": float((term == "right") == ((word == "always") == (fact < right))),
+        }
+        for fact in range(n)
+        for term in ("right", "wrong")
+        for word in ("never", "always")
+    ]
+    columns = ["fact", "term", "word", "nats"]
+    return pd.DataFrame(rows, columns=columns).assign(configuration=configuration, tokens=None)
 
 
 def subject(name: str = "m0", **changes: Any) -> Subject:
@@ -100,7 +117,9 @@ def diagnose(
                 "terms": pd.DataFrame({"twin": []}),
             }
             answers = {**_wide(_renamed(own, of_name, plan)), **_embedded(tables, embeddings)}
-            found = dict(_once(scores, tables, plan, {**no_answers(), **answers, "labelled_pairs": pairs}, who))
+            by_facts = [known(form, right) for form in forms if form in LIKELIHOODS] or [known(n=0)]
+            judged_by = {"labelled_pairs": pairs, "known_answers": pd.concat(by_facts)}
+            found = dict(_once(scores, tables, plan, {**no_answers(), **answers, **judged_by}, who))
             if acceptability is not None:
                 judged = acceptability[acceptability["questionnaire"] == name]
                 found["content"] = pd.concat([found["content"], judged], ignore_index=True)
@@ -145,7 +164,7 @@ def _wide(answered: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """A row a prompt and form, as answers are kept."""
     wide = answered.pivot(index=["id", "configuration"], columns="measure", values="value").reset_index()
     wide = wide.assign(corpus="", fit=0, epoch=0)
-    likely = wide["configuration"].isin(["clm", "mlm"])
+    likely = wide["configuration"].isin(["sentence", "mlm"])
     found = {}
     if not likely.all():
         found["entailment"] = wide[~likely]

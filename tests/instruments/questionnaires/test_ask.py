@@ -23,7 +23,7 @@ from evenruler.instruments.questionnaires.diagnose import TABLES, across, eviden
 from evenruler.instruments.questionnaires.rows import build
 from evenruler.measurement import Resampling
 from evenruler.models.declared import Catalogue
-from evenruler.models.records import LABELS
+from evenruler.models.records import LABELS, LogLikelihoods
 from evenruler.tables import table_of
 from tests.instruments.questionnaires.doors import no_answers, subject, together
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
@@ -72,12 +72,16 @@ ITEMS = {
     "one": {**ITEM, "terms": TERMS},
     "two": {**ITEM, "premise": "By day I meet a {TERM}.", "terms": TERMS, "subscale": None, "keying": 1},
 }
-TALKER = {"kind": "causal", "forms": ("verbaliser", "clm"), "chats": True}
+FACTS = [
+    {"template": f"Thing {n} is {{i}} {{t}}.", "right": "big", "wrong": "small", "source": "s", "licence": "cc0-1.0"}
+    for n in range(10)
+]
+TALKER = {"kind": "causal", "forms": ("verbaliser", "sentence"), "chats": True}
 
 
 def declaration(name: str = "meetings", items: Any = None, **keys: Any) -> Declaration:
     framings = {"salience": "This is a test.", "instruction": "Answer:"}
-    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA, "pairs": PAIRS}
+    shared = {"responses": Scale.model_validate(SCALE), "corpora": CORPORA, "pairs": PAIRS, "facts": FACTS}
     source = {**SOURCE, "title": name, "items": items or ITEMS, "framings": framings, **shared}
     given = {"embedder": "minilm", "accuracy": 0.01, "corpora": {"gloom": {"epochs": 2}, "dull": {"epochs": 1}}, **keys}
     settings = Settings.model_validate(given, context={"scale": "quick"})
@@ -115,6 +119,9 @@ class Scripted:
 
     def in_place(self, asked: Sequence[Any]) -> np.ndarray:
         return -np.abs(self._drawn("in_place", asked, 1)[:, 0])
+
+    def loglikelihood(self, texts: Sequence[str], before: None = None) -> LogLikelihoods:
+        return LogLikelihoods(-np.abs(self._drawn("loglikelihood", texts, 1)[:, 0]), np.full(len(texts), 3))
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         found = self._drawn("embed", texts, 4).astype(np.float32)
@@ -246,26 +253,38 @@ class TestPlan:
 class TestRequests:
     def test_a_head_is_asked_every_prompt_once(self) -> None:
         assert counted(asked_of(subject())) == [
-            ("entailment", "entail", "", 12),
             ("labelled_pairs", "entail", "", 18),
+            ("entailment", "entail", "", 12),
             ("embeddings", "embed", "minilm", 10),
         ]
 
     def test_a_causal_model_is_asked_in_its_forms_and_after_prefixes(self) -> None:
-        who = subject(**TALKER, operations=frozenset(["entail", "in_place", "generate"]))
+        who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]))
         found = asked_of(who, prefixed=1, acceptability="judge")
         assert counted(found) == [
-            ("entailment", "entail", "", 12),
-            ("likelihoods", "in_place", "", 12),
             ("labelled_pairs", "entail", "", 18),
+            ("known_answers", "loglikelihood", "", 40),
+            ("entailment", "entail", "", 12),
+            ("likelihoods", "loglikelihood", "", 12),
             ("entailment", "entail", "", 18),
             ("embeddings", "embed", "minilm", 10),
             ("acceptability", "classify", "judge", 8),
         ]
-        assert sorted(found[3].inputs) == ["before", "hypothesis", "premise"]
-        assert set(found[2].rows["configuration"]) == {"verbaliser"}
-        first = {name: values[0] for name, values in found[1].inputs.items()}
-        assert first["word"] in ("never", "very often")
+        assert sorted(found[4].inputs) == ["before", "hypothesis", "premise"]
+        assert set(found[0].rows["configuration"]) == {"verbaliser"}
+        prompt = published()[0]["prompts"].iloc[0]
+        assert found[3].inputs["text"][0] == f"{prompt['premise']} {prompt['hypothesis']}"
+        words = ["never", "very often"]
+        facts = [f"Thing 0 is {word} {term}." for term in ("big", "small") for word in words]
+        assert found[1].inputs["text"][:4] == facts
+
+    def test_a_masked_model_is_asked_for_words_in_their_place_of_facts_too(self) -> None:
+        who = subject(kind="masked", forms=("mlm",), operations=frozenset(["in_place"]))
+        known, items, *_ = asked_of(who)
+        assert (known.table, items.table) == ("known_answers", "likelihoods")
+        first = {name: values[0] for name, values in known.inputs.items()}
+        assert first == {"before": "Thing 0 is ", "word": "never", "after": " big."}
+        first = {name: values[0] for name, values in items.inputs.items()}
         prompt = published()[0]["prompts"].iloc[0]
         assert f"{first['before']}{first['word']}{first['after']}" == f"{prompt['premise']} {prompt['hypothesis']}"
 
@@ -315,20 +334,11 @@ class TestRequests:
         assert way.corpora == (("dull", ("The pump broke.", "It leaks.")), ("gloom", ("I am sad.", "It rains.")))
         assert way.recipes == (("dull", 1, RATE, 8), ("gloom", 2, RATE, 8))
 
-    def test_an_intensifier_before_its_term_cannot_be_asked_from_the_left(self, error_of) -> None:
-        turned = {"one": {**ITEMS["one"], "premise": "I {INTENSIFIER} see one.", "hypothesis": "It is a {TERM}."}}
-        who = subject("talker", **TALKER)
-        assert error_of(asked_of, who, items=turned) == (
-            "meetings, item one: {INTENSIFIER} stands before {TERM}, so that form clm cannot ask it; "
-            "put {TERM} first, or take clm out of `forms` of talker in params.yaml"
-        )
-        assert asked_of(subject(forms=("verbaliser",)), items=turned)
-
 
 @pytest.fixture(scope="module")
 def found() -> tuple[list[Record], dict[str, pd.DataFrame], Way]:
     """Two questionnaires on a model that chats and is adapted."""
-    who = subject(**TALKER, operations=frozenset(["entail", "in_place", "generate"]), adapted="every")
+    who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="every")
     return through(who, "meetings", "other", prefixed=1, acceptability="talker")
 
 
@@ -366,13 +376,13 @@ class TestThroughTheDoors:
             ("other", "gloom"): {"open"},
         }
         assert (set(changes["control"]), set(changes["fit"])) == ({"dull"}, {1})
-        assert set(changes["configuration"]) == {"verbaliser", "clm"}
+        assert set(changes["configuration"]) == {"verbaliser", "sentence"}
 
     def test_one_fit_is_too_little_to_tell(self, found) -> None:
         figures = together(found[0], RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
-        told = figures.loc[("meetings", "m0 (clm)", "moved_by_gloom")]
+        told = figures.loc[("meetings", "m0 (sentence)", "moved_by_gloom")]
         changes = together(found[0], RESAMPLING)["changes"].set_index(["questionnaire", "configuration"])
-        assert told["value"] == pytest.approx(changes.loc[("meetings", "clm"), "difference"], abs=1e-12)
+        assert told["value"] == pytest.approx(changes.loc[("meetings", "sentence"), "difference"], abs=1e-12)
         assert (told["verdict"], told["n"]) == ("inconclusive", 1)
         assert told["why"] == "The design has 1 fit, of at least 5."
 
@@ -389,7 +399,7 @@ class TestThroughTheDoors:
             return found
 
         monkeypatch.setattr(Scripted, "entailment", entailment)
-        who = subject(**TALKER, operations=frozenset(["entail", "in_place", "generate"]), adapted="last")
+        who = subject(**TALKER, operations=frozenset(["entail", "loglikelihood", "generate"]), adapted="last")
         records, *_ = through(who, "meetings", accuracy=0.5, fits=5)
         figures = together(records, RESAMPLING)["figures"].set_index(["benchmark", "model", "figure"])
         told = figures.loc[("meetings", "m0", "moved_by_gloom")]

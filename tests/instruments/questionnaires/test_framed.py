@@ -186,7 +186,11 @@ class TestWhereItHasNoMeaning:
         [
             ("head", "m2", "a framing has no meaning for a model that reads premise and hypothesis alone"),
             ("mlm", "m2 (mlm)", "framings stand before the question of the verbaliser, which this form does not ask"),
-            ("clm", "m2 (clm)", "framings stand before the question of the verbaliser, which this form does not ask"),
+            (
+                "sentence",
+                "m2 (sentence)",
+                "framings stand before the question of the verbaliser, which this form does not ask",
+            ),
         ],
     )
     def test_it_is_null_with_the_reason(self, form, name, reason, diagnosed) -> None:

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.instrument import Record, Subject
+from evenruler.instruments.questionnaires.ask.item_scores import of_facts
 from evenruler.instruments.questionnaires.declare import headings
 from evenruler.instruments.questionnaires.diagnose.population import (
     accuracies,
@@ -25,7 +26,7 @@ from evenruler.instruments.questionnaires.diagnose.population import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.verdicts import Fitness, marked
-from tests.instruments.questionnaires.doors import PLAN, labelled, subject
+from tests.instruments.questionnaires.doors import PLAN, known, labelled, subject
 
 
 def found(*frames: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +85,7 @@ class TestFitness:
         )
 
     def test_of_whom_nothing_is_known(self) -> None:
-        assert fitness(None, 0.7).unfit == "no labelled pairs were asked"
+        assert fitness(None, 0.7).unfit == "no labelled pairs or facts were asked"
 
 
 def test_figures_stand_beside_guessing() -> None:
@@ -106,20 +107,56 @@ def test_a_figure_of_an_unfit_instrument_says_so() -> None:
     assert told.why == "On this model the instrument fails a bar of its own: it guesses."
 
 
-def record(who: Subject, *answers: pd.DataFrame, bar: float = 0.5, name: str = "fear") -> Record:
+def record(
+    who: Subject, *answers: pd.DataFrame, bar: float = 0.5, name: str = "fear", by_facts: pd.DataFrame | None = None
+) -> Record:
     asked = pd.concat(answers).assign(model=who.name)
     plan: dict[str, Any] = {**PLAN, "accuracy": {"bar": bar, "pairs": []}}
-    return Record(name, who, {}, plan, {"accuracy_of_any": accuracies(asked, 0.95)})
+    facts = None if by_facts is None else of_facts(by_facts, PLAN).assign(model=who.name)
+    return Record(name, who, {}, plan, {"accuracy_of_any": accuracies(asked, 0.95, facts)})
+
+
+class TestFacts:
+    """Known answers, by likelihoods."""
+
+    @pytest.mark.parametrize(
+        ("model", "share"),
+        [("perfect", 1.0), ("says yes to all", 0.0), ("always often", 0.0), ("prefers the right term alone", 0.0)],
+    )
+    def test_only_who_knows_how_often_is_right(self, model, share) -> None:
+        """Terms and words that are liked by themselves are taken off by the normalisation: a tie is not right."""
+        liked = {
+            "perfect": lambda own: (own["term"] == "right") == (own["word"] == "always"),
+            "says yes to all": lambda own: pd.Series(1.0, own.index),
+            "always often": lambda own: own["word"] == "always",
+            "prefers the right term alone": lambda own: own["term"] == "right",
+        }[model]
+        answers = known(n=30)
+        told = of_facts(answers.assign(nats=liked(answers).astype(float)), PLAN).assign(model="m0")
+        (row,) = accuracies(labelled(n=0).assign(model="m0"), 0.95, told).to_dict("records")
+        assert (row["set"], row["n"], row["accuracy"], row["chance"]) == ("facts", 30, share, 0.5)
+
+    def test_by_hand(self) -> None:
+        """Of a prior of e for "always" and one for the right term, and .1 nats for both together."""
+        answers = known(n=1).assign(nats=[0.0, 1.0, 0.5, 1.5 - 0.1])
+        assert of_facts(answers, PLAN)["right"].tolist() == [True]
+        assert of_facts(answers.assign(nats=[0.0, 1.0, 0.5, 1.5 + 0.1]), PLAN)["right"].tolist() == [False]
+
+    def test_the_lower_end_decides_by_facts_too(self) -> None:
+        told = accuracies(labelled(n=0).assign(model="m"), 0.95, of_facts(known(right=16), PLAN).assign(model="m"))
+        assert fitness(judged_by(told)["sentence"], 0.5).unfit is None
+        unfit = fitness(judged_by(told)["sentence"], 0.7).unfit
+        assert unfit == "its accuracy on 20 facts is 0.80 [0.58, 0.92], not surely above 0.7; guessing gives 0.50"
 
 
 class TestPopulation:
     def test_one_bar_for_heads_and_verbalisers(self) -> None:
-        talker = subject("talker", lineage="llamas", forms=("verbaliser", "clm"))
+        talker = subject("talker", lineage="llamas", forms=("verbaliser", "sentence"))
         rows = population(
             [
                 record(subject("good"), labelled(right=20)),
                 record(subject("chance"), labelled(right=7)),
-                record(talker, labelled("verbaliser", right=7)),
+                record(talker, labelled("verbaliser", right=7), by_facts=known(right=18)),
                 record(subject("silent"), labelled(n=0)),
             ]
         )
@@ -129,14 +166,14 @@ class TestPopulation:
             ("good", "head"): True,
             ("silent", "head"): False,
             ("talker", "verbaliser"): False,
-            ("talker", "clm"): False,
+            ("talker", "sentence"): True,
         }
         assert told.loc[("talker", "verbaliser"), "standing"] == "accuracy is not surely above its bar, does not count"
-        assert told.loc[("silent", "head"), "standing"] == "no labelled pairs were asked, does not count"
-        assert told.loc[("talker", "clm"), ["accuracy", "bar"]].isna().all()
+        assert told.loc[("silent", "head"), "standing"] == "no labelled pairs or facts were asked, does not count"
+        assert told.loc[("talker", "sentence"), ["accuracy", "n", "bar"]].tolist() == [0.9, 20, 0.5]
         assert told.loc[("talker", "verbaliser"), ["accuracy", "n", "bar"]].tolist() == [0.35, 20, 0.5]
-        assert told.loc[("talker", "clm"), "lineage"] == "llamas"
-        assert members_of(rows) == ["good"]
+        assert told.loc[("talker", "sentence"), "lineage"] == "llamas"
+        assert members_of(rows) == ["good", "talker (sentence)"]
 
     def test_the_highest_bar_of_several_questionnaires_counts(self) -> None:
         who = subject("a")
@@ -178,15 +215,15 @@ class TestNormalScores:
         assert np.isnan(normal_scores(np.array([1.0, 2.0]))).tolist() == [True, True]
 
 
-@pytest.mark.parametrize("form", ["head", "clm"])
+@pytest.mark.parametrize("form", ["head", "verbaliser"])
 def test_answers_that_no_term_changes_measure_nothing(form) -> None:
     """However well the model tells labelled pairs apart."""
     flat = [("one", term, word, 0.25 * level) for term in ("calm", "tense") for level, word in enumerate("abc")]
     cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(configuration=form)
-    same = fitness_by_form(found(labelled()), [form], 0.5, cells)[form]
+    same = fitness_by_form(found(labelled(form)), [form], 0.5, cells)[form]
     assert same.unfit == "all 2 terms of 1 items have the same score"
     varied = cells.assign(pss=cells["pss"].where(cells["term"] == "calm", 0.1))
-    assert fitness_by_form(found(labelled()), [form], 0.5, varied)[form].unfit is None
+    assert fitness_by_form(found(labelled(form)), [form], 0.5, varied)[form].unfit is None
 
 
 def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.DataFrame:

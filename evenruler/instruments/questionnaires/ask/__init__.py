@@ -10,7 +10,8 @@ from evenruler.instruments.instrument import Form, Plan, Request, State, Subject
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import questions
 from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
-from evenruler.models.declared import LIKELIHOODS, VERBALISER
+from evenruler.instruments.questionnaires.ask.questions import uncounted
+from evenruler.models.declared import LIKELIHOODS, SENTENCE, VERBALISER
 from evenruler.tables import evenly_spread
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
@@ -29,12 +30,13 @@ PLANNED: Final = (
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: Final = {"entail": Form(("entail", "in_place"))}
+FORMS: Final = {"entail": Form(("entail", "in_place", "loglikelihood"))}
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,
     "likelihoods": schemas.LIKELIHOODS,
     "labelled_pairs": schemas.LABELLED_PAIRS,
+    "known_answers": schemas.KNOWN_ANSWERS,
     "pairs": schemas.PAIRS,
     "replies": schemas.REPLIES,
     "losses": schemas.LOSSES,
@@ -49,22 +51,17 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
     A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
     again after every measured epoch of every fit to every corpus, in turn, so that nothing is trained twice.
-
-    Raises:
-        UserError: A form cannot ask an item, as it reads from the left and the intensifier stands first.
     """
-    if "clm" in subject.forms:
-        questionnaire = str(tables["prompts"]["questionnaire"].iloc[0])
-        questions.require_order(questionnaire, tables["items"], subject.name)
     wanted = _all(tables, plan, subject)
     return [request for request in wanted if request.table not in answers and len(request.rows)]
 
 
 def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
     own, twins = questions.apart(tables)
+    yield from questions.labelled_requests(plan, subject)
+    yield from questions.known_requests(plan, subject)
     yield from _prompts(own, subject)
     yield from _prompts(twins, subject)
-    yield from questions.labelled_requests(plan, subject)
     if VERBALISER in subject.forms and subject.can("entail"):
         after = questions.prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
@@ -79,9 +76,12 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
 
 def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
     for form in subject.forms:
-        if form in LIKELIHOODS and subject.can("in_place"):
-            rows = _rows(tables["prompts"], form, state)
-            yield Request("likelihoods", "in_place", rows, questions.placed(tables), state=state)
+        rows = _rows(tables["prompts"], form, state)
+        if form == SENTENCE and subject.can("loglikelihood"):
+            texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
+            yield Request("likelihoods", "loglikelihood", rows, {"text": texts.tolist()}, state=state)
+        elif form in LIKELIHOODS and subject.can("in_place"):
+            yield Request("likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state)
         if form not in LIKELIHOODS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
 

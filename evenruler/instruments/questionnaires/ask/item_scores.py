@@ -271,6 +271,7 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
                 raise ValueError("a log-probability is not a number")
+            log_p = log_p - log_p.max()  # of whole texts it is too small for a number
         else:
             log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=scoring.three_way)
         rows = rows.assign(log_p=log_p)
@@ -317,7 +318,22 @@ def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
     return float(silhouette_score(pss, is_source, metric="correlation"))
 
 
-KINDS = {"verbaliser": "causal", "clm": "causal", "mlm": "masked", "head": "nli"}
+def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """By configuration and fact, whether a model gives the right term more of frequent words than the wrong one.
+
+    Scored as items are: likelihoods normalised over both terms, then over words, weighted as on the scale.
+    """
+    rows = []
+    weights = plan["accuracy"].get("words", {})
+    for (configuration, fact), own in answers.groupby(["configuration", "fact"], sort=True):
+        table = own.pivot(index="term", columns="word", values="nats")
+        pss = two_way_of_logs(table.to_numpy(), plan["temperature"])
+        points = dict(zip(table.index, pss @ np.array([weights[word] for word in table.columns]), strict=True))
+        rows.append({"configuration": configuration, "fact": fact, "right": points["right"] > points["wrong"]})
+    return pd.DataFrame(rows, columns=["configuration", "fact", "right"])
+
+
+KINDS = {"verbaliser": "causal", "sentence": "causal", "mlm": "masked", "head": "nli"}
 """What kind of model answers in which way."""
 
 
@@ -327,7 +343,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     Returns:
         `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items; `prefixed`:
         items after prefixes, which `framing` names; `adapted`: items after epochs, with `STAGE`; `labelled` by
-        `LABELLED_PAIRS`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
+        `LABELLED_PAIRS` and `known` by `KNOWN`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.
@@ -376,6 +392,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "prefixed": stacked(prefixed),
         "adapted": stacked(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
+        "known": of_facts(answers["known_answers"], plan).assign(model=subject.name),
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }

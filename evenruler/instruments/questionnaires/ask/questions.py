@@ -5,12 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from evenruler.errors import UserError
 from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
-from evenruler.models.declared import LIKELIHOODS
+from evenruler.models.declared import LIKELIHOODS, SENTENCE
 from evenruler.tables import evenly_spread
 from evenruler.text import place
 
@@ -59,16 +58,6 @@ def placed(tables: Tables) -> dict[str, list[str]]:
     return found
 
 
-def require_order(questionnaire: str, items: pd.DataFrame, model: str) -> None:
-    """UserError where an intensifier precedes its term: a model that reads from the left cannot be asked for it."""
-    for item in items.to_dict("records"):
-        text = f"{item['premise']} {item['hypothesis']}"
-        if text.index(INTENSIFIER) < text.index(TERM):
-            what = f"{INTENSIFIER} stands before {TERM}, so that form clm cannot ask it"
-            remedy = f"put {TERM} first, or take clm out of `forms` of {model} in params.yaml"
-            raise UserError(what, where=f"{questionnaire}, item {item['item']}", remedy=remedy)
-
-
 def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
     """Every labelled pair of the plan, in every form in which the model says what follows from what."""
     if not subject.can("entail"):
@@ -78,6 +67,34 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
         if form not in LIKELIHOODS:
             rows = pairs[["set", "label"]].assign(configuration=form, pair=range(len(pairs)))
             yield Request("labelled_pairs", "entail", rows, sides_of(pairs))
+
+
+def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
+    """Every fact of the plan, with its right and its wrong term and every intensifier, by likelihoods."""
+    asked = [
+        {"fact": n, "term": term, "word": word, "template": fact["template"].replace("{i}", "{INTENSIFIER}")}
+        | {"filling": fact[term]}
+        for n, fact in enumerate(plan["accuracy"].get("facts", []))
+        for term in ("right", "wrong")
+        for word in plan["accuracy"]["words"]
+    ]
+    for form in subject.forms:
+        if form in LIKELIHOODS and asked:
+            rows = pd.DataFrame(asked)[["fact", "term", "word"]].assign(configuration=form)
+            parts = [row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER) for row in asked]
+            if form == SENTENCE and subject.can("loglikelihood"):
+                texts = [before + row["word"] + after for row, (before, _, after) in zip(asked, parts, strict=True)]
+                yield Request("known_answers", "loglikelihood", rows, {"text": texts})
+            elif form != SENTENCE and subject.can("in_place"):
+                places = {"before": [before for before, *_ in parts], "word": rows["word"].tolist()}
+                yield Request(
+                    "known_answers", "in_place", uncounted(rows), {**places, "after": [after for *_, after in parts]}
+                )
+
+
+def uncounted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of likelihoods a token, which need no number of tokens."""
+    return rows.assign(tokens=pd.array([None] * len(rows), dtype="Int64"))
 
 
 def pairs_of(plan: Plan) -> pd.DataFrame:

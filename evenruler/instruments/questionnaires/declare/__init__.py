@@ -12,9 +12,11 @@ from evenruler.instruments.questionnaires.declare.shared import (
     MNLI,
     OPEN,
     CorpusSource,
+    Fact,
     LabelledPair,
     differences,
     load_corpus,
+    load_facts,
     load_pairs,
 )
 from evenruler.instruments.questionnaires.declare.source import (
@@ -52,7 +54,7 @@ RHO = "rho_with_"
 CONFIGURATIONS = {
     "head": "a head for entailment",
     "verbaliser": "a verbaliser (yes, no or maybe)",
-    "clm": "the likelihood of intensifiers after what stands before them",
+    "sentence": "the likelihood of premise and hypothesis as one text",
     "mlm": "the likelihood of intensifiers in their place",
 }
 """How a model is asked."""
@@ -118,8 +120,8 @@ class Settings(BaseSettings):
     three_way: bool = False
     """Take entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The bar for every way of saying what follows from what: on labelled pairs, the lower end of the 95% interval of a
-    model's accuracy has to be above it. A model that fails it counts nowhere."""
+    """The bar for every way of asking: on labelled pairs, or by likelihoods on facts, the lower end of the 95% interval
+    of a model's accuracy has to be above it. A model that fails it counts nowhere."""
     accuracy_pairs: Scaled[_FromThree] = by_scale(300, 501)
     """How many labelled pairs of each set are asked at most, evenly over labels."""
     stop_below: bool = False
@@ -198,6 +200,8 @@ class Source(QuestionnaireSource):
     """What models are adapted to at this scale, by name."""
     pairs: list[LabelledPair] = Field(default_factory=list)
     """Labelled pairs that models are asked, to know how well they say what follows from what."""
+    facts: list[Fact] = Field(default_factory=list)
+    """Facts that models are asked by likelihoods, to know how well these say how often something is so."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
@@ -228,7 +232,8 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
         if to in taken:
             raise UserError(f"{to!r} has another control", where=where, remedy="keep one under `corpora`")
         taken.add(to)
-    shares = {"responses": scale, "corpora": corpora, "pairs": load_pairs(shared / "pairs" / "entailment-pairs.csv")}
+    pairs, facts = load_pairs(shared / "pairs" / "entailment-pairs.csv"), load_facts(shared / "pairs" / "facts.csv")
+    shares = {"responses": scale, "corpora": corpora, "pairs": pairs, "facts": facts}
     return Source.model_validate({**written.model_dump(by_alias=True), **shares})
 
 

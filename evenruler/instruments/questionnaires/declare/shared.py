@@ -186,6 +186,34 @@ def load_pairs(path: Path) -> list[LabelledPair]:
     return found
 
 
+FACTS = "facts"
+"""The set that likelihoods are judged by."""
+
+
+class Fact(Strict):
+    """What everybody knows to be so often with one term, and seldom with another: "An elephant is {i} {t}."."""
+
+    template: Text
+    """With `{i}` for an intensifier, before `{t}` for a term."""
+    right: Text
+    wrong: Text
+    source: Text
+    licence: Text
+
+    @field_validator("template")
+    @classmethod
+    def _slots(cls, template: str) -> str:
+        if sorted(re.findall(r"\{\w*\}", template)) != ["{i}", "{t}"]:
+            raise ValueError(f"{template!r} does not hold {{i}} and {{t}} once each")
+        return template
+
+
+def load_facts(path: Path) -> list[Fact]:
+    """Read and check facts: a CSV file, UTF-8, with the fields of `Fact` as columns; UserError where a row is wrong."""
+    _, rows = read_csv(path, "put facts there; the README beside says how")
+    return [validate(Fact, row, path) for _, row in rows]
+
+
 def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
     """At most n pairs of each set, the first of every label in turn, so that labels are as even as they can be."""
     by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))

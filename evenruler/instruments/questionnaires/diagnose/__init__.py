@@ -50,7 +50,7 @@ def figures(
     All figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
     """
     cells, items = scores["cells"], scores["items"]
-    accuracy = population.accuracies(scores["labelled"], resampling.level)
+    accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
     shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
     fits = population.fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)

@@ -13,23 +13,21 @@ from statsmodels.stats.proportion import proportion_confint
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
-from evenruler.instruments.questionnaires.declare.shared import MNLI
+from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Fitness
-from evenruler.models.declared import LIKELIHOODS, named
+from evenruler.models.declared import named
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
 
-NOT_ASKED = "no labelled pairs were asked"
-
-UNKNOWN = Fitness(doubt="nothing says how well likelihoods of words answer an item")
+NOT_ASKED = "no labelled pairs or facts were asked"
 
 
-def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs, by `schemas.ACCURACY`.
+def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), by `schemas.ACCURACY`.
 
     The label that a model gives is the likeliest of those that its set has. AUC is that of Mann and Whitney, of the
     difference of the logits of entailment and contradiction, which is what items are scored by.
@@ -47,6 +45,9 @@ def accuracies(labelled: pd.DataFrame, level: float) -> pd.DataFrame:
             told = pairs[pairs["label"] != "neutral"]
             auc = float(roc_auc_score(told["label"] == "entailment", told["entailment"] - told["contradiction"]))
         rows.append({**row, "chance": 1 / len(there), "auc": auc})
+    for (model, configuration), facts in () if known is None else known.groupby(["model", "configuration"], sort=True):
+        found = interval_of(float(facts["right"].mean()), len(facts), level)
+        rows.append({"model": model, "configuration": configuration, "set": FACTS, **found, "chance": 0.5, "auc": None})
     columns = ["model", "configuration", "set", "n", "accuracy", "low", "high", "chance", "auc"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -61,8 +62,8 @@ def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
 
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
-    """By form of one model, its row of the pairs that accuracy is judged by."""
-    return {str(row["configuration"]): row for row in found[found["set"] == MNLI].to_dict("records")}
+    """By form of one model, its row of the pairs, or facts, that accuracy is judged by."""
+    return {str(row["configuration"]): row for row in found[found["set"].isin([MNLI, FACTS])].to_dict("records")}
 
 
 def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
@@ -72,12 +73,12 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
     if record["low"] > bar:
         return Fitness()
     said = f"{record['accuracy']:.2f} [{record['low']:.2f}, {record['high']:.2f}]"
-    told = f"its accuracy on {record['n']} labelled pairs is {said}"
+    told = f"its accuracy on {record['n']} {FACTS if record.get('set') == FACTS else 'labelled pairs'} is {said}"
     return Fitness(unfit=f"{told}, not surely above {bar:g}; guessing gives {record['chance']:.2f}")
 
 
 def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells: pd.DataFrame) -> dict[str, Fitness]:
-    """Of each form of one model whether its answers count; likelihoods have no accuracy, so nothing follows from them.
+    """Of each form of one model whether its answers count.
 
     `cells`: its answers; where no term of any item changes them, they count for nothing.
     """
@@ -86,8 +87,7 @@ def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells
         own = cells[cells["configuration"] == form]
         by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
-        known = UNKNOWN if form in LIKELIHOODS else fitness(judged.get(form), bar)
-        fits[form] = known if same is None else Fitness(unfit=same)
+        fits[form] = fitness(judged.get(form), bar) if same is None else Fitness(unfit=same)
     return fits
 
 
@@ -95,7 +95,7 @@ def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
     """Accuracy and AUC of one form as figures, each beside what guessing gives."""
     figures = []
     for row in found[found["configuration"] == configuration].to_dict("records"):
-        ending = "" if row["set"] == MNLI else f"_of_{row['set']}"
+        ending = "" if row["set"] in (MNLI, FACTS) else f"_of_{row['set']}"
         ends = {"low": row["low"], "high": row["high"], "control": row["chance"]}
         figures.append(Figure(f"accuracy{ending}", row["accuracy"], row["n"], PAIRS, **ends))
         if not pd.isna(row["auc"]):
@@ -119,8 +119,7 @@ FEWEST_LINEAGES = 5
 def population(records: Sequence[Record]) -> pd.DataFrame:
     """By `schemas.POPULATION`, the models by form and whether they count: their accuracy is above its bar.
 
-    A form that is asked for likelihoods of words has no accuracy, and counts nowhere; of several bars the highest is
-    taken.
+    Of several bars the highest is taken.
     """
     bars: dict[str, float] = {}
     for record in records:
@@ -138,10 +137,7 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
 
 def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[str, object]:
     """Accuracy of a form with its bar, and whether the form counts."""
-    asked = form not in LIKELIHOODS
-    found = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar if asked else None, "member": False}
-    if not asked:
-        return {**found, "standing": "likelihoods of words have no accuracy, does not count"}
+    found = {**dict.fromkeys(("accuracy", "low", "high", "n")), "bar": bar, "member": False}
     if judged is None:
         return {**found, "standing": f"{NOT_ASKED}, does not count"}
     member = fitness(judged, bar).unfit is None

@@ -64,6 +64,8 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
             "bar": settings.accuracy,
             "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
             "pairs": [pair.model_dump(include={"set", "label", "premise", "hypothesis"}) for pair in pairs],
+            "facts": [fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts],
+            "words": {word: level.weight for level in source.responses.levels for word in level.words.values()},
         },
         # Where the wording lies that is not published, and the items in the order of its lines: the file, no text.
         "wording": None if file is None else {"file": file, "items": list(source.items)},

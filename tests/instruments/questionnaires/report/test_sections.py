@@ -198,21 +198,21 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
 
     def again(table: pd.DataFrame) -> pd.DataFrame:
         own = table[table["model"] == "speaker"]
-        apart = {"configuration": "clm"} if "configuration" in table else {"model": "speaker (clm)"}
+        apart = {"configuration": "sentence"} if "configuration" in table else {"model": "speaker (sentence)"}
         return pd.concat([table, own.assign(**apart)], ignore_index=True)
 
     of_both = tables["figures"][tables["figures"]["figure"] == "rho_with_worry (verbaliser)"]
-    apart = of_both.assign(figure="rho_with_worry (clm)", value=0.5, low=0.25, high=0.75, n=6, reason=None)
+    apart = of_both.assign(figure="rho_with_worry (sentence)", value=0.5, low=0.25, high=0.75, n=6, reason=None)
     both = {name: again(tables[name]) for name in tables if name in OF_MODELS}
     both["figures"] = pd.concat([both["figures"], apart], ignore_index=True)
     found = of_questionnaires(declared, both)
-    models = ["speaker", "head-a", "head-low (does not count)", "speaker (clm)"]
+    models = ["speaker", "head-a", "head-low (does not count)", "speaker (sentence)"]
     scores = section(found, "Questionnaires: scores")
     assert list(table_of(scores, "Scale of trust (trust)").columns) == ["", *models]
     rho = {row[0]: plain(row)[1] for row in table_of(scores, "Scale of trust (trust)").rows if "rho with" in row[0]}
     assert rho == {
         "rho with worry, asked by verbaliser": "none (fewer than 5 lineages of models)",
-        "rho with worry, asked by clm": "0.50 [0.25, 0.75], n = 6",
+        "rho with worry, asked by sentence": "0.50 [0.25, 0.75], n = 6",
     }
     items = table_of(section(found, "Questionnaires: items"), "Quality of the items")
     assert list(items.columns)[2:-1] == [f"SC {model}" for model in models]
@@ -221,9 +221,9 @@ def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) ->
 
 
 def test_models_are_called_as_the_tables_call_them() -> None:
-    forms = ["head", "verbaliser", "clm", "mlm"]
+    forms = ["head", "verbaliser", "sentence", "mlm"]
     rows = pd.DataFrame({"model": "m", "configuration": forms})
-    assert called(rows) == ["m", "m", "m (clm)", "m (mlm)"]
+    assert called(rows) == ["m", "m", "m (sentence)", "m (mlm)"]
 
 
 KEYS = {"cells": "questionnaire", "scales": "questionnaire", "quality": "questionnaire", "figures": "benchmark"}
