@@ -191,7 +191,7 @@ class TestIntervene:
         (line,) = [line for line in built if line.startswith("head: ")]
         told = f"head: {9 * n:,} entailment, {2 * PAIRS} labelled_pairs, {9 * PAIRS:,} pairs, 9 losses, "
         assert line.startswith(told)
-        asked = int(re.fullmatch(r".*; (\d+) of them asked of models", line)[1])
+        asked = int(re.fullmatch(r".*; ([\d,]+) of them asked of models", line)[1].replace(",", ""))
         once = 6 * n + 3 * n + (2 + 5) * PAIRS
         assert once <= asked < once + n
 
