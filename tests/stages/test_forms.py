@@ -292,11 +292,18 @@ class TestPlaced:
         ],
     )
     def test_by_hand(self, templates, filled, expected) -> None:
-        prompt = {"item": "i", "term": "t", "premise": filled[0], "hypothesis": filled[1], "variant": "agree"}
+        prompt = {
+            "item": "i",
+            "twin": 0,
+            "term": "t",
+            "premise": filled[0],
+            "hypothesis": filled[1],
+            "variant": "agree",
+        }
         tables = {
             "prompts": pd.DataFrame([prompt]),
-            "items": pd.DataFrame([{"item": "i", "premise": templates[0], "hypothesis": templates[1]}]),
-            "terms": pd.DataFrame([{"item": "i", "term": "t", "word": "calm"}]),
+            "items": pd.DataFrame([{"item": "i", "twin": 0, "premise": templates[0], "hypothesis": templates[1]}]),
+            "terms": pd.DataFrame([{"item": "i", "twin": 0, "term": "t", "word": "calm"}]),
         }
         assert placed(tables) == dict(zip(("before", "word", "after"), ([part] for part in expected), strict=True))
 

@@ -276,7 +276,7 @@ def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, contr
         shares = beyond_by_item / len(items) / value
         carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
         told += [f"More than a third of it is carried by {' and '.join(carry)}."] if carry else []
-    others = [np.delete(twins, place) for place in range(len(twins))]
+    others = [np.delete(twins, place) for place in range(len(twins)) if len(twins) > FEWEST_UNITS]
     far = [max(FAR, 2 * float(rest.std(ddof=1))) for rest in others]
     odd = [items[n] for n, rest in enumerate(others) if abs(twins[n] - rest.mean()) > far[n]]
     told += [f"The form of {', '.join(odd)} is answered unlike the others where nobody is asked about."] if odd else []

@@ -19,7 +19,7 @@ from evenruler.models.declared import Catalogue
 from evenruler.models.model import Model
 from evenruler.models.records import Sampling
 from evenruler.models.store import RowStore
-from evenruler.tables.parquet import _table
+from evenruler.tables import table_of
 from tests.models.backends.test_classifier import save_classifier
 from tests.tiny import save_tiny, tiny_declaration
 from tests.training.tiny import LONGEST, WORDS
@@ -100,8 +100,8 @@ def reasons(frame: pd.DataFrame) -> list[str | None]:
 
 def fits(found: Extracted) -> None:
     """Both tables are by their schemas, and a missing value of a reply has a reason."""
-    _table(found.features, FEATURES)
-    _table(found.topics, TOPICS)
+    table_of(found.features, FEATURES)
+    table_of(found.topics, TOPICS)
     assert found.features.loc[found.features["value"].isna(), "reason"].notna().all()
 
 
