@@ -31,7 +31,7 @@ def test_configurations(changes, expected) -> None:
     ("changes", "message"),
     [
         ({"forms": []}, "at least 1 item"),
-        ({"forms": ["mlm"]}, "'verbaliser' or 'clm'"),
+        ({"forms": ["mlm"]}, "'verbaliser' or 'sentence'"),
         ({"forms": ["sentence", "sentence"]}, "each form once"),
         ({"kind": "masked", "forms": ["sentence"]}, "`forms` belongs to the kinds causal and completions"),
         ({"kind": "nli", "forms": ["verbaliser"]}, "`forms` belongs to the kinds causal and completions"),

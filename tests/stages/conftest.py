@@ -143,11 +143,12 @@ def shorten_items(source: dict) -> None:
 
 
 def short_pairs(folder: Path) -> None:
-    """Write labelled pairs into a folder: some of those that ship, short enough for tiny models."""
+    """Write labelled pairs and facts into a folder: some of those that ship, short enough for tiny models."""
     pairs = pd.read_csv(ROOT / PAIRS, keep_default_na=False)
     short = pairs[(pairs["premise"] + pairs["hypothesis"]).str.len() <= 60]
     folder.mkdir(parents=True, exist_ok=True)
     short.groupby(["set", "label"]).head(4).to_csv(folder / PAIRS.name, index=False)
+    pd.read_csv((ROOT / PAIRS).with_name("facts.csv")).head(4).to_csv(folder / "facts.csv", index=False)
 
 
 def shorten_corpus(source: dict) -> None:

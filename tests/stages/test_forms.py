@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
-from evenruler.instruments.questionnaires import two_way
+from evenruler.instruments.questionnaires import two_way_of_logs
 from evenruler.instruments.questionnaires.ask.questions import placed, prefixed_rows
 from evenruler.models import Placed, load
 from evenruler.project.check import set_scale
@@ -70,7 +70,7 @@ def write_sources(items: dict[str, tuple[str, str]]) -> None:
 
 
 def declare(folder: Path) -> dict[str, Any]:
-    """`causal` answers by verbaliser and by clm, and is adapted; `masked` by mlm."""
+    """`causal` answers by verbaliser and by sentence, and is adapted; `masked` by mlm."""
     declared = tiny_declaration({"causal": save_tiny(folder / "causal", chat=True)})
     declared["models"]["causal"] |= {"forms": ["verbaliser", "sentence"], "intervention": "last"}
     masked = save_tiny_masked(folder / "masked")
@@ -173,22 +173,30 @@ class TestAnswers:
         assert rows["entailment"].tolist() == pytest.approx(expected.tolist(), abs=1e-4)
         assert abs(expected - model.entailment(pairs)[:, 0]).min() > 1e-4
 
-    def test_are_of_the_intensifier_in_its_place(self, answers) -> None:
-        params = load_params()
-        for name, form in (("causal", "sentence"), ("masked", "mlm")):
-            rows = answers(name, form)
-            places = [expected_place(row) for _, row in rows.iterrows()]
-            assert rows["nats"].tolist() == pytest.approx(load(name, params).in_place(places), abs=1e-4)
+    def test_of_a_masked_model_are_of_the_intensifier_in_its_place(self, answers) -> None:
+        rows = answers("masked", "mlm")
+        places = [expected_place(row) for _, row in rows.iterrows()]
+        assert rows["nats"].tolist() == pytest.approx(load("masked", load_params()).in_place(places), abs=1e-4)
         words = {place.word for place in places}
         assert words == {"never", "very rarely", "always", "Never", "Very rarely", "Always"}
 
-    def test_by_clm_are_means_of_continuations(self, answers) -> None:
-        rows = answers("causal", "sentence").query(
-            "item == 'promises' and intensifier == 'very-rarely' and term == 'kept'"
-        )
+    def test_by_sentence_are_of_premise_and_hypothesis_as_one_text(self, answers) -> None:
+        rows = answers("causal", "sentence")
         model = load("causal", load_params())
-        total = model.continuations(["When people make a promise, they kept it. They"], [" very rarely"])[0, 0]
-        assert rows["nats"].tolist() == pytest.approx([total / 12], abs=1e-6)  # twelve tokens: letters and spaces
+        found = model.loglikelihood((rows["premise"] + " " + rows["hypothesis"]).tolist())
+        assert rows["nats"].tolist() == pytest.approx(found.nats.tolist(), abs=1e-4)
+        assert rows["tokens"].tolist() == found.tokens.tolist()
+
+    def test_facts_are_asked_as_items_are(self, built: Path) -> None:
+        facts = plan_of("questionnaires", "trust")["accuracy"]["facts"]
+        for model, form in (("causal", "sentence"), ("masked", "mlm")):
+            rows = pd.read_parquet(built / ANSWERS / model / "known_answers.parquet")
+            assert set(rows["configuration"]) == {form}
+            assert len(rows) == len(facts) * 2 * len(WORDS)
+        causal = pd.read_parquet(built / ANSWERS / "causal" / "known_answers.parquet")
+        rows = causal.query("fact == 0 and term == 'wrong'").set_index("word")["nats"]
+        said = facts[0]["template"].replace("{t}", facts[0]["wrong"]).replace("{i}", "never")
+        assert rows["never"] == pytest.approx(load("causal", load_params()).loglikelihood([said]).nats[0], abs=1e-4)
 
 
 class TestFigures:
@@ -196,7 +204,7 @@ class TestFigures:
     def test_scores_are_those_of_the_probabilities(self, model, form, answers, diagnosed) -> None:
         rows = answers(model, form).query("item == 'wallet'")
         matrix = rows.pivot(index=["polarity", "term"], columns=["level", "weight"], values="nats").sort_index(axis=1)
-        pss = two_way(np.exp(matrix.to_numpy()))
+        pss = two_way_of_logs(matrix.to_numpy())
         source = matrix.index.get_level_values("polarity") == "source"
         expected = (pss[source] * [-2.0, -1.0, 2.0]).mean()
         items = diagnosed("items").query("model == @model and configuration == @form and item == 'wallet'")
@@ -220,8 +228,8 @@ class TestFigures:
         told = {"accuracy", "accuracy_of_statements", "auc", "auc_of_statements"}
         assert figures.groupby("model")["figure"].apply(set).to_dict() == {
             "causal": each | adapted | told,
-            "causal (sentence)": each | adapted,
-            "masked (mlm)": each,
+            "causal (sentence)": each | adapted | {"accuracy"},
+            "masked (mlm)": each | {"accuracy"},
         }
         answer = figures.query("figure == 'answer'").set_index("model")["value"]
         assert answer.nunique() == 3
@@ -236,8 +244,9 @@ class TestFigures:
     def test_the_population_does_not_mix_measures(self, diagnosed) -> None:
         rows = diagnosed("figures").query("model.isna()").set_index("figure")
         assert rows.loc["alpha (verbaliser)", "n"] == 1
-        assert rows.loc["alpha (sentence)", "n"] == 0  # likelihoods count nowhere
-        assert rows.loc["alpha (mlm)", "n"] == 0
+        counts = diagnosed("population").set_index("configuration")["member"]
+        for form in ("sentence", "mlm"):  # as far as the facts are known, which random models may be lucky in
+            assert rows.loc[f"alpha ({form})", "n"] == counts[form]
 
     def test_an_adaptation_is_followed_in_both_forms(self, built: Path, diagnosed) -> None:
         figures = diagnosed("figures").set_index(["figure", "model"])
@@ -318,12 +327,6 @@ class TestOrder:
         write_sources({"turned": ("I {INTENSIFIER} think so.", "People {TERM} it.")})
         set_scale(Path(), "quick")
         rows_stage.main("trust")
-
-    def test_clm_is_refused(self, turned, error_of) -> None:
-        assert error_of(ask.main, "questionnaires", "causal") == (
-            "trust, item turned: {INTENSIFIER} stands before {TERM}, so that form sentence cannot ask it; put {TERM} first, "
-            "or take sentence out of `forms` of causal in params.yaml"
-        )
 
     def test_mlm_is_not(self, turned) -> None:
         ask.main("questionnaires", "masked")

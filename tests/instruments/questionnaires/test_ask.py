@@ -359,7 +359,7 @@ class TestThroughTheDoors:
 
     def test_both_questionnaires_are_asked_of_a_state_in_one_pass(self, found) -> None:
         calls = found[2].states["gloom 1 1"].calls
-        assert calls == [("entail", 2 * 12 + 2 * JUDGED), ("in_place", 2 * 12)]
+        assert calls == [("entail", 2 * 12 + 2 * JUDGED), ("loglikelihood", 2 * 12)]
 
     def test_before_it_is_the_model_as_it_was(self, found) -> None:
         scored = {record.instrument: record.found for record in found[0]}["meetings"]

@@ -15,6 +15,7 @@ from evenruler.instruments.questionnaires.declare.shared import (
     differences,
     first_pairs,
     load_corpus,
+    load_facts,
     load_pairs,
     profile,
 )
@@ -56,6 +57,15 @@ class TestShipped:
     def test_the_readme_names_the_file(self) -> None:
         checksum = hashlib.sha256((FOLDER / "entailment-pairs.csv").read_bytes()).hexdigest()
         assert f"sha256 `{checksum}`" in (FOLDER / "README.md").read_text()
+
+    def test_facts_are_distinct_and_their_terms_differ(self) -> None:
+        facts = load_facts(FOLDER / "facts.csv")
+        assert (len(facts), len({fact.template for fact in facts})) == (143, 143)
+        assert all(fact.right != fact.wrong for fact in facts)
+
+    def test_a_fact_without_its_slots_is_refused(self, tmp_path, error_of) -> None:
+        (tmp_path / "facts.csv").write_text("template,right,wrong,source,licence\nFire is {t}.,hot,cold,s,cc0-1.0\n")
+        assert "'Fire is {t}.' does not hold {i} and {t} once each" in error_of(load_facts, tmp_path / "facts.csv")
 
     def test_negation_tells_nothing(self) -> None:
         negation = re.compile(r"\b(not|never|no|seldom|rarely)\b")

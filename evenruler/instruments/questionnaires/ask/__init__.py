@@ -30,7 +30,7 @@ PLANNED: Final = (
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: Final = {"entail": Form(("entail", "in_place", "loglikelihood"))}
+FORMS: Final = {"entail": Form(("entail", "in_place"))}
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,

@@ -194,7 +194,7 @@ def test_without_chat_models_there_are_no_replies(corpora: Any, tables: Any) -> 
 
 
 def test_a_model_asked_in_two_ways_is_two_columns(declared: Any, tables: Any) -> None:
-    """As `clm` the speaker is another row of the population, and named so where no column says the way."""
+    """As `sentence` the speaker is another row of the population, and named so where no column says the way."""
 
     def again(table: pd.DataFrame) -> pd.DataFrame:
         own = table[table["model"] == "speaker"]
