@@ -37,14 +37,11 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
 }
 """What the backend of a kind implements. An encoder does what the head fitted on it does (`Catalogue.kind`)."""
 
-FROM_LIKELIHOODS: Final[frozenset[Operation]] = frozenset(("entail", "in_place"))
-"""What follows from likelihoods, for a model whose backend does not do it itself."""
-
 
 def operations_of(kind: Kind) -> frozenset[Operation]:
-    """All that a model of a kind can do: what its backend implements, and what follows from that."""
+    """All that a model of a kind can do: what its backend implements, and `entail` where it says likelihoods."""
     own = BY_BACKEND[kind]
-    return own | FROM_LIKELIHOODS if "loglikelihood" in own and kind != "recorded" else own
+    return own | {"entail"} if "loglikelihood" in own and kind != "recorded" else own
 
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")

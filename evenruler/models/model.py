@@ -288,21 +288,13 @@ class Model:
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
-        """[n] log-probability of each of n words in its place in a text; ValueError where a word has no token.
+        """[n] log-probability of each of n words in its place in a text, both sides of it read (pseudo-log-likelihood).
 
-        A masked model reads on both sides of it (pseudo-log-likelihood). Any other reads what stands before it alone;
-        the space before a word is the word's then: that is how most tokenizers cut. In nats per token, so that a word
-        of several tokens is not punished for its length.
+        In nats per token, so that a word of several tokens is not punished for its length. ValueError where a word has
+        no token.
         """
         self.require("in_place")
-        if "in_place" in BY_BACKEND[self.kind]:
-            answers = self._answers("in_place", asked)
-        else:
-            prompts = [placed.before.rstrip() for placed in asked]
-            words = [placed.before[len(prompt) :] + placed.word for prompt, placed in zip(prompts, asked, strict=True)]
-            answers = self._likelihoods(list(map(Request, words, prompts)))
-        if not all(tokens for _, tokens in answers):
-            raise ValueError("a word has no token")
+        answers = self._answers("in_place", asked)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
 
     def slor(self, texts: Sequence[str]) -> _Numbers:

@@ -11,7 +11,7 @@ from evenruler.models.store import RowStore
 from tests.conftest import ROOT
 from tests.tiny import save_tiny_masked, tiny_params
 
-CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail", "in_place"}
+CAUSAL = {"loglikelihood", "words", "generate", "slor", "entail"}
 ASKED = {
     "loglikelihood": lambda model: model.loglikelihood(["x"]),
     "continuations": lambda model: model.continuations(["x"], ["y"]),
@@ -47,7 +47,7 @@ class TestCan:
         ("kind", "expected"),
         [
             ("causal", CAUSAL),
-            ("completions", {"loglikelihood", "generate", "entail", "in_place"}),
+            ("completions", {"loglikelihood", "generate", "entail"}),
             ("seq2seq", {"words", "generate"}),
             ("chat", {"generate"}),
             ("masked", {"in_place"}),

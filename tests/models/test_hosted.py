@@ -130,7 +130,7 @@ def test_each_reply_is_kept_as_it_comes(store: RowStore) -> None:
     assert store.count() == 2
 
 
-def test_verbalised_entailment_and_words_in_place_follow_from_likelihoods(store: RowStore) -> None:
+def test_verbalised_entailment_follows_from_likelihoods(store: RowStore) -> None:
     class Likelihoods:
         def loglikelihood(self, requests, wanted):
             yield [(i, (-float(len(requests[i].prompt + requests[i].text)), 2)) for i in wanted]

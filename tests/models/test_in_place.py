@@ -1,4 +1,4 @@
-"""A word in its place: after what stands before it (causal models), or with both sides seen (masked models)."""
+"""A word in its place, with both sides seen."""
 
 import itertools
 import json
@@ -13,7 +13,6 @@ from evenruler.models import Placed, load
 from evenruler.models.backends import masked
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
-from tests.models.conftest import raw_token_nats
 from tests.tiny import LONGEST, save_tiny, save_tiny_masked, tiny_params
 
 NATS = 1e-4
@@ -47,60 +46,6 @@ def plain_masked(model: Model, placed: Placed) -> np.ndarray:
             logits = network(input_ids=torch.tensor([ids])).logits[0, position].double()
         nats.append(float(logits.log_softmax(-1)[encoded["input_ids"][position]]))
     return np.array(nats)
-
-
-def plain_causal(model: Model, before: str, word: str) -> np.ndarray:
-    """[tokens] log-probability of the tokens of ` word` after what stands before, in one forward pass."""
-    backend = model.backend
-    n_before = len(backend.tokenizer(before, add_special_tokens=False)["input_ids"])
-    return raw_token_nats(backend.model, backend.tokenizer, before + word)[n_before:]
-
-
-class TestCausal:
-    @pytest.mark.parametrize("kind", ["llama", "gpt2"])
-    def test_is_the_mean_over_the_tokens_after_what_stands_before(self, kind, tiny) -> None:
-        model = tiny(kind)
-        found = model.in_place([Placed(FELT, word, " feel this way.") for word in WORDS])
-
-        by_token = [plain_causal(model, FELT.rstrip(), f" {word}") for word in WORDS]
-        assert [len(nats) for nats in by_token] == [6, 12, 6, 1, 6]  # a token a letter and space, but one for " the"
-        assert found == pytest.approx([nats.mean() for nats in by_token], abs=NATS)
-        assert np.ptp(found) > 0.1
-
-    def test_of_two_words_is_the_mean_and_not_the_sum(self, llama) -> None:
-        found = llama.in_place([Placed(FELT, "very rarely", ".")])[0]
-        total = llama.continuations([FELT.rstrip()], [" very rarely"])[0, 0]
-        assert found == pytest.approx(total / 12, abs=1e-12)
-
-    def test_what_stands_after_is_not_read(self, llama) -> None:
-        one, other = llama.in_place([Placed(FELT, "often", " feel this way."), Placed(FELT, "often", " sing!")])
-        assert one == other
-        assert llama.asked == 1
-
-    def test_a_sentence_that_begins_with_it(self, llama) -> None:
-        found = llama.in_place([Placed("He is here. ", "Often", " he is.")])[0]
-        assert found == pytest.approx(plain_causal(llama, "He is here.", " Often").mean(), abs=NATS)
-
-    def test_a_text_that_begins_with_it(self, llama) -> None:
-        found = llama.in_place([Placed("", "Often", " he is here.")])[0]
-        backend = llama.backend
-        assert found == pytest.approx(raw_token_nats(backend.model, backend.tokenizer, "Often").mean(), abs=NATS)
-
-    def test_no_space_where_none_stands(self, llama) -> None:
-        found = llama.in_place([Placed("It is (", "often", ").")])[0]
-        assert found == pytest.approx(plain_causal(llama, "It is (", "often").mean(), abs=NATS)
-
-    def test_is_kept_as_a_likelihood(self, llama) -> None:
-        llama.continuations([FELT.rstrip()], [" often", " never"])
-        llama.in_place([Placed(FELT, "often", "."), Placed(FELT, "never", ".")])
-        assert llama.asked == 2
-
-    def test_no_words_no_numbers(self, llama) -> None:
-        assert llama.in_place([]).shape == (0,)
-
-    def test_a_word_without_a_token(self, llama) -> None:
-        with pytest.raises(ValueError, match="a word has no token"):
-            llama.in_place([Placed("He is", "", "here")])
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ CALLS = {
     "continuations": lambda model: model.continuations(["The man"], [" is", " a"]),
     "words": lambda model: model.whole_words(["The man"], [" is"]),
     "entail": lambda model: model.entailment([("The man is here.", "He is.")]),
-    "in_place": lambda model: model.in_place([Placed("The man ", "is", " here.")]),
     "slor": lambda model: model.slor(["The man is"]),
     "drawn": lambda model: model.generate(["The man"], sampling=Sampling(4)),
     "likeliest": lambda model: model.generate(["The man"], sampling=Sampling(4, temperature=0)),
