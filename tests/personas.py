@@ -1,4 +1,4 @@
-"""Scripted chats whose bias is known: they choose between sentences, or answer a contrast, in memory or over HTTP.
+"""Scripted chats whose bias is known: they choose, answer a contrast, or rate how often, in memory or over HTTP.
 
 The same odds give the replies of both, so what the whole way over HTTP finds can be told beforehand.
 """
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 from evenruler.instruments import choosing
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
@@ -20,6 +21,7 @@ from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.tasks import cues_of
 from evenruler.instruments.instrument import Plan, Subject, Tables
 from evenruler.instruments.probes.ask import questions
+from evenruler.instruments.questionnaires.ask import options as questionnaires
 from evenruler.tables.schemas import BARE
 from evenruler.text.choices import LETTERS
 from tests.loopback_openai import ScriptedServer, said_in
@@ -197,3 +199,53 @@ class Answerer:
         if letters and turns < self.last:
             own = list(letters)[-1]
         return self.style(*letters[own]) if own in letters else own.capitalize()
+
+
+def rated(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """Every question of a questionnaire to a chat, by options, with its item, twin and polarity; facts with theirs."""
+    asked = questionnaires.questions(tables, plan)
+    about = tables["prompts"][["id", "item", "twin", "polarity", "keying"]]
+    return asked.merge(about, on="id", how="left", validate="m:1")
+
+
+@dataclass(frozen=True)
+class Rater:
+    """How often a chat says that things are so."""
+
+    mood: float = 0.0
+    """Points beyond twins: of source terms more, of inverse terms less, items keyed."""
+    knows: bool = True
+    """Whether it says of facts what is so."""
+    agrees: float = 0.0
+    """Points more whatever is said."""
+    of_items: float = 0.4
+    """SD over items and twins of their mood."""
+    noise: float = 0.7
+    """SD of an answer."""
+    always: str | None = None
+    """What it says whatever it is asked."""
+    last: float = 0.0
+    """The share of replies that take the last option."""
+    style: Style = STYLES["terse"]
+    weights: dict[str, float] = field(default_factory=dict, hash=False)
+    """Of the words."""
+
+    def replies(self, rows: pd.DataFrame, seed: int) -> list[str]:
+        """To rows of `rated`."""
+        random = np.random.default_rng(seed)
+        own = {key: random.normal(0, self.of_items) for key, _ in rows.groupby(["item", "twin"])}
+        return [self._reply(row, own, *random.normal(size=2)) for row in rows.to_dict("records")]
+
+    def _reply(self, row: dict[str, Any], own: dict[Any, float], drawn: float, turns: float) -> str:
+        if self.always is not None:
+            return self.always
+        if row["known"]:
+            points = (4.0 if row["id"].endswith("right") else -4.0) if self.knows else 4 * drawn
+        else:
+            mood = own[row["item"], row["twin"]] + self.mood * row["keying"] * (row["twin"] == 0)
+            points = mood * (1 if row["polarity"] == "source" else -1) + self.noise * drawn
+        points += self.agrees
+        place = min(range(len(row["words"])), key=lambda at: abs(self.weights[row["words"][at]] - points))
+        if norm.cdf(turns) < self.last:
+            place = len(row["words"]) - 1
+        return self.style(LETTERS[place], row["words"][place])

@@ -12,7 +12,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import Benchmark
 from evenruler.instruments.instrument import SIZES, STANDARD, SUBJECT, Request, Size, Subject, at_size
 from evenruler.instruments.registry import room
-from evenruler.models.declared import OPERATIONS, VERBALISER
+from evenruler.models.declared import OPERATIONS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import say
 
@@ -89,7 +89,9 @@ def cost_of(requests: Iterable[Request]) -> Cost:
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
     """Each form and size of a benchmark: what it asks of a model that can everything, and what it finds, in words."""
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
-    subject = Subject("", "causal", "", able, chats=True, continues=True, forms=(VERBALISER,), origin="")
+    subject = Subject(
+        "", "causal", "", able, chats=True, continues=True, forms=(VERBALISER, SENTENCE, OPTIONS), origin=""
+    )
     for form in door.FORMS:
         for size in SIZES if "sizes" in benchmark.plan else (STANDARD,):
             plan, of_size = at_size(benchmark.plan, size), benchmark.plan.get("sizes", {}).get(size, {})

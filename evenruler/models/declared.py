@@ -110,6 +110,8 @@ class Finetune(Strict):
 
 VERBALISER: Final = "verbaliser"  # the form that asks a causal model in words what entails what
 LIKELIHOODS = (SENTENCE := "sentence", "mlm")  # forms that ask how likely sentences or words are, not what entails what
+OPTIONS: Final = "options"  # the form that asks a chat which word of a scale fits
+BY_FACTS = (*LIKELIHOODS, OPTIONS)  # forms that are judged by known answers, since they label no pairs
 
 
 def named(model: str, configuration: str) -> str:
@@ -118,7 +120,7 @@ def named(model: str, configuration: str) -> str:
     One that says what entails what, by a head or a verbaliser, goes by its name in the catalogue. So a model that
     answers in two forms is two in every figure, of one lineage.
     """
-    return f"{model} ({configuration})" if configuration in LIKELIHOODS else model
+    return f"{model} ({configuration})" if configuration in BY_FACTS else model
 
 
 class SamplingSettings(Strict):
@@ -184,10 +186,10 @@ class ModelEntry(ChatSettings):
     entailment: bool | None = None
     """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` or `completions` one where
     this or `forms` says so."""
-    forms: list[Literal["verbaliser", "sentence"]] | None = Field(default=None, min_length=1)
-    """How a `causal` or `completions` model is asked. `verbaliser`, the default: yes, no or maybe; `sentence`: the
-    likelihood of premise and hypothesis as one text. A `masked` model is asked for the intensifier in its place
-    (`mlm`)."""
+    forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(default=None, min_length=1)
+    """How a model that says how likely texts are, or chats, is asked; by default in all ways that it can. `verbaliser`:
+    yes, no or maybe; `sentence`: the likelihood of premise and hypothesis as one text; `options`: which word fits, in a
+    chat. A `masked` model is asked for the intensifier in its place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
@@ -258,8 +260,9 @@ class ModelEntry(ChatSettings):
         if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
-        if self.forms is not None and (not self.is_verbalised or len(set(self.forms)) < len(self.forms)):
-            raise ValueError("`forms` belongs to the kinds causal and completions, each form once")
+        able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
+        if self.forms is not None and (len(set(self.forms)) < len(self.forms) or not all(map(able.get, self.forms))):
+            raise ValueError("`forms`: each once; verbaliser and sentence of causal and completions, options of chats")
         if self.kind not in ("causal", "nli", "encoder") and self.intervention is not None:
             raise ValueError("`intervention` belongs to models that answer whether a premise entails a hypothesis")
         if self.kind == "encoder" and self.lineage is None:
@@ -274,10 +277,10 @@ class ModelEntry(ChatSettings):
 
     @property
     def configurations(self) -> list[str]:
-        """The ways in which it answers questionnaires: forms, or `head`."""
-        if self.is_verbalised:
-            return list(self.forms or [VERBALISER])
-        return ["mlm" if self.kind == "masked" else "head"]
+        """The ways in which it answers questionnaires: its `forms`, all that it can by default; `mlm`; or `head`."""
+        texts = [VERBALISER, SENTENCE] if self.is_verbalised else []
+        chat = [OPTIONS] if self.chats and "generate" in self.operations else []
+        return list(self.forms or [*texts, *chat] or ["mlm" if self.kind == "masked" else "head"])
 
     @property
     def operations(self) -> frozenset[Operation]:

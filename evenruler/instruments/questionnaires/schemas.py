@@ -41,6 +41,12 @@ KNOWN_ANSWERS = columns("configuration: str; fact: int; term word: str; nats: fl
 """Likelihoods of the facts of the plan, by their place there, with the right and the wrong `term` and every word of the
 scale: as those of prompts."""
 
+OPTIONS = columns("id: str; turn: int8; reply reason: str?")
+"""What a chat wrote to the question which word fits, of a term (`id` of its first prompt) or fact, by order."""
+
+LETTERS = columns("id: str; turn: int8; form: str; nats ends alone first_nats: float; first_token: int")
+"""How likely each letter is there: nats, and that no letter follows; as of framing."""
+
 LABELLED_PAIRS = columns("configuration: str; pair: int; set label: str", _LOGITS)
 """Logits of the labelled pairs of the plan, by their place there, in the way in which items are asked; `label` is the
 right answer."""

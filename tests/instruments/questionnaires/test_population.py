@@ -220,10 +220,11 @@ def test_answers_that_no_term_changes_measure_nothing(form) -> None:
     """However well the model tells labelled pairs apart."""
     flat = [("one", term, word, 0.25 * level) for term in ("calm", "tense") for level, word in enumerate("abc")]
     cells = pd.DataFrame(flat, columns=["item", "term", "intensifier", "pss"]).assign(configuration=form)
-    same = fitness_by_form(found(labelled(form)), [form], 0.5, cells)[form]
+    of_model = {"accuracy_of_any": found(labelled(form)), "cells": cells}
+    same = fitness_by_form(of_model, [form], 0.5)[form]
     assert same.unfit == "all 2 terms of 1 items have the same score"
     varied = cells.assign(pss=cells["pss"].where(cells["term"] == "calm", 0.1))
-    assert fitness_by_form(found(labelled(form)), [form], 0.5, varied)[form].unfit is None
+    assert fitness_by_form({**of_model, "cells": varied}, [form], 0.5)[form].unfit is None
 
 
 def items(scores: dict[str, list[float]], configuration: str = "head") -> pd.DataFrame:

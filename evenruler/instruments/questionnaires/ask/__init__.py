@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from evenruler.instruments.instrument import Form, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
-from evenruler.instruments.questionnaires.ask import questions
+from evenruler.instruments.questionnaires.ask import options, questions
 from evenruler.instruments.questionnaires.ask.item_scores import embedding_request, judge_request, scores
-from evenruler.instruments.questionnaires.ask.questions import uncounted
-from evenruler.models.declared import LIKELIHOODS, SENTENCE, VERBALISER
+from evenruler.instruments.questionnaires.ask.questions import ENTAIL, asked_forms, uncounted
+from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE, VERBALISER
 from evenruler.tables import evenly_spread
 
 __all__ = ["ANSWERS", "FORMS", "PLANNED", "READS", "limited", "requests", "scores"]
@@ -26,17 +26,19 @@ READS: Final = {
 }
 
 PLANNED: Final = (
-    *("accuracy", "corpora", "embedder", "judge", "least", "placebos", "prefixed", "smallest", "stop_below"),
+    *("accuracy", "corpora", "embedder", "judge", "least", "orders", "placebos", "prefixed", "smallest", "stop_below"),
     *("temperature", "three_way", "tools"),
 )
 
-FORMS: Final = {"entail": Form(("entail", "in_place"))}
+FORMS: Final = {ENTAIL: Form(("entail", "in_place")), OPTIONS: Form(("generate",), chat=True)}
 
 ANSWERS: Final[dict[str, pa.Schema]] = {
     "entailment": schemas.ENTAILMENT,
     "likelihoods": schemas.LIKELIHOODS,
     "labelled_pairs": schemas.LABELLED_PAIRS,
     "known_answers": schemas.KNOWN_ANSWERS,
+    options.REPLIES: schemas.OPTIONS,
+    options.LETTER_MASS: schemas.LETTERS,
     "pairs": schemas.PAIRS,
     "replies": schemas.REPLIES,
     "losses": schemas.LOSSES,
@@ -62,7 +64,9 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
     yield from questions.known_requests(plan, subject)
     yield from _prompts(own, subject)
     yield from _prompts(twins, subject)
-    if VERBALISER in subject.forms and subject.can("entail"):
+    if OPTIONS in asked_forms(subject):
+        yield from options.requests(tables, plan, subject)
+    if VERBALISER in asked_forms(subject) and subject.can("entail"):
         after = questions.prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in questions.states(plan, subject):
@@ -75,14 +79,14 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def _prompts(tables: Tables, subject: Subject, state: State | None = None) -> Iterator[Request]:
-    for form in subject.forms:
+    for form in asked_forms(subject):
         rows = _rows(tables["prompts"], form, state)
         if form == SENTENCE and subject.can("loglikelihood"):
             texts = tables["prompts"]["premise"] + " " + tables["prompts"]["hypothesis"]
             yield Request("likelihoods", "loglikelihood", rows, {"text": texts.tolist()}, state=state)
         elif form in LIKELIHOODS and subject.can("in_place"):
             yield Request("likelihoods", "in_place", uncounted(rows), questions.placed(tables), state=state)
-        if form not in LIKELIHOODS and subject.can("entail"):
+        if form not in BY_FACTS and subject.can("entail"):
             yield _entail(tables["prompts"], form, state)
 
 

@@ -3,7 +3,7 @@
 The latter is how near prompts are to their question (SS), and how acceptable (LA).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +17,11 @@ from sklearn.metrics import silhouette_score
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Request, Subject, Tables
 from evenruler.instruments.questionnaires import schemas
+from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.questions import LOGITS, STAGE, apart, course, prefixed_rows
 from evenruler.instruments.questionnaires.declare.shared import licensed_wording
 from evenruler.measurement.checks import constant_columns
-from evenruler.models.declared import LIKELIHOODS, VERBALISER, named
+from evenruler.models.declared import LIKELIHOODS, OPTIONS, VERBALISER, named
 from evenruler.tables import stacked
 from evenruler.tables.schemas import BARE, LOG_PROBABILITY
 
@@ -227,6 +228,20 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
     return float((shares[source] * by_intensifier).mean())
 
 
+def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
+    """Half of `item_score` of source terms less the same of inverse terms: who says a word to all gets 0."""
+    source = np.asarray(is_source, dtype=bool)
+    return (item_score(pss, source, weights) - item_score(pss, ~source, weights)) / 2
+
+
+def of_configuration(form: Any) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
+    """How items are scored: terms of a chat are not normalised over, so inverse ones are taken off."""
+    return contrast_score if form == OPTIONS else item_score
+
+
+SHARE = "share"
+"""What a chat gives to an option."""
+
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
@@ -263,10 +278,15 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
     columns = ["id", "questionnaire", "item", "twin", "term", "polarity", "intensifier", "level", "weight"]
     joined = prompts[columns].merge(answers, on="id", validate="1:m")
     for (model, configuration), rows in answers.groupby(["model", "configuration"]):
-        if lacking := len(prompts) - prompts["id"].isin(rows["id"]).sum():
+        lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
+        if lacking and configuration != OPTIONS:  # a chat may leave a question open
             raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
+        if rows["configuration"].iloc[0] == OPTIONS:  # each term has shares of its own
+            with np.errstate(divide="ignore"):
+                parts.append(rows.assign(log_p=np.log(rows[SHARE]), pss=rows[SHARE]))
+            continue
         if rows["configuration"].iloc[0] in LIKELIHOODS:
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
@@ -298,7 +318,7 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
                 **identity,
                 "subscale": item["subscale"],
                 "keying": item["keying"],
-                "score": item["keying"] * item_score(pss, is_source, weights),
+                "score": item["keying"] * of_configuration(identity["configuration"])(pss, is_source, weights),
                 "silhouette": silhouette(pss.to_numpy(), is_source),
                 "pss_low": float(pss.to_numpy().min()),
                 "pss_high": float(pss.to_numpy().max()),
@@ -318,6 +338,9 @@ def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
     return float(silhouette_score(pss, is_source, metric="correlation"))
 
 
+NO_FACTS = pd.DataFrame({"fact": pd.Series(dtype="int64"), "right": pd.Series(dtype=bool)})
+
+
 def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """By configuration and fact, whether a model gives the right term more of frequent words than the wrong one.
 
@@ -333,7 +356,7 @@ def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["configuration", "fact", "right"])
 
 
-KINDS = {"verbaliser": "causal", "sentence": "causal", "mlm": "masked", "head": "nli"}
+KINDS = {"verbaliser": "causal", "sentence": "causal", "mlm": "masked", "head": "nli", OPTIONS: "chat"}
 """What kind of model answers in which way."""
 
 
@@ -343,7 +366,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     Returns:
         `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items; `prefixed`:
         items after prefixes, which `framing` names; `adapted`: items after epochs, with `STAGE`; `labelled` by
-        `LABELLED_PAIRS` and `known` by `KNOWN`, with `model`; `content` and `course` by `CONTENT` and `COURSE`.
+        `LABELLED_PAIRS` and `known` by `KNOWN`, with `model`; `chosen`: how each question of a chat was answered,
+        and `by_order` the mean weight by order (`options.read`, `options.by_order`); `content` and `course` by
+        `CONTENT` and `COURSE`.
 
     Raises:
         ValueError: The model lacks the answer to a prompt.
@@ -359,7 +384,11 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
     found.append(likelihoods[state].assign(measure=LOG_PROBABILITY, value=likelihoods["nats"]))
-    rows = stacked(found)
+    chosen, shares = options.read(tables, plan, answers)
+    of_options = options.of_prompts(tables["prompts"], shares)
+    of_options = of_options.assign(configuration=OPTIONS, corpus="", fit=0, epoch=0, measure=SHARE)
+    of_chat = (options.facts(shares, plan) if len(chosen) else NO_FACTS).assign(configuration=OPTIONS)
+    rows = stacked([*found, of_options])
     kind = rows["configuration"].map(KINDS)
     answered = rows.assign(model=subject.name, lineage=subject.lineage, kind=kind, framing=BARE)
     bare = answered[answered["corpus"] == ""]
@@ -392,7 +421,9 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         "prefixed": stacked(prefixed),
         "adapted": stacked(adapted),
         "labelled": answers["labelled_pairs"].assign(model=subject.name),
-        "known": of_facts(answers["known_answers"], plan).assign(model=subject.name),
+        "known": stacked([of_facts(answers["known_answers"], plan), of_chat]).assign(model=subject.name),
+        "chosen": chosen.assign(model=subject.name),
+        "by_order": options.by_order(shares, prompts).rename_axis("turn").rename("points").reset_index(),
         "content": content(own, twins, plan, answers),
         "course": course(answers, subject.name),
     }

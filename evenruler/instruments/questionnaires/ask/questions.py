@@ -9,15 +9,23 @@ from evenruler.instruments import prefixes
 from evenruler.instruments.instrument import Adaptation, Plan, Request, State, Subject, Tables
 from evenruler.instruments.questionnaires.declare.shared import MNLI, lines_of
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER, TERM, prompt_id
-from evenruler.models.declared import LIKELIHOODS, SENTENCE
+from evenruler.models.declared import BY_FACTS, LIKELIHOODS, OPTIONS, SENTENCE
 from evenruler.tables import evenly_spread
 from evenruler.text import place
 
 LOGITS = ["entailment", "neutral", "contradiction"]
 """What a model says of a pair, by these names."""
 
+ENTAIL = "entail"
+"""All ways of asking but `options`: what follows from what, or how likely it is."""
+
 OF_BOTH = ("items", "terms", "prompts")
 """The published tables that hold both."""
+
+
+def asked_forms(subject: Subject) -> list[str]:
+    """The ways in which a model is asked, of those that it can: `options`, or the others, where one was wanted."""
+    return [form for form in subject.forms if subject.asked_in(OPTIONS if form == OPTIONS else ENTAIL)]
 
 
 def apart(tables: Tables) -> tuple[Tables, Tables]:
@@ -63,8 +71,8 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
     if not subject.can("entail"):
         return
     pairs = pairs_of(plan)
-    for form in subject.forms:
-        if form not in LIKELIHOODS:
+    for form in asked_forms(subject):
+        if form not in BY_FACTS:
             rows = pairs[["set", "label"]].assign(configuration=form, pair=range(len(pairs)))
             yield Request("labelled_pairs", "entail", rows, sides_of(pairs))
 
@@ -78,7 +86,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
         for term in ("right", "wrong")
         for word in plan["accuracy"]["words"]
     ]
-    for form in subject.forms:
+    for form in asked_forms(subject):
         if form in LIKELIHOODS and asked:
             rows = pd.DataFrame(asked)[["fact", "term", "word"]].assign(configuration=form)
             parts = [row["template"].replace("{t}", row["filling"]).partition(INTENSIFIER) for row in asked]

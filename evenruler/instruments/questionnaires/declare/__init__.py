@@ -39,6 +39,9 @@ BEYOND = "beyond_twins"
 OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
 """Figures of single items, over all fits of a model: answer beside twins, SC, and the headline without the item."""
 
+AGREES, ORDER_SHIFT = "acquiescence", "order_shift"
+"""Of a chat: the weight of whatever is said, and how far the order of options moves answers."""
+
 ITEM_REST = "item_rest"
 """Correlation of an item with the rest of its scale, over lineages of models."""
 
@@ -56,6 +59,7 @@ CONFIGURATIONS = {
     "verbaliser": "a verbaliser (yes, no or maybe)",
     "sentence": "the likelihood of premise and hypothesis as one text",
     "mlm": "the likelihood of intensifiers in their place",
+    "options": "which word fits, in a chat",
 }
 """How a model is asked."""
 
@@ -140,6 +144,8 @@ class Settings(BaseSettings):
     """How many items are asked after adaptation, at most."""
     adapted_pairs: Scaled[_FromThree] = by_scale(30, 501)
     """How many labelled pairs are asked after every epoch, at most: whether the adapted model still entails."""
+    orders: Sized[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
+    """In how many orders a chat is shown the words of the scale; facts in two."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
     """How many items are also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)

@@ -12,7 +12,7 @@ from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.ask import READS
 from evenruler.instruments.questionnaires.declare import BEYOND
 from evenruler.instruments.questionnaires.diagnose import population
-from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_population, of_shifts
+from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_options, of_population, of_shifts
 from evenruler.instruments.questionnaires.diagnose.headlines import changed, changes, contrast, headlines, trajectories
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
 from evenruler.measurement import Resampling, as_metrics
@@ -53,15 +53,16 @@ def figures(
     accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
     shifts = of_shifts(items, scores["prefixed"], plan["placebos"], resampling.level)
     intensifiers = tables["prompts"]["intensifier"].nunique()
-    fits = population.fitness_by_form(accuracy, subject.forms, plan["accuracy"]["bar"], cells)
+    judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
+    fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = trajectories(items, scores["adapted"], intensifiers)
     told = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
+        of_options(cells, scores["by_order"]["points"], resampling.level),
         pd.DataFrame(_changed(name, on_the_way, resampling.level)),
     ]
     return {
-        "accuracy_of_any": accuracy,
-        "cells": cells,
+        **judged,
         "items": items,
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=population.called(items))),

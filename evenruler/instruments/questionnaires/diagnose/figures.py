@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler import measurement
-from evenruler.instruments.questionnaires.declare import ITEM_REST, RHO, of_those
+from evenruler.instruments.questionnaires.declare import AGREES, ITEM_REST, ORDER_SHIFT, RHO, of_those
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
@@ -17,7 +17,7 @@ from evenruler.measurement.figures import correlated, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.measurement.verdicts import Fitness, marked
-from evenruler.models.declared import LIKELIHOODS, VERBALISER, named
+from evenruler.models.declared import BY_FACTS, OPTIONS, VERBALISER, named
 from evenruler.tables.schemas import WHOLE
 
 
@@ -61,6 +61,23 @@ def of_models(
             answers = np.asarray(by_figure(of_part, intensifiers)["answer"], dtype=np.float64)
             answer = replace(_mean("answer", answers, level), control=control)
             rows.append({**here, "part": subscale, **asdict(marked(answer, fit))})
+    return pd.DataFrame(rows)
+
+
+def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) -> pd.DataFrame:
+    """Of a chat, in points: the mean weight of source and inverse terms alike, and how far the order moves it.
+
+    `by_order`: [orders] mean weight of all terms.
+    """
+    own, rows = cells[cells["configuration"] == OPTIONS], []
+    for (questionnaire, model), of_model in own.groupby(["questionnaire", "model"], sort=True):
+        weighed = of_model.assign(points=of_model["weight"] * of_model["pss"])
+        points = weighed.groupby(["item", "polarity", "term"])["points"].sum()
+        both = points.groupby(level=["item", "polarity"]).mean().groupby(level="item").mean()
+        moved = float(by_order.max() - by_order.min())
+        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), OPTIONS)}
+        for figure in (_mean(AGREES, both.to_numpy(), level), Figure(ORDER_SHIFT, moved, len(by_order), "orders")):
+            rows.append({**here, **asdict(figure)})
     return pd.DataFrame(rows)
 
 
@@ -199,7 +216,7 @@ def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[
 
 
 def _lacking(configuration: str, *, asked: bool) -> str | None:
-    if configuration in LIKELIHOODS:
+    if configuration in BY_FACTS:
         return NO_QUESTION
     if configuration != VERBALISER:
         return NO_PROMPT

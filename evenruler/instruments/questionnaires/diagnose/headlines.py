@@ -24,7 +24,7 @@ from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summe
 from evenruler.measurement.figures import finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
-from evenruler.models.declared import LIKELIHOODS, named
+from evenruler.models.declared import BY_FACTS, OPTIONS, named
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
 
@@ -101,7 +101,7 @@ def moved(
     for pair in pairs_of(plan):
         own = changes[changes["corpus"] == pair.corpus]
         ends = [own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")]
-        told = form not in LIKELIHOODS and len(own) >= FEWEST_FITS  # a course of fewer is shown, not judged
+        told = form not in BY_FACTS and len(own) >= FEWEST_FITS  # a course of fewer is shown, not judged
         forgot = _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level) if told else None
         figure = beside_control(MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"])
         yield figure, Fitness(unfit=forgot)
@@ -194,10 +194,7 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
     """Of all fits together what they answer beyond twins, of each how far it moves, in each form."""
     by_name = {record.subject.name: record for record in fits}
     label, bar = called_together(list(by_name)), fits[0].plan["accuracy"]["bar"]
-    bars = {
-        name: fitness_by_form(of.found["accuracy_of_any"], of.subject.forms, bar, of.found["cells"])
-        for name, of in by_name.items()
-    }
+    bars = {name: fitness_by_form(of.found, of.subject.forms, bar) for name, of in by_name.items()}
     for form in fits[0].subject.forms:
         answered = [name for name, of in by_name.items() if (of.found["items"]["configuration"] == form).any()]
         if answered:
@@ -206,6 +203,10 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             figure, of_items = _beyond([by_name[name] for name in counted], form)
             yield WHOLE, named(label, form), figure, bars[counted[0]][form]
             yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
+        elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, and every item left open
+            nothing, plan = np.empty((1, 0)), fits[0].plan
+            figure = beyond(nothing, nothing, 0, 1.0, plan["smallest"], plan["least"])
+            yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
         for form in sorted({*of.found["trajectories"]["configuration"]} & {*bars[name]}):

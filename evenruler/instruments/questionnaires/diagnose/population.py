@@ -10,7 +10,8 @@ from scipy.stats import norm, rankdata
 from sklearn.metrics import roc_auc_score
 from statsmodels.stats.proportion import proportion_confint
 
-from evenruler.instruments.instrument import Record
+from evenruler.instruments.instrument import Record, Tables
+from evenruler.instruments.questionnaires.ask import options
 from evenruler.instruments.questionnaires.ask.item_scores import KINDS, MODEL
 from evenruler.instruments.questionnaires.ask.questions import LOGITS
 from evenruler.instruments.questionnaires.declare.shared import FACTS, MNLI
@@ -18,10 +19,12 @@ from evenruler.measurement import Figure
 from evenruler.measurement.answered import unvaried
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Fitness
-from evenruler.models.declared import named
+from evenruler.models.declared import OPTIONS, named
 from evenruler.tables.schemas import WHOLE
 
 PAIRS = "pairs"
+
+UNPLANTED = "nobody has seen that a chat's choice of options tells a mood which was planted, so that figures describe"
 
 NOT_ASKED = "no labelled pairs or facts were asked"
 
@@ -77,17 +80,21 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
     return Fitness(unfit=f"{told}, not surely above {bar:g}; guessing gives {record['chance']:.2f}")
 
 
-def fitness_by_form(found: pd.DataFrame, forms: Sequence[str], bar: float, cells: pd.DataFrame) -> dict[str, Fitness]:
+def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
     """Of each form of one model whether its answers count.
 
-    `cells`: its answers; where no term of any item changes them, they count for nothing.
+    `found`: `accuracy_of_any`; `cells`, its answers, which count for nothing where no term of any item changes them;
+    `chosen`, how a chat answered.
     """
-    judged, fits = judged_by(found), {}
+    cells, judged, fits = found["cells"], judged_by(found["accuracy_of_any"]), {}
     for form in forms:
         own = cells[cells["configuration"] == form]
         by_word = own.pivot(index=["item", "term"], columns="intensifier", values="pss")
         same = unvaried(by_word, f"terms of {own['item'].nunique()} items")
-        fits[form] = fitness(judged.get(form), bar) if same is None else Fitness(unfit=same)
+        unfit = (options.unfit(found["chosen"]) if form == OPTIONS else None) or same
+        fits[form] = fitness(judged.get(form), bar) if unfit is None else Fitness(unfit=unfit)
+        if form == OPTIONS and fits[form].unfit is None:
+            fits[form] = Fitness(doubt=UNPLANTED)
     return fits
 
 

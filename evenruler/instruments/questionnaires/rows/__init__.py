@@ -54,7 +54,7 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
     framings, file = source.framings if settings.prefixed else None, source.original.file
     as_set = (
         *("asked", "temperature", "three_way", "stop_below", "smallest", "least", "embedder"),
-        *("prefixed", "fits", "adapted", "adapted_pairs"),
+        *("prefixed", "orders", "fits", "adapted", "adapted_pairs"),
     )
     pairs = first_pairs(source.pairs, settings.accuracy_pairs)
     return {

@@ -1,0 +1,182 @@
+"""The form `options`: a chat says which of the scale's words fits a gap, the words as options in several orders.
+
+What a chat says of a sentence about somebody is no character of its own (docs/questionnaires.md). Every fact of the bar
+is asked in the same way.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from evenruler.instruments.choosing import WITHHELD, counted
+from evenruler.instruments.instrument import Plan, Request, Subject, Tables
+from evenruler.instruments.questionnaires.ask.questions import placed
+from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
+from evenruler.measurement.answered import unanswered
+from evenruler.tables.ids import content_sha256
+from evenruler.text.choices import LETTERS, read_reply
+
+PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
+
+GAP: Final = "____"
+
+REPLIES, LETTER_MASS = "options", "letters"
+"""Tables of answers: what was written, or how likely each letter is, where a model says so."""
+
+NEW_TOKENS: Final = 16
+
+CHOSEN: Final = ["id", "turn", "known", "rule", "reply", "reason", "mass"]
+
+SHARES: Final = ["id", "turn", "known", "key", "share"]
+
+LEAST_MASS: Final = 0.5
+"""Of all letters together: with less, most of what the model would write is something else."""
+
+FEWEST_ORDERS: Final = 2
+"""One that begins with each end of the scale; facts are asked in these alone."""
+
+
+def ordered(n: int, order: int, orders: int) -> list[int]:
+    """Which of n words stands at each letter in the given one of `orders`: turned round in pairs, and rotated.
+
+    Over both of a pair each letter stands for words from both ends, so that who always takes it says nothing.
+    """
+    shift = order // 2 * n // max(1, orders // 2)
+    turned = [(at + shift) % n for at in range(n)]
+    return [n - 1 - at for at in turned] if order % 2 else turned
+
+
+def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
+    """What is asked of items, twins and facts; derived, so none is published.
+
+    Returns:
+        `id, turn, known, keys, words, prompt`: `keys` and `words` in the order of letters; a key is the id of the
+        prompt with that word, of a fact the word. `known`: whether it is a fact, whose id names its place and term.
+    """
+    rows = []
+    for known, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
+        orders = min(plan["orders"], FEWEST_ORDERS) if known else plan["orders"]
+        for turn in range(orders):
+            places = ordered(len(words), turn, orders)
+            own = [list(words.items())[place] for place in places]
+            listed = "\n".join(f"{letter}. {word}" for letter, (_, word) in zip(LETTERS, own, strict=False))
+            keys, said = zip(*own, strict=True)
+            rows.append((name, turn, known, keys, said, PROMPT.format(text, listed)))
+    return pd.DataFrame(rows, columns=["id", "turn", "known", "keys", "words", "prompt"]).astype({"turn": "int8"})
+
+
+def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+    """Of every term of an item or twin: the sentences with a gap, and the words by the id of their prompt."""
+    parts = placed(tables)
+    rows = tables["prompts"].assign(**{name: np.array(own, dtype=object) for name, own in parts.items()})
+    for _, own in rows.sort_values(["level", "intensifier"]).groupby(["item", "twin", "term"], sort=True):
+        first = own.iloc[0]
+        words = dict(zip(own["id"], own["word"].str.lower(), strict=True))
+        yield False, first["id"], f"{first['before']}{GAP}{first['after']}", words
+
+
+def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
+    weights = plan["accuracy"].get("words", {})
+    words = {word: word for word in sorted(weights, key=lambda word: (weights[word], word))}
+    for place, fact in enumerate(plan["accuracy"].get("facts", [])):
+        text = fact["template"].replace("{i}", INTENSIFIER)
+        for term in ("right", "wrong"):
+            yield True, f"{place} {term}", text.replace("{t}", fact[term]).replace(INTENSIFIER, GAP), words
+
+
+def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
+    """The mass of every letter where a model says how likely words are, else a reply to each question."""
+    asked = questions(tables, plan)
+    if subject.can("words"):
+        rows = asked.loc[asked.index.repeat(asked["keys"].map(len)), ["id", "turn", "prompt"]]
+        rows = rows.assign(form=[letter for keys in asked["keys"] for letter in LETTERS[: len(keys)]])
+        inputs = {name: rows[name].tolist() for name in ("prompt", "form")}
+        yield Request(LETTER_MASS, "words", rows[["id", "turn", "form"]], inputs, {"chat": True})
+    elif subject.can("generate"):
+        keys = zip(asked["id"], asked["turn"].astype(str), strict=True)
+        seeds = [int(content_sha256(*key)[:15], 16) for key in keys]
+        inputs = {"prompt": asked["prompt"].tolist(), "seed": seeds}
+        yield Request(REPLIES, "generate", asked[["id", "turn"]], inputs, {"new_tokens": NEW_TOKENS, "chat": True})
+
+
+def read(tables: Tables, plan: Plan, answers: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What was chosen of every question that was asked.
+
+    Returns:
+        `CHOSEN`, a row a question: the rule by which a reply was read, or the `mass` of all letters together; and
+        `SHARES`, a row a word of those that were answered.
+    """
+    if not len(answers[LETTER_MASS]) and not len(answers[REPLIES]):
+        types = {"known": bool, "share": float, "mass": float}
+        nothing = pd.DataFrame(columns=[*CHOSEN, "key", "share"]).astype(types)
+        return nothing[CHOSEN], nothing[SHARES]
+    said = (_by_mass if len(answers[LETTER_MASS]) else _by_reply)(questions(tables, plan), answers)
+    own = said[said["shares"].notna()].explode(["keys", "shares"], ignore_index=True)
+    shares = own.rename(columns={"keys": "key", "shares": "share"}).astype({"share": "float64"})
+    return said[CHOSEN], shares[SHARES]
+
+
+def _by_mass(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+    letters = answers[LETTER_MASS]
+    by_letter = letters.assign(p=np.exp(letters["nats"] + letters["ends"])).pivot(
+        index=["id", "turn"], columns="form", values="p"
+    )
+    of_question = by_letter.apply(lambda row: (row.dropna() / row.sum()).tolist(), axis=1).rename("shares")
+    beside = pd.concat([of_question, by_letter.sum(axis=1).rename("mass")], axis=1).reset_index()
+    return asked.merge(beside, on=["id", "turn"]).assign(rule="mass", reply=None, reason=None)
+
+
+def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
+    rows = asked.merge(answers[REPLIES], on=["id", "turn"])
+    found: list[tuple[str, list[float] | None]] = []
+    for row in rows.to_dict("records"):
+        if pd.isna(row["reply"]):
+            found.append((WITHHELD, None))
+            continue
+        reading = read_reply(row["reply"], dict.fromkeys(row["words"], ()), [(word, word) for word in row["words"]])
+        chosen = [float(word == reading.outcome) for word in row["words"]]
+        found.append((reading.rule, None if reading.outcome is None else chosen))
+    told = pd.DataFrame(found, columns=["rule", "shares"], index=rows.index)
+    return rows.assign(**told, mass=np.nan)
+
+
+def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
+    """`id, value`: the share of every prompt, mean over orders; an item or twin with an unanswered term has none."""
+    found = shares[~shares["known"]].groupby("key")["share"].mean()
+    rows = prompts.assign(value=prompts["id"].map(found))
+    whole = rows["value"].notna().groupby([rows["item"], rows["twin"]]).transform("all")
+    return rows.loc[whole, ["id", "value"]]
+
+
+def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """`fact, right`: whether its right term gets the more frequent words; not so where one is unanswered."""
+    known = shares[shares["known"]]
+    weighed = known["share"] * known["key"].map(plan["accuracy"].get("words", {}))
+    by_order = weighed.groupby([known["id"], known["turn"]]).sum().groupby(level="id").mean()
+    found = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
+    right, wrong = (by_order.reindex(found["fact"].astype(str) + f" {term}").to_numpy() for term in ("right", "wrong"))
+    return found.assign(right=right - wrong > 1e-9)  # sums of the same shares differ in their last bits by their order
+
+
+def unfit(chosen: pd.DataFrame) -> str | None:
+    """Why what was chosen of items measures nothing: refused, or not written in letters; None where it may."""
+    own = chosen[~chosen["known"].astype(bool)]
+    if not len(own):
+        return None
+    if own["mass"].isna().any():
+        return unanswered(counted(own))
+    mass = float(own["mass"].mean())
+    return (
+        f"the letters have {mass:.2f} of what it would write, {LEAST_MASS:g} is asked for"
+        if mass < LEAST_MASS
+        else None
+    )
+
+
+def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":
+    """By order of the options, the mean weight that items get, all terms alike."""
+    own = shares[~shares["known"]].merge(prompts[["id", "weight"]], left_on="key", right_on="id", suffixes=("", "_of"))
+    weighed = own.assign(points=own["share"] * own["weight"]).groupby(["turn", "id"])["points"].sum()
+    return weighed.groupby(level="turn").mean()

@@ -1,0 +1,183 @@
+"""A chat says how often something is so: what is asked, how it is read, and what scripted chats get of it."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenruler.instruments.instrument import Plan, Record, Subject, Tables
+from evenruler.instruments.questionnaires.ask import options, requests, scores
+from evenruler.instruments.questionnaires.declare.shared import load_facts
+from evenruler.instruments.questionnaires.declare.source import load_questionnaire
+from evenruler.instruments.questionnaires.diagnose import across, figures
+from evenruler.instruments.questionnaires.rows import translate
+from evenruler.measurement import Resampling
+from tests.instruments.questionnaires.doors import PLAN, no_answers, subject
+from tests.personas import REFUSAL, STYLES, Rater, rated
+
+SOURCES = Path(__file__).parents[3] / "data/sources/questionnaires"
+
+RESAMPLING = Resampling(resamples=100, seed=0, level=0.95)
+
+CHAT = subject("chat", kind="chat", operations=frozenset({"generate"}), chats=True, continues=False, forms=("options",))
+
+
+@cache
+def published(name: str = "gad-7") -> tuple[Tables, Plan]:
+    """A shipped questionnaire, and a plan that asks it in four orders."""
+    source, scale = load_questionnaire(SOURCES / f"{name}.yaml", SOURCES / "shared/scales")
+    rows = translate(name, source, scale)
+    facts = [fact.model_dump() for fact in load_facts(SOURCES / "shared/pairs/facts.csv")]
+    words = {word: level.weight for level in scale.levels for word in level.words.values()}
+    accuracy = {**PLAN["accuracy"], "bar": 0.7, "facts": facts, "words": words}
+    tables = {"items": rows.items, "terms": rows.terms, "prompts": rows.prompts}
+    plan = {**PLAN, "least": 6, "orders": 4, "accuracy": accuracy}
+    return {name: pd.DataFrame(own) for name, own in tables.items()}, plan
+
+
+@cache
+def measured(rater: Rater, seed: int = 0, name: str = "gad-7") -> pd.DataFrame:
+    """The figures of a scripted chat, by name."""
+    tables, plan = published(name)
+    rows = rated(tables, plan)
+    said = replace(rater, weights=plan["accuracy"]["words"]).replies(rows, seed)
+    return of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}, name=name)
+
+
+def of_answers(answers: dict[str, pd.DataFrame], who: Subject = CHAT, name: str = "gad-7") -> pd.DataFrame:
+    tables, plan = published(name)
+    made = scores(tables, plan, {**no_answers(), **answers}, who)
+    found = figures(name, tables, plan, made, who, RESAMPLING)
+    whole = across([Record(name, who, tables, plan, found)], RESAMPLING)
+    told = pd.concat([found["figures"], whole["figures"]])
+    return told[told["model"] == "chat (options)"].query("part == 'all'").set_index("figure")
+
+
+class TestQuestions:
+    def test_one_by_hand(self) -> None:
+        tables, plan = published()
+        asked = options.questions(tables, plan)
+        first, turned = (asked.query("turn == @turn").iloc[0] for turn in (0, 1))
+        assert first["prompt"] == (
+            "Which word fits the gap best? Answer with the letter only.\n\n"
+            "Over the last two weeks I have felt anxious. I ____ feel this way.\n\n"
+            "A. never\nB. very rarely\nC. rarely\nD. seldom\nE. frequently\nF. often\nG. very frequently\nH. always"
+        )
+        assert turned["words"] == first["words"][::-1]
+        prompts = tables["prompts"].set_index("id")["intensifier"]
+        assert [prompts[key].replace("-", " ") for key in first["keys"]] == list(first["words"])
+
+    @pytest.mark.parametrize("orders", [2, 4, 8])
+    def test_each_letter_stands_for_both_ends_alike(self, orders: int) -> None:
+        weights = np.array([-4, -3, -2, -2, 2, 2, 3, 4])
+        listed = np.array([weights[options.ordered(8, order, orders)] for order in range(orders)])
+        assert listed.sum(axis=0).tolist() == [0] * 8
+        assert {tuple(sorted(row)) for row in listed.tolist()} == {tuple(weights.tolist())}
+
+    def test_facts_are_asked_both_ways_with_both_terms(self) -> None:
+        tables, plan = published()
+        known = options.questions(tables, plan).query("known")
+        assert len(known) == 143 * 2 * 2
+        assert known["prompt"].iloc[0].startswith(f"{options.PROMPT.partition('{')[0]}Fire is ____ hot.")
+
+    def test_a_model_that_says_how_likely_words_are_is_asked_for_letters(self) -> None:
+        tables, plan = published()
+        local = replace(CHAT, kind="causal", operations=frozenset({"words", "generate"}))
+        asked = [request for request in requests(tables, plan, no_answers_of_tools(), local) if not request.by]
+        assert [(request.table, request.operation) for request in asked] == [("letters", "words")]
+        assert asked[0].inputs["form"][:8] == list("ABCDEFGH")
+        (written,) = [request for request in requests(tables, plan, no_answers_of_tools(), CHAT) if not request.by]
+        assert (written.table, written.operation, len(written.rows)) == ("options", "generate", 4 * 168 + 572)
+
+
+def no_answers_of_tools() -> dict[str, pd.DataFrame]:
+    return {"embeddings": pd.DataFrame()}
+
+
+class TestScripted:
+    def test_an_anxious_chat_is_so_by_what_was_planted(self) -> None:
+        found = measured(Rater(mood=2))
+        assert found.loc["beyond_twins", "value"] == pytest.approx(2, abs=0.4)
+        assert found.loc["beyond_twins", "p"] < 0.05
+        assert found.loc["beyond_twins", "verdict"] == "inconclusive"  # until a planted mood was seen to be read
+        assert "describe" in found.loc["beyond_twins", "why"]
+        assert found.loc["accuracy", "value"] == 1
+        assert found.loc["acquiescence", "value"] == pytest.approx(0, abs=0.3)
+
+    def test_one_without_a_mood_has_none(self) -> None:
+        found = measured(Rater())
+        assert abs(found.loc["beyond_twins", "value"]) < 0.5
+
+    def test_what_is_said_to_all_is_taken_off(self) -> None:
+        found = measured(Rater(agrees=2))
+        assert found.loc["acquiescence", "value"] > 1.5
+        assert abs(found.loc["beyond_twins", "value"]) < 0.5
+
+    @pytest.mark.parametrize("style", STYLES)
+    def test_how_it_words_its_choice_makes_no_difference(self, style: str) -> None:
+        expected = measured(Rater(mood=1))["value"]
+        assert measured(Rater(mood=1, style=STYLES[style]))["value"].tolist() == expected.tolist()
+
+    @pytest.mark.parametrize(
+        ("rater", "why"),
+        [
+            (Rater(always="always"), "all 672 replies are the same"),
+            (Rater(always="A"), "all 672 replies are the same"),
+            (Rater(always=REFUSAL), "672 of 672 requests were not answered .672 refused"),
+            (Rater(knows=False, mood=2), "its accuracy on 143 facts is"),
+            (Rater(last=0.9, mood=2), "its accuracy on 143 facts is"),
+        ],
+    )
+    def test_one_that_says_nothing_is_not_measured(self, rater: Rater, why: str) -> None:
+        found = measured(rater)
+        assert found.loc["beyond_twins", "verdict"] == "invalid on this model"
+        assert pd.Series([found.loc["beyond_twins", "why"]]).str.contains(why).all(), found.loc["beyond_twins", "why"]
+
+    def test_the_first_option_shows_in_the_order(self) -> None:
+        assert measured(Rater(mood=0, last=0.99)).loc["order_shift", "value"] > 6
+        assert measured(Rater(mood=1)).loc["order_shift", "value"] < 0.5
+
+    def test_half_of_an_item_left_open_leaves_it_out(self) -> None:
+        tables, plan = published()
+        rows = rated(tables, plan)
+        said = pd.Series(Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0))
+        said[((rows["item"] == "item-1-nervous") & (rows["twin"] == 0) & (rows["polarity"] == "source")).to_numpy()] = (
+            REFUSAL
+        )
+        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
+        assert found.loc["beyond_twins", "n"] == 6
+
+
+class TestMass:
+    def test_letters_give_what_replies_give(self) -> None:
+        tables, plan = published()
+        rows = rated(tables, plan)
+        said = Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0)
+        letters = letters_of(rows, said, mass=1.0)
+        found = of_answers({"letters": letters}, replace(CHAT, operations=frozenset({"words"})))
+        by_reply = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
+        for figure in ("beyond_twins", "accuracy", "acquiescence", "order_shift"):
+            assert found.loc[figure, "value"] == pytest.approx(by_reply.loc[figure, "value"], abs=1e-6)
+
+    def test_one_that_would_write_something_else_is_not_measured(self) -> None:
+        tables, plan = published()
+        rows = rated(tables, plan)
+        said = Rater(mood=2, weights=plan["accuracy"]["words"]).replies(rows, 0)
+        found = of_answers(
+            {"letters": letters_of(rows, said, mass=0.2)}, replace(CHAT, operations=frozenset({"words"}))
+        )
+        assert "the letters have 0.20 of what it would write" in found.loc["beyond_twins", "why"]
+
+
+def letters_of(rows: pd.DataFrame, said: list[str], mass: float) -> pd.DataFrame:
+    """All mass on the letter that was said."""
+    told: list[dict[str, Any]] = [
+        {"id": row["id"], "turn": row["turn"], "form": letter, "nats": float(np.log(mass * (letter == own) + 1e-12))}
+        for row, own in zip(rows.to_dict("records"), said, strict=True)
+        for letter in "ABCDEFGH"
+    ]
+    return pd.DataFrame(told).assign(ends=0.0, alone=0.0, first_nats=0.0, first_token=0).astype({"turn": "int8"})
