@@ -299,6 +299,6 @@ class TestFramings:
             for own in instruments["paper"].values()
             if own.family in ("probes", "questionnaires")
         }
-        assert len(framings) == 9
+        assert len(framings) == 10
         assert None not in framings.values()
         assert set(Counter(entry.salience for entry in framings.values()).values()) == {1}

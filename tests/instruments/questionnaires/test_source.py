@@ -277,6 +277,7 @@ class TestShipped:
             ("trust-in-people", 6, 1152, "held", 2),
             ("ipip-extraversion", 10, 1920, "held", 5),
             ("women-roles", 8, 1536, "held", 3),
+            ("immigrants", 12, 2304, "held", 6),
         ],
     )
     def test_they_load_and_have_their_prompts(self, name, n_items, n_prompts, wording, reversed_items) -> None:
@@ -291,7 +292,8 @@ class TestShipped:
 
     def test_there_are_no_others(self) -> None:
         names = {path.stem for path in (SOURCES / "questionnaires").glob("*.yaml")}
-        assert names == {"gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles"}
+        known = {"gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles", "immigrants"}
+        assert names == known
 
     def test_the_scale_is_that_of_the_paper(self) -> None:
         _, scale = load_questionnaire(SOURCES / "questionnaires" / "gad-7.yaml", SCALES)

@@ -124,7 +124,7 @@ class TestRows:
 
 class TestShipped:
     @pytest.mark.parametrize(
-        "name", ["gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles"]
+        "name", ["gad-7", "phq-9", "soc-13", "trust-in-people", "ipip-extraversion", "women-roles", "immigrants"]
     )
     def test_every_item_has_three_twins_of_its_form(self, name) -> None:
         read, _ = load_questionnaire(SHIPPED / f"{name}.yaml", SHIPPED / "shared" / "scales")
