@@ -109,7 +109,7 @@ class TestDeclaration:
         assert entry(kind, entailment=True).entailment
 
     def test_how_a_hosted_model_is_asked(self) -> None:
-        assert entry("completions").configurations == ["verbaliser"]
+        assert entry("completions").configurations == ["verbaliser", "sentence"]
         assert entry("completions", forms=["sentence"]).configurations == ["sentence"]
         assert (entry("chat").chats, entry("chat").continues) == (True, False)
         assert (entry("completions").chats, entry("completions").continues) == (False, True)

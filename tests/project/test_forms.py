@@ -16,7 +16,9 @@ def entry(**changes: object) -> ModelEntry:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, ["verbaliser"]),
+        ({}, ["verbaliser", "sentence"]),
+        ({"chat": True}, ["verbaliser", "sentence", "options"]),
+        ({"kind": "chat", "source": "endpoint:x"}, ["options"]),
         ({"forms": ["sentence"]}, ["sentence"]),
         ({"forms": ["sentence", "verbaliser"]}, ["sentence", "verbaliser"]),
         ({"kind": "masked"}, ["mlm"]),
@@ -31,10 +33,10 @@ def test_configurations(changes, expected) -> None:
     ("changes", "message"),
     [
         ({"forms": []}, "at least 1 item"),
-        ({"forms": ["mlm"]}, "'verbaliser' or 'sentence'"),
-        ({"forms": ["sentence", "sentence"]}, "each form once"),
-        ({"kind": "masked", "forms": ["sentence"]}, "`forms` belongs to the kinds causal and completions"),
-        ({"kind": "nli", "forms": ["verbaliser"]}, "`forms` belongs to the kinds causal and completions"),
+        ({"forms": ["mlm"]}, "'verbaliser', 'sentence' or 'options'"),
+        ({"forms": ["sentence", "sentence"]}, "`forms`: each once"),
+        ({"kind": "masked", "forms": ["sentence"]}, "verbaliser and sentence of causal and completions"),
+        ({"kind": "nli", "forms": ["verbaliser"]}, "verbaliser and sentence of causal and completions"),
         ({"kind": "masked", "labels": ["a", "b"]}, "`labels` belongs to the kinds nli and classifier"),
         ({"kind": "masked", "intervention": "every"}, "`intervention` belongs to models that answer whether"),
     ],
