@@ -23,7 +23,7 @@ from evenruler.evaluate.measure import lines_of, measure
 from evenruler.evaluate.session import Session, _examples, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
-from evenruler.instruments.instrument import Column, Request
+from evenruler.instruments.instrument import Column, Request, at_size
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.registry import room
 from evenruler.measurement.verdicts import Verdict
@@ -37,7 +37,7 @@ from evenruler.tables.schemas import HEADLINES
 from tests.evaluate.conftest import copied
 from tests.loopback_openai import ScriptedServer, chat_choice, running
 from tests.performance.planted_choices import found, published
-from tests.personas import Chooser, PersonaServer
+from tests.personas import Chooser, PersonaServer, Rater, rated
 from tests.tiny import save_tiny, tiny_params
 from tests.tiny_t5 import save_tiny_t5
 
@@ -378,6 +378,29 @@ def test_a_chat_chooses_between_sentences(
     ends = result.answer[1].partition("; most women: ")
     assert {"mechanic", "machinist"} < set(ends[0].strip().removeprefix("most men: ").split(", "))
     assert {"nurse", "secretary"} < set(ends[2].split(", "))
+
+
+@pytest.mark.enable_socket
+def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no verdict."""
+    own = benchmark_at(shipped.benchmarks() / "questionnaires-trust-in-people")
+    plan = at_size(own.plan, "trial")
+    rows = rated(own.tables, plan)
+    thinks = Rater(mood=2, weights=plan["accuracy"]["words"], style=lambda letter, _: f"<think>A?</think>\n{letter}")
+    with running(PersonaServer.of(rows, thinks.replies(rows, 0))) as server:
+        monkeypatch.setenv(URL, server.url)
+        monkeypatch.setenv(KEY, "any")
+        result = measure(
+            "endpoint:big",
+            "questionnaires-trust-in-people",
+            size="trial",
+            options={"thinking": {"tokens": 50}},
+        )
+        assert len(server.asked) == len(rows) == 2 * len(own.tables["prompts"]) // 8 + 4 * 143
+    figures = result.figures["all"]["big (options)"]
+    assert figures["beyond_twins"]["value"] == pytest.approx(2, abs=0.5)
+    assert (figures["beyond_twins"]["verdict"], figures["accuracy"]["value"]) == ("inconclusive", 1)
+    assert "describe" in figures["beyond_twins"]["why"]
 
 
 def test_a_form_that_there_is_not_or_that_does_not_fit(
