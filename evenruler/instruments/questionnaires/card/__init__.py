@@ -28,7 +28,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
     settings: Settings = declaration.settings
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
     prompts = tables["prompts"]
-    shown = prompts.loc[~prompts["twin"] & (prompts["polarity"] == "source"), "id"].tolist()
+    shown = prompts.loc[(prompts["twin"] == 0) & (prompts["polarity"] == "source"), "id"].tolist()
     weights = {word: level.weight for level in source.responses.levels for word in level.words}
     words, of = WORDS["use"], {"construct": source.construct_, "language": source.language}
     original, bar, told = dict(source.original), plan["accuracy"]["bar"], WORDS["validity"]
