@@ -114,7 +114,7 @@ def branched(domain: str, texts: list[str], seed: int) -> Rows:
     some = random.Random(seed).sample(held, min(PASSAGES, len(held)))
     lines = list(dict.fromkeys(line for text in some for line in sentences(text) if pattern.search(line)))
     found = matched(lines, {concept: source.keywords_of(concept) for concept in source.concepts})
-    rows = [_sentence(lines[match.sentence], match.concept, match.keyword) for match in found]
+    rows = [_sentence(*match) for match in found]
     return rows_of(domain, source, rows, lambda *_: [])
 
 

@@ -442,10 +442,6 @@ class Source(BaseSource):
         """Which pages are read beside those of `pages_of`; none where these were found already, along links."""
         return None if concept in self._linked else self.material.around
 
-    def resolved(self) -> "Source":
-        """The domain as its sentences and prompts are made of it: nothing is left to be found."""
-        return self.model_copy(update={"find": None})
-
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
     """Read and check the source of one domain, with what `evenruler find` found for it.

@@ -29,18 +29,10 @@ _TOKENS_OF_A_VERDICT = 5
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Make prompts of the sentences that were found.
+    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: what was no question.
 
-    Args:
-        declaration: With the tables `sentences` and `sources` that `scrape` made.
-        catalogue: With the models that write questions and judge what is branched, where the source names them.
-
-    Returns:
-        `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
-
-    Raises:
-        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, the
-            model cannot be loaded, or no sentence became a prompt.
+    UserError where a branched item still holds words of its root, weights do not fit the labels of a classifier, a
+    model that writes questions or judges cannot be loaded, or no sentence became a prompt.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
     # Before anything is asked, as far as the catalogue says what labels there are.
@@ -115,7 +107,7 @@ def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
                 {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
                 for number, (reply, reason) in enumerate(question.refused)
             )
-        return [(question.text, question.rule) for question in made]
+        return [(question.text, question.refused[-1][1] if question.refused else "") for question in made]
 
     return write
 

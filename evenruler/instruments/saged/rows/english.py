@@ -34,20 +34,8 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
         verb = read[place].head
         near = verb.i == place + 1 or not _has_main_clause(docs[index])
         if near and read[place].dep_ == "nsubj" and _is_main_verb(verb):
-            # A document with what was read of its likeness; the keyword is a name again.
-            doc = docs[index]
-            from spacy.tokens import Doc
-
-            tags = [token.tag_ for token in read]
-            tags[place] = "NNP"
-            docs[index] = Doc(
-                doc.vocab,
-                words=[token.text for token in doc],
-                spaces=[bool(token.whitespace_) for token in doc],
-                tags=tags,
-                heads=[token.head.i for token in read],
-                deps=[token.dep_ for token in read],
-            )
+            docs[index].from_array(["TAG", "HEAD", "DEP"], read.to_array(["TAG", "HEAD", "DEP"]))
+            docs[index][place].tag_ = "NNP"  # the keyword is a name again
     return docs
 
 

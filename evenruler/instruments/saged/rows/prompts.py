@@ -103,8 +103,7 @@ def _open(text: str) -> bool:
 
 Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
-"""Sentences and the keyword of each -> a question for each, empty where there is none, and which rule made it or why
-there is none."""
+"""Sentences and the keyword of each -> a question for each, or an empty text and why there is none."""
 
 Judge = Callable[[Sequence[str]], Sequence[str]]
 """Branched texts -> for each why it is refused, empty where it is not."""

@@ -29,9 +29,6 @@ CUE = "Question:"
 FEWEST, MOST = 4, 25
 """Words of a question."""
 
-RULE = "model"
-"""The rule of a question that a language model wrote."""
-
 Answer = Callable[[Sequence[str]], Sequence[Reply]]
 """A language model: n texts in, n replies out."""
 
@@ -56,42 +53,26 @@ def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
 
-class Checked(NamedTuple):
-    """A reply read as a question: this, or why it is refused; the other is empty."""
-
-    question: str
-    reason: str
-
-
 class Question(NamedTuple):
-    """A question that a sentence would answer: its text and the rule that made it; why there is none, without text."""
+    """A question that a sentence would answer; where its text is empty, none of the replies was one."""
 
     text: str
-    rule: str
     refused: tuple[tuple[str, str], ...] = ()
-    """Replies of a model that were refused before, with the reason of each."""
+    """Replies that were refused, with the reason of each."""
 
 
-def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
-    """Read a reply as one question about a keyword.
+def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]:
+    """The one question about a keyword in a reply, or why there is none; the other is empty.
 
-    Args:
-        reply: With the label, quotes or lines around the question that models like to write.
-        keyword: What the question must mention, as `evenruler.text.whole_words` finds it.
-        sentence: What the question must leave something of to answer.
-
-    Returns:
-        The question, or why it is refused: no question mark at its end, several sentences, no keyword, too few or too
-        many words, no question word (whoever asks whether something is so gives it away), a question for nothing in
-        particular, for what the reader thinks or for the wording, a copy of the instruction, a name that the sentence
-        does not have, or every longer word of the sentence in it.
+    Labels, quotes and lines around it are passed over. It must leave something of the sentence to answer: whoever asks
+    whether something is so gives it away, as does a question with every longer word of the sentence in it.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
     if not asked:
-        return Checked("", "no question mark at the end")
+        return "", "no question mark at the end"
     if len(asked) > 1 or asked[0].count("?") > 1:
-        return Checked("", "several questions")
+        return "", "several questions"
     question = asked[0]
     words = question.split()
     said = set(re.findall(r"\w+", question.casefold()))
@@ -115,44 +96,33 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
         "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
-    return Checked("" if reason else question, reason)
+    return "" if reason else question, reason
 
 
 def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
-    """Questions as a language model writes them: of all sentences at once, then of those that were refused.
+    """A question for each sentence and its keyword, asked for at once, and again where a reply is refused.
 
-    Args:
-        sentences: n baselines.
-        keywords: The keyword of each.
-        answer: May give the same reply to the same text: a retry's text names what was refused before. What has no
-            reply is not asked again.
-        tries: Replies per sentence, at most.
-
-    Returns:
-        n questions, in the order of the sentences, with the replies that were refused. Where all were, the text is
-        empty and the rule is the last reason.
+    `answer` may give the same reply to the same text: that of a retry names what was refused before. What has no reply
+    is not asked again. `tries`: replies per sentence, at most.
     """
     prompts = [
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
         for sentence, keyword in zip(sentences, keywords, strict=True)
     ]
-    found = [Question("", "not asked")] * len(prompts)
+    found = [Question("")] * len(prompts)
     waiting = list(range(len(prompts)))
     for _ in range(tries):
         replies = answer([prompts[place] + CUE for place in waiting]) if waiting else []
         for place, reply in zip(list(waiting), replies, strict=True):
-            refused, checked = found[place].refused, Checked("", f"no reply: {reply.reason}")
+            question, reason = "", f"no reply: {reply.reason}"
             if reply.text is not None:
-                checked = checked_question(reply.text, keywords[place], sentences[place])
-            if checked.question:
-                found[place] = Question(checked.question, RULE, refused)
-            else:
-                found[place] = Question("", checked.reason, (*refused, (reply.text or "", checked.reason)))
-            if checked.question or reply.text is None:
+                question, reason = checked_question(reply.text, keywords[place], sentences[place])
+            refused = [(reply.text or "", reason)] if reason else []
+            found[place] = Question(question, (*found[place].refused, *refused))
+            if question or reply.text is None:
                 waiting.remove(place)
             else:
-                said = " ".join(reply.text.split())[:_SHOWN]
-                prompts[place] += RETRY.format(reply=said, reason=checked.reason)
+                prompts[place] += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=reason)
     return found
 
 

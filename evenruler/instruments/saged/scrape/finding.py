@@ -105,7 +105,7 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
     # A title begins with a capital whether it is a name or not.
     kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
-    counts = Counter(match.concept for text in texts for match in matched(sentences(text), kept))
+    counts = Counter(concept for text in texts for _, concept, _ in matched(sentences(text), kept))
     refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
     return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 

