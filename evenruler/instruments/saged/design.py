@@ -20,7 +20,7 @@ from evenruler.instruments.saged.declare.settings import Settings, confirmatory_
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
-from evenruler.instruments.saged.rows.own_prompts import own_rows
+from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.strict import read_yaml

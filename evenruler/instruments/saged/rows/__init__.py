@@ -10,8 +10,7 @@ from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
-from evenruler.instruments.saged.rows.own_prompts import own_rows
-from evenruler.instruments.saged.rows.prompts import Questions, accept, counted, rows_of
+from evenruler.instruments.saged.rows.prompts import Questions, counted, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, ask, judged
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
@@ -47,7 +46,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         rows = own_rows(name, source, sentences)
     else:
         named = source.branch.judge if source.branch else None
-        judge = partial(judged, answer=_answer(catalogue, named, _TOKENS_OF_A_VERDICT)) if named else accept
+        judge = partial(judged, answer=_answer(catalogue, named, _TOKENS_OF_A_VERDICT)) if named else None
         rows = rows_of(name, source, sentences, _questions(catalogue, source, tries), judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)

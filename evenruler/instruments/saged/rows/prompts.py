@@ -1,10 +1,14 @@
-"""Prompts with baselines: sentences cut in two or asked about, for every concept of a domain (SAGED, section 2)."""
+"""Prompts with baselines, for every concept of a domain: sentences cut in two or asked about, or a user's table.
+
+SAGED, section 2.
+"""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
+from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,10 +17,11 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
-from evenruler.instruments.saged.rows.branching import NOTHING, Branched, branches, unfit
+from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
+from evenruler.text.english import with_capital
 from evenruler.text.whole_words import Match, find, finder
 
 if TYPE_CHECKING:
@@ -24,9 +29,6 @@ if TYPE_CHECKING:
 
 LEAST = 3
 """Words after the cut at least: of fewer there is little to compare a reply with."""
-
-TOO_SHORT = f"fewer than {LEAST} words after its keyword"
-"""Why a sentence has no cut, and is no prompt."""
 
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
@@ -41,14 +43,7 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
     that after the middle word. The beginning holds the keyword: one behind the cut moves it there, and on behind the
     noun that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later
-    ones first, that keeps the keyword.
-
-    Args:
-        sentences: n single sentences.
-        keywords: The keyword of each, as `evenruler.text.whole_words` finds it; one that is not there moves no cut.
-
-    Returns:
-        n beginnings, in the order of the sentences, each without the space after it; empty where there is none.
+    ones first, that keeps the keyword. Beginnings end without a space; they are empty where there is none.
     """
     docs = parsed(sentences, keywords)
     return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
@@ -119,11 +114,12 @@ class Rows(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A root: its sentence, the prompt made of it, and the branches that it has no row in, with why."""
+    """A root: its sentence, and the prompt made of it."""
 
     sentence: Row
     prompt: str
     unfit: Mapping[str, str]
+    """The branches that it has no row in, and why."""
 
 
 class _Root:
@@ -145,27 +141,14 @@ class _Root:
         return found
 
 
-def accept(texts: Sequence[str]) -> list[str]:
-    """The judge that refuses nothing."""
-    return [""] * len(texts)
+def rows_of(
+    name: str, source: Source, sentences: Sequence[Row], questions: Questions, judge: Judge | None = None
+) -> Rows:
+    """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch these.
 
-
-def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Questions, judge: Judge = accept) -> Rows:
-    """Draw sentences of every root concept, make prompts of them, and branch these.
-
-    Args:
-        name: Slug of the domain.
-        source: What the user wrote.
-        sentences: By `schemas.SENTENCES`.
-        questions: Makes questions, where prompts are such.
-        judge: Reads what was branched.
-
-    Returns:
-        Its rows; every sentence that is in no prompt is rejected with the reason, and so is every branch that an item
-        cannot have (`concept` is then that of the branch). An item that fits no branch is none.
-
-    Raises:
-        UserError: A replacement is not possible, or a branched item still holds words of its root.
+    Every sentence that is in no prompt is rejected with the reason, and so is every branch that an item cannot have
+    (`concept` is then that of the branch); an item that fits no branch is none. UserError where a replacement is not
+    possible, or a branched item still holds words of its root.
     """
     maps = {
         root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
@@ -182,7 +165,8 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
         rejected += left_out
         made = [list(_rows(name, source, item, about)) for item in items]
         asked = [row for own in made for row in own if not row["is_root"]]
-        verdicts = dict(zip((row["id"] for row in asked), judge([_whole(row) for row in asked]), strict=True))
+        refused = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
+        verdicts = dict(zip((row["id"] for row in asked), refused, strict=True))
         for item, own in zip(items, made, strict=True):
             unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
             if not unfit or len(unfit) < len(about.maps):
@@ -228,7 +212,8 @@ def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Sequ
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
     if how.method == "question":
         return questions(sentences, keywords)
-    return [(prompt, f"cannot be split: {TOO_SHORT}") for prompt in split(sentences, keywords)]
+    too_short = f"cannot be split: fewer than {LEAST} words after its keyword"
+    return [(prompt, too_short) for prompt in split(sentences, keywords)]
 
 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
@@ -272,10 +257,7 @@ def prompt_row(
     keyword: str | None = None,
     root_id: str | None = None,
 ) -> Row:
-    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept.
-
-    `keyword` and `root_id`: where they are not those of the sentence.
-    """
+    """What a sentence, or a prompt of a table, became for a concept; `keyword`, `root_id`: if not those of it."""
     method = source.assemble.method
     return {
         "id": id_of(name, sentence, concept),
@@ -318,23 +300,60 @@ def counted(prompts: Sequence[Row]) -> list[Row]:
     return [{"concept": concept, "items": n, "replaced": replaced[concept] / n} for concept, n in items.items()]
 
 
+def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
+    """Rows of prompts, by `schemas.SENTENCES`: of one with placeholders a row a concept, of any other one of its own.
+
+    The first concept of the domain is the root; prompts of one `root` are one item. What is above `per_concept` is
+    rejected.
+    """
+    how = source.assemble
+    every = {row["id"]: row for row in sorted(prompts, key=lambda row: row["id"])}
+    drawn = set(balanced_sample(list(every), [row["section"] for row in every.values()], how.per_concept, how.seed))
+    asked = [made for row in every.values() if row["id"] in drawn for made in _asked(name, source, row)]
+    return Rows(asked, [not_drawn(row, how) for row in every.values() if row["id"] not in drawn])
+
+
+def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
+    """A prompt for each concept that it is asked of."""
+    texts = [row["sentence"], *filter(None, [row["baseline"]])]
+    names = {placeholder for text in texts for _, placeholder, *_ in Formatter().parse(text) if placeholder}
+    about = list(source.concepts) if names else [row["concept"]]
+    forms = {concept: {name: source.form(concept, name) or "" for name in names} for concept in about}
+    alone = len(about) == 1 and row["root"] is not None
+    root_id = row_id(family=FAMILY, benchmark=name, root=str(row["root"])) if alone else None
+    for concept in about:
+        prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
+        keyword = source.form(concept, "concept")
+        last = next(iter(baseline), None)
+        yield prompt_row(name, source, row, concept, prompt, last, keyword=keyword, root_id=root_id)
+
+
+def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
+    """A text with words in the place of its placeholders, a capital where it begins with one.
+
+    Its spans are the places where the words of the root are others.
+    """
+    parts: list[str] = []
+    spans: list[Span] = []
+    for literal, name, *_ in Formatter().parse(text):
+        parts.append(literal)
+        if name is not None:
+            begin = sum(map(len, parts))
+            word, root = (own[name] if begin else with_capital(own[name]) for own in (words, of_root))
+            parts.append(word)
+            if word != root:
+                spans.append(Span(begin, begin + len(word), root, word))
+    return Branched("".join(parts), tuple(spans))
+
+
 def balanced_sample(items: Sequence[str], keywords: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most so many items, drawn in turn from every keyword until one has no more.
+    """At `most` so many items of one concept, drawn in turn from every keyword until one has no more.
 
-    Args:
-        items: n items of one concept.
-        keywords: [n] the keyword of each.
-        most: How many are wanted.
-        seed: Of the draw. More wanted items keep those that fewer would give.
-
-    Returns:
-        In the order of the draw. No two keywords that have items left differ by more than one.
+    More wanted items begin with those that fewer would give.
     """
     by_keyword: dict[str, list[str]] = defaultdict(list)
     for item, keyword in zip(items, keywords, strict=True):
         by_keyword[keyword].append(item)
     generator = np.random.default_rng(seed)
-    queues = []
-    for _, own in sorted(by_keyword.items()):
-        queues.append([own[i] for i in generator.permutation(len(own))])
+    queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_keyword.items())]
     return [item for turn in zip_longest(*queues) for item in turn if item is not None][:most]

@@ -86,9 +86,9 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     asked = [(PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n) for own in wanted for n in range(times)]
     replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
     lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
-    written = _forms(chain.from_iterable(found.words for found in lists))  # a list holds a word once
+    written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(_ranked(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
+    return Ranked(_ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own)))
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
@@ -136,17 +136,10 @@ def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
 def merged(
     names: Mapping[str, str], ways: Mapping[str, Mapping[Way, Ranked]], taken: Mapping[str, str], most: int
 ) -> Findings:
-    """The keywords of each concept: its name, then what was found, every way in turn.
+    """The keywords of each concept: its name, then the first `most` that were found, every way in turn.
 
-    Args:
-        names: Of the concepts that keywords were looked for.
-        ways: By concept, what each way found; of each way the first `most` words count.
-        taken: Concepts whose keywords are given by hand, by keyword.
-        most: Keywords of a concept beside its name.
-
-    Returns:
-        Each keyword under one concept. What belongs to another one, or was found for several, tells none of them apart
-        and is refused.
+    What belongs to another concept (`taken`: keywords by hand, with whose they are), or was found for several, tells
+    none of them apart and is refused. `ways`: by concept, what each found, of which the first `most` words count.
     """
     ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
     finders = {concept: set(found) for concept, found in ranks.items()}
@@ -226,17 +219,11 @@ _OF_SENTENCES = {
 }
 
 
-class Listed(NamedTuple):
-    """What a reply lists. `refused`: entries, cut to 40 characters, and why each is none."""
-
-    words: list[str]
-    refused: list[tuple[str, str]]
-
-
-def listed(reply: str) -> Listed:
+def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
 
-    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused.
+    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused: its first
+    40 characters, and why.
     """
     refused: dict[str, str] = {}
     words: dict[str, str] = {}
@@ -246,7 +233,7 @@ def listed(reply: str) -> Listed:
             refused[piece.strip()[:LONGEST]] = reason
         else:
             words.setdefault(word.casefold(), word)
-    return Listed(list(words.values()), list(refused.items()))
+    return list(words.values()), list(refused.items())
 
 
 def fault(term: str) -> str:

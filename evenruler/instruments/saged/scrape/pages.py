@@ -19,29 +19,20 @@ _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licenc
 
 @dataclass(frozen=True)
 class Page:
-    """A page or file that was read.
-
-    Attributes:
-        asked: The title that was asked for, which a redirect may have led elsewhere from; a source's tag.
-        title: The title that the text stands under.
-        page_id: The wiki's number of the page; none for what is no wiki.
-        revision_id: The wiki's number of the revision that the text is of; none for what is no wiki.
-        url: Where readers find it.
-        language: Code of the text's language.
-        source: Whom to attribute it to.
-        licence: The text's licence, as the Hub spells it.
-        sections: Heading and text of each section that has text, the lead's heading empty; a paragraph a line.
-    """
+    """A page or file that was read; what is no wiki has no numbers."""
 
     asked: str
+    """The title that was asked for, which a redirect may have led elsewhere from; a source's tag."""
     title: str
     page_id: int | None
     revision_id: int | None
     url: str
     language: str
     source: str
+    """Whom to attribute it to."""
     licence: str
     sections: tuple[tuple[str, str], ...]
+    """Heading and text of each section that has text, the lead's heading empty; a paragraph a line."""
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -100,12 +91,7 @@ def sections_of(text: str) -> Sections:
 
 
 def html_sections(markup: str, no_prose: str) -> Sections:
-    """Sections of HTML, by its headings; blocks are lines of their own.
-
-    Args:
-        markup: A page, or part of one.
-        no_prose: XPath of what is no text.
-    """
+    """Sections of HTML, by its headings; blocks are lines of their own. `no_prose`: XPath of what is no text."""
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         tree = html.document_fromstring(markup.encode(), parser)
@@ -165,20 +151,13 @@ _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
 def plain(content: bytes, name: str) -> Sections:
-    """Text of a file by its sections.
+    """Heading and text of each section of a file that has text of its own, a paragraph a line.
 
-    Args:
-        content: The file.
-        name: Its path, which errors name; the ending says what it is: `.txt`, `.md`, `.html` and their like. Marks of
-            Markdown are taken off plain text, too; there a line that ends a sentence ends its paragraph.
+    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts, styles, navigation,
+    forms' fields and blocks of code are no text. `name`: its path, of which the ending says what it is. Marks of
+    Markdown are taken off plain text, too, in which a line that ends a sentence ends its paragraph.
 
-    Returns:
-        Heading and text of each section that has text of its own, a paragraph a line. What stands before the first
-        heading has an empty one, and so has what stands under a level-1 heading that opens the file, its title.
-        Scripts, styles, navigation, forms' fields and blocks of code are no text.
-
-    Raises:
-        UserError: Another kind of file, too large, empty, or in no encoding that can be told.
+    UserError of another kind of file, one that is too large or empty, or in no encoding that can be told.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
         what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.replacements import checked, leaks
-from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source
+from evenruler.instruments.saged.declare.source import FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 
@@ -58,24 +58,18 @@ class Replaced(NamedTuple):
 
 
 def found_replacements(
-    source: Source, sentences: Mapping[str, Sequence[str]], similarity: Similarity, write: Write
+    source: Source,
+    how: FindingReplacements,
+    sentences: Mapping[str, Sequence[str]],
+    similarity: Similarity,
+    write: Write,
 ) -> Replaced:
-    """Replacements for every root and branch of a domain that has none.
+    """Replacements that `checked` accepts for every root and branch of a domain that has none, or why there is none.
 
     The words of a root are its keywords, always, and the words of its sentences from the threshold on. All its
     branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
     branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
-
-    Returns:
-        Replacements that `checked` accepts; for what the model gave no such, why.
-
-    Raises:
-        UserError: The domain looks for none; whatever the means raise.
     """
-    how = source.find.replacements if source.find else None
-    if how is None:
-        remedy = "add `find.replacements`, and `branch.replacements: found`"
-        raise UserError("no replacements are looked for", where=f"the domain {source.title}", remedy=remedy)
     filled, lacking, all_left = list[Branch](), list[Branch](), list[Left]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
         search = _Search(source, how, write, root)
@@ -95,11 +89,7 @@ def found_replacements(
 
 
 class _Search:
-    """Looks for what stands in the branches of one root.
-
-    Attributes:
-        fixed: The words that are replaced whatever they are like, and why.
-    """
+    """Looks for what stands in the branches of one root."""
 
     def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
         self.source, self.how, self.write, self.root = source, how, write, root
@@ -112,6 +102,7 @@ class _Search:
         for word in self.of_others:
             first.setdefault(word.casefold(), (word, "as in other branches"))
         self.fixed = dict(first.values())
+        """The words that are replaced whatever they are like, and why."""
 
     def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[Left]]:
         """The words of the root with why they are replaced, and those that are similar and left.
@@ -124,7 +115,7 @@ class _Search:
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
         chosen = {word: ", ".join(filter(None, [own, why.get(word.casefold())])) for word, own in self.fixed.items()}
         left, beyond = [], []
-        threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == AUTO else self.how.threshold
+        threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == "auto" else self.how.threshold
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
                 continue  # its plural, for one, is replaced with it

@@ -69,8 +69,14 @@ class Model:
         return reply if isinstance(reply, str) else f"Here you are: {json.dumps(reply)}"
 
 
+def found_in(source: Source, *given: Any) -> Replaced:
+    assert source.find is not None
+    assert source.find.replacements is not None
+    return found_replacements(source, source.find.replacements, *given)
+
+
 def found(source: Source, write: Write) -> Replaced:
-    return found_replacements(source, SENTENCES, similarity, write)
+    return found_in(source, SENTENCES, similarity, write)
 
 
 def words_of(replaced: Replaced) -> dict[str, dict[str, str]]:
@@ -104,7 +110,7 @@ class TestWords:
         assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
 
     def test_without_a_sentence_the_keywords_are_replaced(self) -> None:
-        replaced = found_replacements(domain(), {}, similarity, Model(REPLIES))
+        replaced = found_in(domain(), {}, similarity, Model(REPLIES))
         assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
 
     def test_the_most_similar_ones_are_enough(self) -> None:
@@ -209,7 +215,7 @@ class TestReplies:
 class TestKnown:
     def test_known_branches_give_the_words_of_the_others(self) -> None:
         source = domain({"pear": {"cider": "perry", "APPLE": "pear"}}, threshold="auto")
-        replaced = found_replacements(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
+        replaced = found_in(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
         why = {"Apple": "a keyword", "cider": "as in other branches"}
         assert replaced == Replaced([Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], [])
 
@@ -224,10 +230,3 @@ class TestKnown:
     def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
         source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})
         assert found(source, Model({})) == Replaced([], [])
-
-
-def test_a_domain_that_looks_for_none(error_of: Callable[..., str]) -> None:
-    by_hand = {"roots": ["apple"], "replacements": {"apple": {"pear": {"a": "b"}, "orange": {"a": "b"}}}}
-    source = Source.model_validate(domain().model_dump(by_alias=True) | {"branch": by_hand, "find": None})
-    line = error_of(found, source, Model({}))
-    assert line.startswith("the domain Fruit: no replacements are looked for; add `find.replacements`")
