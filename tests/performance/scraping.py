@@ -61,7 +61,7 @@ def page(megabytes: float) -> Page:
         text = "\n".join(paragraphs)
         sections.append((f"Section {len(sections)}", text))
         size += len(text)
-    return Page("Page", "Page", None, None, "", "en", "Even Ruler", "cc-by-4.0", tuple(sections))
+    return Page("Page", "Page", "", "en", "Even Ruler", "cc-by-4.0", tuple(sections))
 
 
 def _sentence(number: int) -> str:

@@ -165,8 +165,9 @@ def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WA
 
 def _in_words(design: Design) -> str:
     one = "root item" if design.branched else "item of each concept"
+    some = f"{design.roots:,} of " if design.roots != design.of_roots else ""
     parts = [
-        f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else design.noun}",
+        some + _count(design.of_roots, one, design.noun),
         _count(design.concepts, "concept", "concepts"),
         _count(design.replies, "reply", "replies"),
     ]
@@ -202,10 +203,6 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     for difference in wanted:
         found = {head: roots_for(difference, *column, design.alpha) for head, column in columns.items()}
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in found.items())])
-
-
-def _of(n: int, of: int) -> str:
-    return f"{n:,}" if n == of else f"{n:,} of {of:,}"
 
 
 def _count(n: int, one: str, several: str) -> str:

@@ -12,12 +12,10 @@ from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, m
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 
-HOMONYMS = frozenset(
-    [
-        *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
-        *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
-    ]
-)
+HOMONYMS = {
+    *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
+    *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
+}
 """Names in maps that are often of something else, or words."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")

@@ -261,7 +261,7 @@ class Branching(Strict):
         return branching
 
     @model_validator(mode="after")
-    def _in_one_order(self) -> "Branching":
+    def _by_places(self) -> "Branching":
         """Replacements of the roots that have words, by their places."""
         for concept, own in self.words.items():
             first, words = next(iter(self.words.items()))
@@ -273,10 +273,6 @@ class Branching(Strict):
                 if branch != root:
                     mapped = dict(zip(self.words[root], own, strict=True))
                     self.replacements.setdefault(root, {}).setdefault(branch, mapped)
-        return self
-
-    @model_validator(mode="after")
-    def _speaks_of_its_roots(self) -> "Branching":
         if isinstance(self.to, dict) and set(self.to) != set(self.roots):
             raise ValueError(f"`to` is by root for {', '.join(self.to)}, but the roots are {', '.join(self.roots)}")
         return self

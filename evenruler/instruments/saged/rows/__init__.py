@@ -18,8 +18,6 @@ from evenruler.tables import table_of
 
 __all__ = ["build"]
 
-Tries = list[dict[str, Any]]
-
 _TOKENS_OF_A_QUESTION = 100
 """More than `MOST` words need, for what models write around a question."""
 
@@ -40,7 +38,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
             labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
             if labels:
                 feature.weights(concept, labels)
-    tries: Tries = []
+    tries: list[dict[str, Any]] = []
     sentences = declaration.made["sentences"].to_pylist()
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
@@ -96,7 +94,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
+def _questions(catalogue: Catalogue, source: Source, tries: list[dict[str, Any]]) -> Questions:
     """By the model that the domain names; replies that were refused are kept."""
 
     def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
+from operator import itemgetter
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,9 +188,7 @@ def _items(
     sentences: Sequence[Row], how: Assembling, questions: Questions, about: _Root
 ) -> tuple[list[_Item], list[Row]]:
     """As many items as are wanted, in the order of the draw, and the sentences that became none."""
-    by_id = {row["id"]: row for row in sorted(sentences, key=lambda row: row["id"])}
-    order = balanced_sample(list(by_id), [row["keyword"] for row in by_id.values()], len(by_id), how.seed)
-    drawn = [by_id[key] for key in order]
+    drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
     rejected: list[Row] = []
     while drawn and (wanted := how.per_concept - len(items)):
@@ -247,17 +246,9 @@ def _outside(cut: int, branched: Iterable[Branched]) -> int:
 
 
 def prompt_row(
-    name: str,
-    source: Source,
-    sentence: Row,
-    concept: str,
-    prompt: Branched,
-    baseline: Branched | None,
-    *,
-    keyword: str | None = None,
-    root_id: str | None = None,
+    name: str, source: Source, sentence: Row, concept: str, prompt: Branched, baseline: Branched | None
 ) -> Row:
-    """What a sentence, or a prompt of a table, became for a concept; `keyword`, `root_id`: if not those of it."""
+    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept."""
     method = source.assemble.method
     return {
         "id": id_of(name, sentence, concept),
@@ -266,12 +257,12 @@ def prompt_row(
         "framing": BARE,
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
-        "keyword": keyword or sentence["keyword"],
+        "keyword": sentence["keyword"],
         "prompt_type": method,
         "prompt": prompt.text,
         "baseline": baseline.text if baseline else None,
         "note": sentence["note"],
-        "root_id": root_id or id_of(name, sentence, sentence["concept"]),
+        "root_id": id_of(name, sentence, sentence["concept"]),
         "root_concept": sentence["concept"],
         "is_root": concept == sentence["concept"],
         "prompt_spans": [asdict(span) for span in prompt.spans],
@@ -306,11 +297,10 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
     The first concept of the domain is the root; prompts of one `root` are one item. What is above `per_concept` is
     rejected.
     """
-    how = source.assemble
-    every = {row["id"]: row for row in sorted(prompts, key=lambda row: row["id"])}
-    drawn = set(balanced_sample(list(every), [row["section"] for row in every.values()], how.per_concept, how.seed))
-    asked = [made for row in every.values() if row["id"] in drawn for made in _asked(name, source, row)]
-    return Rows(asked, [not_drawn(row, how) for row in every.values() if row["id"] not in drawn])
+    how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
+    drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
+    asked = [made for row in every if row["id"] in drawn for made in _asked(name, source, row)]
+    return Rows(asked, [not_drawn(row, how) for row in every if row["id"] not in drawn])
 
 
 def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
@@ -319,13 +309,13 @@ def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
     names = {placeholder for text in texts for _, placeholder, *_ in Formatter().parse(text) if placeholder}
     about = list(source.concepts) if names else [row["concept"]]
     forms = {concept: {name: source.form(concept, name) or "" for name in names} for concept in about}
-    alone = len(about) == 1 and row["root"] is not None
-    root_id = row_id(family=FAMILY, benchmark=name, root=str(row["root"])) if alone else None
+    root = {}
+    if len(about) == 1 and row["root"] is not None:
+        root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
     for concept in about:
         prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
-        keyword = source.form(concept, "concept")
-        last = next(iter(baseline), None)
-        yield prompt_row(name, source, row, concept, prompt, last, keyword=keyword, root_id=root_id)
+        own = row | {"keyword": source.form(concept, "concept")}
+        yield prompt_row(name, source, own, concept, prompt, baseline[0] if baseline else None) | root
 
 
 def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
@@ -346,14 +336,14 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
     return Branched("".join(parts), tuple(spans))
 
 
-def balanced_sample(items: Sequence[str], keywords: Sequence[str], most: int, seed: int) -> list[str]:
-    """At `most` so many items of one concept, drawn in turn from every keyword until one has no more.
+def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> list[Row]:
+    """At `most` so many rows, drawn in turn from those of every value of a column until one has no more.
 
-    More wanted items begin with those that fewer would give.
+    More wanted rows begin with those that fewer would give.
     """
-    by_keyword: dict[str, list[str]] = defaultdict(list)
-    for item, keyword in zip(items, keywords, strict=True):
-        by_keyword[keyword].append(item)
+    by_value: dict[str, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter("id")):
+        by_value[row[column]].append(row)
     generator = np.random.default_rng(seed)
-    queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_keyword.items())]
-    return [item for turn in zip_longest(*queues) for item in turn if item is not None][:most]
+    queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())]
+    return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]

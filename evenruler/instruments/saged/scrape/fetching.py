@@ -31,7 +31,7 @@ from evenruler.instruments.saged.declare.source import (
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
 from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages
-from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 from evenruler.instruments.saged.scrape.scraping import read, scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
@@ -103,12 +103,12 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
 
 
 def found_yaml(
-    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Replaced | None = None, before: str = ""
+    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Iterable[Branch] = (), before: str = ""
 ) -> str:
     """The text of a file that `read_source` merges in and a person can edit.
 
-    `pages`: titles by concept; `replaced`: where a branch lacks replacements, it is empty, with the reason; `before`:
-    what stands in the file already and is kept.
+    `pages`: titles by concept; `before`: what stands in the file already and is kept. A branch that lacks replacements
+    is empty, with the reason.
     """
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -117,7 +117,7 @@ def found_yaml(
     if concepts := _concepts(keywords, pages):
         document["concepts"] = concepts
     notes = ""
-    for found in replaced.branches if replaced else []:
+    for found in replaced:
         replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
         branches: CommentedMap = replacements.setdefault(found.root, CommentedMap())
         for outer in (document, replacements, branches):
@@ -222,7 +222,7 @@ def find(
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to look anew"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings, replaced, pages = finding.Findings([], []), None, dict[str, list[str]]()
+    findings, replaced, pages = finding.Findings([], []), Replaced([], []), dict[str, list[str]]()
     with (opened or _means)(source, settings, catalogue) as means:
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
@@ -239,16 +239,13 @@ def find(
         with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
-    replace(path, found_yaml(findings.keywords, pages, replaced, before))
-    for refused in findings.refused:
-        yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
-    for left in replaced.left if replaced else []:
-        yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
-    for branch in replaced.branches if replaced else []:
-        if branch.lacking:
-            yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
-    counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
-    counted += [f"replacements for {sum(not each.lacking for each in replaced.branches)} branches"] if replaced else []
+    replace(path, found_yaml(findings.keywords, pages, replaced.branches, before))
+    yield from (*findings.refused, *replaced.left)
+    lacking = [branch for branch in replaced.branches if branch.lacking]
+    for branch in lacking:
+        yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
+    counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not how else []
+    counted += [f"replacements for {len(replaced.branches) - len(lacking)} branches"] if how else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 

@@ -53,20 +53,11 @@ class Keyword(NamedTuple):
     hits: tuple[Hit, ...]
 
 
-class Refused(NamedTuple):
-    """What was found and became no keyword. `word`: empty where a way had nothing to look in."""
-
-    concept: str
-    word: str
-    way: Way
-    reason: str
-
-
 class Findings(NamedTuple):
-    """Keywords of concepts, and what became none."""
+    """Keywords of concepts, and what became none, a line each."""
 
     keywords: list[Keyword]
-    refused: list[Refused]
+    refused: list[str]
 
 
 class Ranked(NamedTuple):
@@ -110,16 +101,11 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 
 
-def names_among(words: Sequence[str]) -> list[bool]:
-    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts."""
-    docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=word) for word in words], batch_size=BATCH)
-    return [any(entity.label_ not in _NO_NAMES for entity in doc.ents) for doc in docs]
-
-
 def only_names(ranked: Ranked) -> Ranked:
-    """What is left of a way's words if only names are wanted."""
-    named = dict(zip(ranked.hits, names_among([hit.word for hit in ranked.hits]), strict=True))
-    kept = _split(ranked.hits, lambda hit: "" if named[hit] else "no name")
+    """Without words that name no people, group, place, organisation, event or work: neither dates nor amounts."""
+    docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=hit.word) for hit in ranked.hits], batch_size=BATCH)
+    kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
+    kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - _NO_NAMES else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])
 
 
@@ -146,10 +132,13 @@ def merged(
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
-    refused: list[Refused] = []
-    for concept, by_way in ways.items():
-        for way, ranked in by_way.items():
-            refused += [Refused(concept, word, way, reason) for word, reason in ranked.refused]
+    line = "{}: refused {!r} ({}): {}"
+    refused = [
+        line.format(concept, word, way, reason)
+        for concept, by_way in ways.items()
+        for way, ranked in by_way.items()
+        for word, reason in ranked.refused
+    ]
     for concept, found in ranks.items():
         keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
         own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()
@@ -163,7 +152,7 @@ def merged(
                 own.append(hits)
         keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
         left_out = [*((hits, f"{most} are enough") for hits in own[most:]), *left_out]
-        refused += [Refused(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
+        refused += [line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
     return Findings(keywords, refused)
 
 
@@ -200,11 +189,8 @@ def _commonest(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form))
 
 
-LONGEST = 40
-"""Characters of an entry."""
-
-MOST_WORDS = 4
-"""Of an entry."""
+LONGEST, MOST_WORDS = 40, 4
+"""Characters and words of an entry."""
 
 _BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")

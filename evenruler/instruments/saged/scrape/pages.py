@@ -24,8 +24,6 @@ class Page:
     asked: str
     """The title that was asked for, which a redirect may have led elsewhere from; a source's tag."""
     title: str
-    page_id: int | None
-    revision_id: int | None
     url: str
     language: str
     source: str
@@ -33,6 +31,8 @@ class Page:
     licence: str
     sections: tuple[tuple[str, str], ...]
     """Heading and text of each section that has text, the lead's heading empty; a paragraph a line."""
+    page_id: int | None = None
+    revision_id: int | None = None
 
     @property
     def provenance(self) -> dict[str, Any]:

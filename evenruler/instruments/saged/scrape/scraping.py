@@ -50,8 +50,6 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
                 Page(
                     asked=file.relative_to(root / DOMAINS).as_posix(),
                     title=file.stem,
-                    page_id=None,
-                    revision_id=None,
                     url=file.relative_to(root).as_posix(),
                     language=source.language,
                     source=source.source,
@@ -107,8 +105,6 @@ class Extracts:
         return Page(
             asked=title,
             title=entry["title"],
-            page_id=None,
-            revision_id=None,
             url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
             language="en",
             source="Wikipedia",

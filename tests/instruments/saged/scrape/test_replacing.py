@@ -10,7 +10,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.replacements import checked
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.scrape.replacing import Branch, Left, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 
 NEAR = {"apple": 0.9, "cider": 0.8, "orchard": 0.7, "fruit": 0.6, "pears": 0.55, "tree": 0.5, "autumn": 0.3}
 SENTENCES = {"apple": ["The apple makes cider.", "Orchard, fruit, pears, a tree: autumn. A cider!", "orchard Apples"]}
@@ -102,7 +102,7 @@ class TestWords:
 
     def test_a_word_of_another_concept_is_left_and_so_are_plurals_of_words(self) -> None:
         replaced = found(domain(), Model(REPLIES))
-        assert replaced.left == [Left("apple", ["pears"], "a keyword of pear")]
+        assert replaced.left == ["apple: left 'pears': a keyword of pear"]
         assert "Apples" not in replaced.branches[0].words
 
     def test_a_threshold_above_all_words_leaves_the_keywords(self) -> None:
@@ -116,7 +116,7 @@ class TestWords:
     def test_the_most_similar_ones_are_enough(self) -> None:
         replaced = found(domain(most=2), Model(REPLIES))
         assert list(words_of(replaced)["pear"]) == ["Apple", "cider", "orchard"]
-        assert Left("apple", ["fruit", "tree"], "2 are enough") in replaced.left
+        assert "apple: left 'fruit', 'tree': 2 are enough" in replaced.left
 
     @pytest.mark.parametrize(
         ("belonging", "words"),
@@ -199,7 +199,7 @@ class TestReplies:
     def test_a_word_that_stays_in_one_branch_stays_in_all(self) -> None:
         model = Model({"Pear": PEAR | {"fruit": "Fruit", "tree": "fruit bush"}, "Orange": ORANGE})
         replaced = found(domain(), model)
-        assert Left("apple", ["fruit"], "it stays as it is for pear") in replaced.left
+        assert "apple: left 'fruit': it stays as it is for pear" in replaced.left
         for one in replaced.branches:
             assert list(one.words) == ["Apple", "cider", "orchard", "tree"]
             checked(one.words, "here")
