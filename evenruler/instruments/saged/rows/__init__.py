@@ -1,16 +1,14 @@
 """From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
-from evenruler.instruments.saged.rows.prompts import Questions, counted, own_rows, rows_of
+from evenruler.instruments.saged.rows.prompts import counted, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, ask, judged
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
@@ -38,14 +36,14 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
             labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
             if labels:
                 feature.weights(concept, labels)
-    tries: list[dict[str, Any]] = []
     sentences = declaration.made["sentences"].to_pylist()
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
     else:
-        named = source.branch.judge if source.branch else None
-        judge = partial(judged, answer=_answer(catalogue, named, _TOKENS_OF_A_VERDICT)) if named else None
-        rows = rows_of(name, source, sentences, _questions(catalogue, source, tries), judge)
+        writer, reader = source.assemble.model, source.branch.judge if source.branch else None
+        questions = partial(ask, answer=_answer(catalogue, writer, _TOKENS_OF_A_QUESTION)) if writer else None
+        judge = partial(judged, answer=_answer(catalogue, reader, _TOKENS_OF_A_VERDICT)) if reader else None
+        rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
         what = f"none of {len(rows.rejected):,} sentences became a prompt"
@@ -60,7 +58,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": declaration.made["sources"],
         "rejected": table_of(rows.rejected, schemas.REJECTED),
-        "tries": table_of(tries, schemas.TRIES),
+        "tries": table_of(rows.tries, schemas.TRIES),
     }
     said = []
     for row in counted(rows.prompts):
@@ -94,23 +92,8 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _questions(catalogue: Catalogue, source: Source, tries: list[dict[str, Any]]) -> Questions:
-    """By the model that the domain names; replies that were refused are kept."""
-
-    def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
-        made = ask(sentences, keywords, _answer(catalogue, source.assemble.model, _TOKENS_OF_A_QUESTION))
-        for sentence, question in zip(sentences, made, strict=True):
-            tries.extend(
-                {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
-                for number, (reply, reason) in enumerate(question.refused)
-            )
-        return [(question.text, question.refused[-1][1] if question.refused else "") for question in made]
-
-    return write
-
-
-def _answer(catalogue: Catalogue, name: str | None, tokens: int) -> Answer:
+def _answer(catalogue: Catalogue, name: str, tokens: int) -> Answer:
     """A model of the catalogue, asked for its likeliest reply of so many tokens at most."""
     from evenruler.models.catalogue import load
 
-    return partial(load(str(name), catalogue).replies, sampling=Sampling(tokens, temperature=0))
+    return partial(load(name, catalogue).replies, sampling=Sampling(tokens, temperature=0))

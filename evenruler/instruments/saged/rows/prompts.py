@@ -1,16 +1,12 @@
-"""Prompts with baselines, for every concept of a domain: sentences cut in two or asked about, or a user's table.
+"""Prompts with baselines for every concept of a domain, from sentences or a user's table (SAGED, section 2)."""
 
-SAGED, section 2.
-"""
-
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
 from operator import itemgetter
 from string import Formatter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,87 +15,16 @@ from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
-from evenruler.instruments.saged.rows.english import parsed
+from evenruler.instruments.saged.rows.english import LEAST, split
+from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import with_capital
-from evenruler.text.whole_words import Match, find, finder
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
-
-LEAST = 3
-"""Words after the cut at least: of fewer there is little to compare a reply with."""
-
-_WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
-_BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
-_CLOSERS = {'"': '"', ")": "(", "]": "[", "}": "{", "\u201d": "\u201c", "\u00bb": "\u00ab"}
-_GROUP = ("aux", "auxpass", "neg", "prt")
-_QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
-
-
-def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
-    """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
-
-    Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. The beginning holds the keyword: one behind the cut moves it there, and on behind the
-    noun that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later
-    ones first, that keeps the keyword. Beginnings end without a space; they are empty where there is none.
-    """
-    docs = parsed(sentences, keywords)
-    return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
-
-
-def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
-    words = [match.start() for match in _WORD.finditer(sentence)]
-    if len(words) <= LEAST:
-        return 0
-    places = (match.start() for match in _BOUNDARY.finditer(sentence))
-    behind = max(words[0] + 1, _end_of(doc, next(iter(find(sentence, [keyword])), None)))
-    cuts = [place for place in places if behind <= place <= words[-LEAST]]
-    if not cuts:
-        return 0
-    wanted = next((end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2])
-    outside = [cut for cut in cuts if not _open(sentence[:cut])] or cuts
-    return next((cut for cut in outside if cut >= wanted), outside[-1])
-
-
-def _end_of(doc: "Doc", keyword: Match | None) -> int:
-    """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there is none."""
-    if keyword is None:
-        return 0
-    qualifying = (token for token in doc if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING)
-    nouns = (token.head for token in qualifying if token.head.idx > token.idx)
-    return max([keyword.end, *(noun.idx + len(noun) for noun in nouns)])
-
-
-def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
-    """Where the root ends, if it is a verb, and the first verb, each with what belongs to it and stands next to it."""
-    verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
-    root = next(token for token in doc if token.head == token and not token.is_space)
-    for verb in [*([root] if root in verbs else []), *verbs[:1]]:
-        last, head = verb, verb.head if verb.dep_ in _GROUP else verb
-        for token in doc[verb.i + 1 :]:
-            if token != head and not (token.head == head and token.dep_ in _GROUP):
-                break
-            last = token
-        yield last.idx + len(last)
-
-
-def _open(text: str) -> bool:
-    """Whether a text ends inside quotes or brackets. Single quotes are taken for apostrophes."""
-    stack: list[str] = []
-    for character in text:
-        if stack and stack[-1] == _CLOSERS.get(character):
-            stack.pop()
-        elif character in _CLOSERS.values():
-            stack.append(character)
-    return bool(stack)
-
+from evenruler.text.whole_words import finder
 
 Row = dict[str, Any]
-Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
-"""Sentences and the keyword of each -> a question for each, or an empty text and why there is none."""
+Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
+"""Sentences and the keyword of each -> a question for each."""
 
 Judge = Callable[[Sequence[str]], Sequence[str]]
 """Branched texts -> for each why it is refused, empty where it is not."""
@@ -112,6 +37,7 @@ class Rows(NamedTuple):
 
     prompts: list[Row]
     rejected: list[Row]
+    tries: list[Row]
 
 
 class _Item(NamedTuple):
@@ -143,7 +69,7 @@ class _Root:
 
 
 def rows_of(
-    name: str, source: Source, sentences: Sequence[Row], questions: Questions, judge: Judge | None = None
+    name: str, source: Source, sentences: Sequence[Row], questions: Questions | None, judge: Judge | None = None
 ) -> Rows:
     """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch these.
 
@@ -155,19 +81,19 @@ def rows_of(
         root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
         for root, branches in source.replacements.items()
     }
-    prompts: list[Row] = []
-    how = source.assemble
+    how, prompts, tries = source.assemble, list[Row](), list[Row]()
     rejected = [
         _rejected(row, how, "its concept is no root") for row in sentences if row["concept"] not in source.roots
     ]
     for root in source.roots:
         about = _Root(source, root, maps.get(root, {}))
-        items, left_out = _items([row for row in sentences if row["concept"] == root], how, questions, about)
+        items, left_out, refused = _items([row for row in sentences if row["concept"] == root], how, questions, about)
         rejected += left_out
+        tries += refused
         made = [list(_rows(name, source, item, about)) for item in items]
         asked = [row for own in made for row in own if not row["is_root"]]
-        refused = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
-        verdicts = dict(zip((row["id"] for row in asked), refused, strict=True))
+        faults = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
+        verdicts = dict(zip((row["id"] for row in asked), faults, strict=True))
         for item, own in zip(items, made, strict=True):
             unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
             if not unfit or len(unfit) < len(about.maps):
@@ -175,7 +101,7 @@ def rows_of(
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
                 rejected.append(_rejected({**item.sentence, "id": key, "concept": branch}, how, reason))
-    return Rows(prompts, rejected)
+    return Rows(prompts, rejected, tries)
 
 
 def _whole(row: Row) -> str:
@@ -185,15 +111,18 @@ def _whole(row: Row) -> str:
 
 
 def _items(
-    sentences: Sequence[Row], how: Assembling, questions: Questions, about: _Root
-) -> tuple[list[_Item], list[Row]]:
-    """As many items as are wanted, in the order of the draw, and the sentences that became none."""
+    sentences: Sequence[Row], how: Assembling, questions: Questions | None, about: _Root
+) -> tuple[list[_Item], list[Row], list[Row]]:
+    """As many items as are wanted, in the order of the draw; the sentences that became none; tries at questions."""
     drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
-    rejected: list[Row] = []
+    rejected, tries = list[Row](), list[Row]()
     while drawn and (wanted := how.per_concept - len(items)):
         batch, drawn = drawn[:wanted], drawn[wanted:]
-        for row, (prompt, reason) in zip(batch, _prompts(batch, how, questions), strict=True):
+        for row, (prompt, refused) in zip(batch, _prompts(batch, how, questions), strict=True):
+            for number, (reply, why) in enumerate(refused):
+                tries.append({"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why})
+            reason = refused[-1][1] if refused else f"cannot be split: fewer than {LEAST} words after its keyword"
             unfit = about.unfit(row, prompt) if prompt else {}
             if prompt in items:
                 reason = "its prompt is that of another item"
@@ -203,16 +132,14 @@ def _items(
                 items[prompt] = _Item(row, prompt, unfit)
                 continue
             rejected.append(_rejected(row, how, reason))
-    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn]
+    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn], tries
 
 
-def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Sequence[tuple[str, str]]:
-    """A prompt for each sentence, or none and why."""
+def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions | None) -> Sequence[Question]:
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
-    if how.method == "question":
+    if questions and how.method == "question":
         return questions(sentences, keywords)
-    too_short = f"cannot be split: fewer than {LEAST} words after its keyword"
-    return [(prompt, too_short) for prompt in split(sentences, keywords)]
+    return [Question(beginning) for beginning in split(sentences, keywords)]
 
 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
@@ -300,7 +227,7 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
     how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
     drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
     asked = [made for row in every if row["id"] in drawn for made in _asked(name, source, row)]
-    return Rows(asked, [not_drawn(row, how) for row in every if row["id"] not in drawn])
+    return Rows(asked, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
 
 
 def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:

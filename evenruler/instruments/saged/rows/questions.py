@@ -54,7 +54,7 @@ def judged(texts: Sequence[str], answer: Answer) -> list[str]:
 
 
 class Question(NamedTuple):
-    """A question that a sentence would answer; where its text is empty, none of the replies was one."""
+    """What is asked about a sentence; where its text is empty, none of the replies was a question."""
 
     text: str
     refused: tuple[tuple[str, str], ...] = ()
