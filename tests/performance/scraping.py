@@ -14,7 +14,7 @@ from unittest import mock
 
 from evenruler.instruments.saged.scrape import scraping
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from tests.instruments.saged.domains import places
 
 MEGABYTE = 1_000_000

@@ -22,9 +22,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.scraping import Extracts
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.pages import Extracts, Page
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.tables.ids import content_sha256
 
 BOLD = "datasets/Fair-LLM-Benchmark/BOLD/data/wikipedia"

@@ -17,10 +17,7 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
     A name that the model does not know turns the verb behind it into a noun ("Aurelia exports wool"). So where no
     subject of a main verb was found, or a one-word keyword is taken for part of a noun in the plural, the sentence is
     parsed once more with "it" in the keyword's place. That is taken if the keyword is then the subject of the main
-    verb, which in the second case must be the very next word.
-
-    Raises:
-        UserError: The package with the model is not installed.
+    verb, which in the second case must be the very next word. UserError where the model is not installed.
     """
     nlp = pipeline("splitting")
     docs = list(nlp.pipe(sentences, batch_size=BATCH))
@@ -36,7 +33,8 @@ def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
         verb = read[place].head
         near = verb.i == place + 1 or not _has_main_clause(docs[index])
         if near and read[place].dep_ == "nsubj" and _is_main_verb(verb):
-            docs[index].from_array(["TAG", "HEAD", "DEP"], read.to_array(["TAG", "HEAD", "DEP"]))
+            seen = read.to_array(["TAG", "HEAD", "DEP"])
+            docs[index].from_array(["TAG", "HEAD", "DEP"], seen)  # type: ignore[arg-type]
             docs[index][place].tag_ = "NNP"  # the keyword is a name again
     return docs
 

@@ -30,9 +30,9 @@ from evenruler.instruments.saged.declare.source import (
 )
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, read
 from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
-from evenruler.instruments.saged.scrape.scraping import read, scrape
+from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Way
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
 from evenruler.text.pipeline import BATCH, pipeline
 

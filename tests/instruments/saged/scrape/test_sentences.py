@@ -3,9 +3,9 @@ import re
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.scrape import sentences as module
+from evenruler.instruments.saged.scrape import scraping as module
 from evenruler.instruments.saged.scrape.pages import plain
-from evenruler.instruments.saged.scrape.sentences import Match, matched, sentences
+from evenruler.instruments.saged.scrape.scraping import Match, matched, sentences
 from evenruler.text import pipeline as pipelines
 from evenruler.text.pipeline import pipeline
 
