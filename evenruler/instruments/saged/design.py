@@ -34,9 +34,6 @@ WANTED = (0.2, 0.3, 0.5, 0.8)
 
 WIDTH = 110
 
-TIMES = (1, 2, 4)
-"""As many replies as now, and so on."""
-
 WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 
 BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
@@ -197,7 +194,7 @@ def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALP
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """A line a difference; a column for more replies, and for fewer and more concepts."""
     replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
-    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in TIMES}
+    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)}
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
     yield "  ".join(["    SD", *columns])
     for difference in wanted:

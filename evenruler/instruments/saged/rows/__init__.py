@@ -16,12 +16,6 @@ from evenruler.tables import table_of
 
 __all__ = ["build"]
 
-_TOKENS_OF_A_QUESTION = 100
-"""More than `MOST` words need, for what models write around a question."""
-
-_TOKENS_OF_A_VERDICT = 5
-"""For yes or no, and what stands around it."""
-
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
     """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: what was no question.
@@ -41,8 +35,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         rows = own_rows(name, source, sentences)
     else:
         writer, reader = source.assemble.model, source.branch.judge if source.branch else None
-        questions = partial(ask, answer=_answer(catalogue, writer, _TOKENS_OF_A_QUESTION)) if writer else None
-        judge = partial(judged, answer=_answer(catalogue, reader, _TOKENS_OF_A_VERDICT)) if reader else None
+        # More tokens than a question, or yes and no, need, for what models write around it.
+        questions = partial(ask, answer=_answer(catalogue, writer, 100)) if writer else None
+        judge = partial(judged, answer=_answer(catalogue, reader, 5)) if reader else None
         rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)

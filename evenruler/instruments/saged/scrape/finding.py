@@ -5,7 +5,7 @@ Lists in the replies of language models are read strictly; nothing of a reply is
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -211,14 +211,24 @@ def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused: its first
     40 characters, and why.
     """
+    text = reply.replace("**", "")
+    bracketed = _BRACKETED.search(text)
+    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
+    bullets = [_BULLET.match(line) for line in lines]
+    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
     refused: dict[str, str] = {}
     words: dict[str, str] = {}
-    for piece, why_none in _pieces(reply):
-        word, reason = (piece, why_none) if why_none else _entry(piece)
-        if reason:
-            refused[piece.strip()[:LONGEST]] = reason
-        else:
-            words.setdefault(word.casefold(), word)
+    for line, bullet in zip(lines, bullets, strict=True):
+        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
+            refused[line.strip()[:LONGEST]] = "no entry of a list"
+            continue
+        entries = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
+        for piece in filter(str.strip, _SEPARATOR.split(entries)):
+            word, reason = _entry(piece)
+            if reason:
+                refused[piece.strip()[:LONGEST]] = reason
+            else:
+                words.setdefault(word.casefold(), word)
     return list(words.values()), list(refused.items())
 
 
@@ -231,21 +241,6 @@ def fault(term: str) -> str:
     if sum(map(str.isalpha, term)) < 2:
         return "no word"
     return "" if _TERM.fullmatch(term) else "marks that no term has"
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """What may be entries, and why some cannot be, whatever they look like."""
-    text = text.replace("**", "")
-    bracketed = _BRACKETED.search(text)
-    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
-    bullets = [_BULLET.match(line) for line in lines]
-    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
-    for line, bullet in zip(lines, bullets, strict=True):
-        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
-            yield line, "no entry of a list"
-            continue
-        entry = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
-        yield from ((piece, "") for piece in _SEPARATOR.split(entry) if piece.strip())
 
 
 def _entry(piece: str) -> tuple[str, str]:
