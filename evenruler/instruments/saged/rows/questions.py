@@ -11,8 +11,6 @@ from evenruler.text.whole_words import begins_sentence, find
 
 _WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
-JUDGE = _WORDS["judge"]
-"""What a judge of branched rows is asked of each."""
 
 JUDGED = "the judge does not call it coherent and possible"
 
@@ -42,13 +40,12 @@ _LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
 _ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "why", "how"])
 _NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
-_OF_READER = frozenset(["you", "your", "yours"])
 _OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
 
 
 def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why each text is refused by a language model, with its reply; empty where that begins with yes."""
-    replies = answer([f"{JUDGE}\n\n{text}\n" for text in texts]) if texts else []
+    replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
     said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
     return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
@@ -89,7 +86,7 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
         f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
         "no question word": not said & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
-        "it asks the reader": bool(said & _OF_READER),
+        "it asks the reader": bool(said & {"you", "your", "yours"}),
         "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
         "a copy of the instruction": any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)),
         "a name that the sentence lacks": not names <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},

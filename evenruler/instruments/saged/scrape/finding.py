@@ -28,9 +28,6 @@ PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yam
 QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]
 """The five kinds of question (figure 11), in words of ours."""
 
-_IN_CONTEXT = "They wrote about {word}."
-"""A word alone is taken for a name less often than one in a sentence."""
-
 _NO_NAMES = {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
@@ -103,7 +100,8 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 def only_names(ranked: Ranked) -> Ranked:
     """Without words that name no people, group, place, organisation, event or work: neither dates nor amounts."""
-    docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=hit.word) for hit in ranked.hits], batch_size=BATCH)
+    # A word alone is taken for a name less often than one in a sentence.
+    docs = pipeline("entities").pipe([f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH)
     kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
     kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - _NO_NAMES else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])

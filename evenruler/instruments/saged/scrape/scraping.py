@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
@@ -13,7 +13,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
-from evenruler.instruments.saged.scrape.own_prompts import read_prompts
+from evenruler.instruments.saged.scrape.own_prompts import Row, read_prompts
 from evenruler.instruments.saged.scrape.pages import Missing, Page, read
 from evenruler.tables import write_table
 from evenruler.tables.ids import content_sha256, row_id
@@ -119,14 +119,6 @@ def _repaired(spans: Sequence[str]) -> Iterator[str]:
         yield sentence
 
 
-Row = dict[str, Any]
-
-PAGE = "page"
-"""The variant of a row that is a page."""
-
-_NOTHING_NEW = "no new sentence holds a keyword"
-
-
 class Scraped(NamedTuple):
     """The tables of a domain, by `SENTENCES` and `SOURCES`."""
 
@@ -145,7 +137,8 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
     for concepts, page in read:
         fresh: Counter[str] = Counter()
         if isinstance(page, Page):
-            place, parts, reason = page.provenance, list(chain.from_iterable(page.sections)), _NOTHING_NEW
+            place, parts = page.provenance, list(chain.from_iterable(page.sections))
+            reason = "no new sentence holds a keyword"
             for row in _rows(domain, page, {concept: source.keywords_of(concept) for concept in concepts}):
                 if row["id"] not in found:
                     found[row["id"]] = row
@@ -154,7 +147,7 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
             place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(("url", "language"), "")
             place |= {"source_tag": page.asked, "title": page.asked, "source": source.source, "licence": source.licence}
             parts, reason = [page.asked], page.reason
-        shared = {"content_sha256": content_sha256(*parts), "variant": PAGE, "framing": BARE, **place}
+        shared = {"content_sha256": content_sha256(*parts), "variant": "page", "framing": BARE, **place}
         for concept in concepts:
             key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), fresh[concept]
             sources.append({"id": key, **shared, "concept": concept, "sentences": n, "reason": None if n else reason})
@@ -175,9 +168,6 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
                 "section": section,
                 **page.provenance,
             }
-
-
-SOURCE = "source.yaml"
 
 
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
@@ -201,7 +191,7 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     yaml = YAML(pure=True)  # which keeps the order of concepts
     resolved = source.model_copy(update={"find": None})
     written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
-    yaml.dump(written, folder / SOURCE)
+    yaml.dump(written, folder / "source.yaml")
     missing = sum(not row["sentences"] for row in found.sources)
     counted = f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
     return [f"{domain}: {said}" for said in (*(f"no sentence about {concept}" for concept in without), counted)]

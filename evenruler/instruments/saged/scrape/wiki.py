@@ -30,8 +30,6 @@ STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 _MEND = "mend the address of api.php"
 _MOST_BYTES = 64_000_000
 """Of an answer, unpacked: the longest page of Wikipedia has two millions."""
-_MAX_LAG = 5
-"""Seconds that the wiki's own databases may lag before it puts requests like ours off."""
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """What errors of MediaWiki's API begin with that pass by themselves."""
 
@@ -114,7 +112,8 @@ class PoliteTransport(httpx.BaseTransport):
             sleep=patience.sleep,
             reraise=True,
         )
-        return retrying(self._attempt, {"format": "json", "maxlag": _MAX_LAG, **params})
+        # The wiki puts requests like ours off where its own databases lag by so many seconds.
+        return retrying(self._attempt, {"format": "json", "maxlag": 5, **params})
 
     def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
         if (wait := self._next_at - self._patience.now()) > 0:
