@@ -17,10 +17,8 @@ def main(domain: str) -> None:
     entry = params.active.entry("scrape", domain)
     path = Path(entry.source)
     source = load(path, params.settings(domain), SOURCES / entry.family / "shared")
-    made = make(domain, source, path, SCRAPED / domain)
-    for concept in made.without:
-        print(f"{domain}: no sentence about {concept}")
-    print(f"{domain}: {made.sentences:,} sentences, {made.missing} of {made.pages} pages without any")
+    for line in make(domain, source, path, SCRAPED / domain):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from unittest import mock
 
 from evenruler.instruments.saged.scrape import scraping
 from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from tests.instruments.saged.domains import places
 
 MEGABYTE = 1_000_000
@@ -61,7 +61,7 @@ def page(megabytes: float) -> Page:
         text = "\n".join(paragraphs)
         sections.append((f"Section {len(sections)}", text))
         size += len(text)
-    return Page("Page", "Page", None, None, "", "en", "Even Ruler", "cc-by-4.0", tuple(sections))
+    return Page("Page", "Page", "", "en", "Even Ruler", "cc-by-4.0", tuple(sections))
 
 
 def _sentence(number: int) -> str:

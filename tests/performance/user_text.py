@@ -22,9 +22,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.pages import Page
-from evenruler.instruments.saged.scrape.scraping import Extracts
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.pages import Extracts, Page
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.tables.ids import content_sha256
 
 BOLD = "datasets/Fair-LLM-Benchmark/BOLD/data/wikipedia"
@@ -114,7 +113,7 @@ def branched(domain: str, texts: list[str], seed: int) -> Rows:
     some = random.Random(seed).sample(held, min(PASSAGES, len(held)))
     lines = list(dict.fromkeys(line for text in some for line in sentences(text) if pattern.search(line)))
     found = matched(lines, {concept: source.keywords_of(concept) for concept in source.concepts})
-    rows = [_sentence(lines[match.sentence], match.concept, match.keyword) for match in found]
+    rows = [_sentence(*match) for match in found]
     return rows_of(domain, source, rows, lambda *_: [])
 
 

@@ -233,7 +233,7 @@ def others(folder: Path, kind: str, name: str = "drinks") -> None:
 
 def snapshot(folder: Path, name: str) -> None:
     """One page of a wiki, as `evenruler refresh` writes it, and one that is missing."""
-    page = Page("Tea", "Tea", 3, 17, "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),))
+    page = Page("Tea", "Tea", "https://example.org/Tea", "en", "A wiki", "cc-by-sa-4.0", (("", "We like tea."),), 3, 17)
     write_table(page.rows("tea"), PAGES, folder / "data/snapshots" / name / "pages.parquet")
     missing = [{"concept": "coffee", "asked": "Coffee", "reason": "no such page"}]
     write_table(missing, MISSING, folder / "data/snapshots" / name / "missing.parquet")

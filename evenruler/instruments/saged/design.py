@@ -20,7 +20,7 @@ from evenruler.instruments.saged.declare.settings import Settings, confirmatory_
 from evenruler.instruments.saged.declare.source import DOMAINS, Source, read_source
 from evenruler.instruments.saged.diagnose.apart import POWER, detectable
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS
-from evenruler.instruments.saged.rows.own_prompts import own_rows
+from evenruler.instruments.saged.rows.prompts import own_rows
 from evenruler.instruments.saged.scrape.own_prompts import read_prompts
 from evenruler.measurement.verdicts import ALPHA
 from evenruler.strict import read_yaml
@@ -34,12 +34,9 @@ WANTED = (0.2, 0.3, 0.5, 0.8)
 
 WIDTH = 110
 
-TIMES = (1, 2, 4)
-"""As many replies as now, and so on."""
-
 WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 
-BUILT = (("data/built", "/", "prompts.parquet"), ("benchmarks", "-", "prompts/test-00000-of-00001.parquet"))
+BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
 """Where rows are: as they are built, and as they are published."""
 
 MOST = 1_000_000
@@ -89,8 +86,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
     UserError where its source is missing or wrong, or fewer than two concepts are asked about.
     """
     source = read_source(root / DOMAINS / f"{name}.yaml", complete=False)
-    paths = (root / f"{place}/saged{sep}{name}/{rows}" for place, sep, rows in BUILT)
-    built = next((path for path in paths if path.exists()), None)
+    built = next((path for place in BUILT if (path := root / place.format(name)).exists()), None)
     prompts = _declared(name, source, root) if built is None else read_frame(built)
     prompts = prompts[~prompts["concept"].isin(source.controls)]
     asked, features = with_items(prompts, settings.items), confirmatory_of(settings.features)
@@ -130,32 +126,45 @@ def _roots(prompts: pd.DataFrame) -> int:
     return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
 
 
-def lines_of(name: str, scale: str, design: Design, wanted: Sequence[float]) -> Iterator[str]:
-    """What `evenruler plan` prints; differences are wanted in SD of a reply."""
-    yield from wrap(f"{name}, scale {scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
-    yield from wrap(_smallest(design), WIDTH, subsequent_indent="  ")
+def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
+    """What a domain (or its benchmark) can detect at the scale in use, and what differences in SD of a reply take.
+
+    UserError where there is no such domain, it is of another family, or something that it declares is wrong.
+    """
+    name = _domain(name, params)
+    design = design_of(root, name, params.settings(name, FAMILY))
+    smallest = f"Below {FEWEST_ROOTS} root items nothing is told from chance: no difference can be detected."
+    if design.roots >= FEWEST_ROOTS:
+        found = smallest_difference(design.roots, design.concepts, design.replies, design.alpha)
+        smallest = (
+            f"Found in {POWER:.0%} of studies: a concept that lies {found:.2f} SD of a reply from the mean of all. "
+            "Smaller differences are missed more often."
+        )
+    yield from wrap(f"{name}, scale {params.scale}: {_in_words(design)}", WIDTH, subsequent_indent="  ")
+    yield from wrap(smallest, WIDTH, subsequent_indent="  ")
     yield ""
     yield f"How many {design.noun} it takes to find a concept that lies so far from the mean of all:"
     yield from _table(design, wanted)
     yield ""
-    found = WORDS["of_own_texts"]
+    means = WORDS["of_own_texts"]
     if design.branched:
         corrected = f" / {design.figures}: {WORDS['of_several']}" if design.figures > 1 else ""
         named = f"named by shuffled names, p < {ALPHA}{corrected}"
-        found = f"Found means that the concept is {named}. {WORDS['of_effects']}"
+        means = f"Found means that the concept is {named}. {WORDS['of_effects']}"
     change = (
         f"To change it, set `items`, `most_roles` or `generations` under instruments.{name} in params.yaml. "
         f"{design.of_roots:,} {design.noun} are {'built' if design.built else 'declared'}; more take more text "
         f"or prompts, or a higher `assemble.per_concept` in data/sources/saged/{name}.yaml."
     )
-    for note in (WORDS["of_a_reply"], found, WORDS["of_replies"], change):
+    for note in (WORDS["of_a_reply"], means, WORDS["of_replies"], change):
         yield from wrap(note, WIDTH, subsequent_indent="  ")
 
 
 def _in_words(design: Design) -> str:
     one = "root item" if design.branched else "item of each concept"
+    some = f"{design.roots:,} of " if design.roots != design.of_roots else ""
     parts = [
-        f"{_of(design.roots, design.of_roots)} {one if design.of_roots == 1 else design.noun}",
+        some + _count(design.of_roots, one, design.noun),
         _count(design.concepts, "concept", "concepts"),
         _count(design.replies, "reply", "replies"),
     ]
@@ -166,24 +175,11 @@ def _in_words(design: Design) -> str:
     return f"{' x '.join(parts)} to a prompt ({asked}){later}{unasked}."
 
 
-def _smallest(design: Design) -> str:
-    if design.roots < FEWEST_ROOTS:
-        return f"Below {FEWEST_ROOTS} root items nothing is told from chance: no difference can be detected."
-    found = smallest_difference(design.roots, design.concepts, design.replies, design.alpha)
-    return (
-        f"Found in {POWER:.0%} of studies: a concept that lies {found:.2f} SD of a reply from the mean of all. Smaller "
-        "differences are missed more often."
-    )
-
-
 def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
     """How far from the mean of all a concept lies that is named in `POWER` of studies, in SD of a reply.
 
-    Args:
-        roots: Root items; where a domain is not branched, of each concept.
-        concepts: That are compared.
-        replies: To each prompt: roles x templates x generations.
-        alpha: Of p; .05 over the number of headline figures is on the safe side of Holm's correction.
+    `roots`: where a domain is not branched, of each concept; `replies`: to each prompt; `alpha`: .05 over the number of
+    headline figures is on the safe side of Holm's correction.
     """
     return detectable(math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha)
 
@@ -198,7 +194,7 @@ def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALP
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
     """A line a difference; a column for more replies, and for fewer and more concepts."""
     replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
-    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in TIMES}
+    columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)}
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}
     yield "  ".join(["    SD", *columns])
     for difference in wanted:
@@ -206,21 +202,8 @@ def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
         yield "  ".join([f"{difference:>6g}", *(f"{n:>{len(head)},}" for head, n in found.items())])
 
 
-def _of(n: int, of: int) -> str:
-    return f"{n:,}" if n == of else f"{n:,} of {of:,}"
-
-
 def _count(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
-
-
-def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
-    """What a domain (or its benchmark) can detect at the scale in use, and what differences in SD of a reply take.
-
-    UserError where there is no such domain, it is of another family, or something that it declares is wrong.
-    """
-    name = _domain(name, params)
-    yield from lines_of(name, params.scale, design_of(root, name, params.settings(name, FAMILY)), wanted)
 
 
 def _domain(name: str, params: "Declared") -> str:

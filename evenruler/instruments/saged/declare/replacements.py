@@ -10,30 +10,20 @@ from evenruler.text.whole_words import finder, spaced
 
 @dataclass(frozen=True)
 class Replacements:
-    """The words of a root concept and what each becomes in one branch; made by `checked`.
-
-    Attributes:
-        words: Replacement by word.
-        plurals: Replacement by word of its plural, where that is replaced too.
-        key: The words in order: maps with the same key find the same places.
-    """
+    """The words of a root concept and what each becomes in one branch; made by `checked`."""
 
     words: Mapping[str, str]
     plurals: Mapping[str, str]
+    """By word what its plural becomes, where that is replaced too."""
     key: tuple[str, ...]
+    """The words in order: maps with the same key find the same places."""
 
 
 def checked(words: Mapping[str, str], where: str) -> Replacements:
     """The replacements of one root concept and one branch, if no word can be replaced twice or be left over.
 
-    Two words may be swapped (he: she, she: he): replacements are made all at once.
-
-    Args:
-        words: Replacement by word.
-        where: File and key, for errors.
-
-    Raises:
-        UserError: No word at all, an empty one, one twice but for case, or a replacement that holds a word of the map.
+    Two words may be swapped (he: she, she: he): replacements are made all at once. `where`: file and key, for errors.
+    UserError of no word at all, an empty one, one twice but for case, or a replacement that holds a word of the map.
     """
     clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
     if not clean or not all(clean) or not all(clean.values()):

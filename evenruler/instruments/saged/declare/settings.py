@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
@@ -12,12 +12,10 @@ from evenruler.instruments.saged.declare.source import DOMAINS, FOUND, Source, m
 from evenruler.models.declared import Catalogue, Operation
 from evenruler.strict import Seed, Slug, Strict, Text
 
-HOMONYMS = frozenset(
-    [
-        *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
-        *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
-    ]
-)
+HOMONYMS = {
+    *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
+    *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
+}
 """Names in maps that are often of something else, or words."""
 
 SCORED = ("{GENERATION}", "{BASELINE}")
@@ -124,9 +122,6 @@ OPERATION_OF: Mapping[str, Operation] = {
 }
 """By kind: what the model of a feature must be capable of."""
 
-EMBEDDED = ("distance", "clusters")
-"""Kinds that measure embeddings."""
-
 OF_TEXTS = ("lexicon", "classifier", "scorer")
 """Kinds that give a number for any text, so that baselines have one, too."""
 
@@ -204,6 +199,21 @@ class Disparities(Strict):
         return self
 
 
+def _at_scale(entries: Any, info: ValidationInfo) -> Any:
+    return entries if info.context is None else at_scale(entries, info.context["scale"])
+
+
+def _in_words(entries: Any, info: ValidationInfo) -> Any:
+    """The system prompts alone, however roles are written."""
+    roles = _at_scale(entries, info)
+    if not isinstance(roles, dict):
+        return roles
+    for name, role in roles.items():
+        if isinstance(role, dict) and set(role) != {"text"}:
+            raise ValueError(f"{name}: found {role}, expected a system prompt, or `text` and `scale`")
+    return {name: role["text"] if isinstance(role, dict) else role for name, role in roles.items()}
+
+
 class Settings(BaseSettings):
     """How much models are asked, by whom they are told to be, what is measured, and how groups are compared.
 
@@ -232,32 +242,17 @@ class Settings(BaseSettings):
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""
     embedder: Slug | None = None
     """The model behind features of distance and clusters that name none, and behind `evenruler find`."""
-    roles: dict[Slug, str] = Field(default={"no-role": ""}, min_length=1)
+    roles: Annotated[dict[Slug, str], BeforeValidator(_in_words)] = Field(default={"no-role": ""}, min_length=1)
     """Whom a model is told to be: the system prompt, none where it is empty. One may also be written as `text` and
     `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """What a prompt is put into."""
-    features: dict[Slug, Feature] = Field(default={"vader": Feature(kind="lexicon")}, min_length=1)
+    features: Annotated[dict[Slug, Feature], BeforeValidator(_at_scale)] = Field(
+        default={"vader": Feature(kind="lexicon")}, min_length=1
+    )
     """What is measured of replies; one with a `scale` at that scale alone."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
     _waiting: str = PrivateAttr("")
-
-    @field_validator("features", mode="before")
-    @classmethod
-    def _of_the_scale(cls, entries: Any, info: ValidationInfo) -> Any:
-        return _at_scale(entries, info)
-
-    @field_validator("roles", mode="before")
-    @classmethod
-    def _in_words(cls, entries: Any, info: ValidationInfo) -> Any:
-        """The system prompts alone, however roles are written."""
-        roles = _at_scale(entries, info)
-        if not isinstance(roles, dict):
-            return roles
-        wrong = [name for name, role in roles.items() if isinstance(role, dict) and set(role) != {"text"}]
-        if wrong:
-            raise ValueError(f"{wrong[0]}: found {roles[wrong[0]]}, expected a system prompt, or `text` and `scale`")
-        return {name: role["text"] if isinstance(role, dict) else role for name, role in roles.items()}
 
     @field_validator("templates")
     @classmethod
@@ -270,7 +265,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _can_embed(self) -> "Settings":
         for name, feature in self.features.items():
-            if feature.kind in EMBEDDED and not (feature.model or self.embedder):
+            if OPERATION_OF.get(feature.kind) == "embed" and not (feature.model or self.embedder):
                 raise ValueError(f"the feature {name!r} needs a `model`, or the instrument an `embedder`")
         return self
 
@@ -332,7 +327,3 @@ class Settings(BaseSettings):
         said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []
         unread = source.branch is not None and source.branch.is_unread
         return said + ["nobody has read its rows: they are built, and no model is asked about them"] * unread
-
-
-def _at_scale(entries: Any, info: ValidationInfo) -> Any:
-    return entries if info.context is None else at_scale(entries, info.context["scale"])

@@ -76,8 +76,6 @@ class Material(Strict):
 FOUND = "found"
 """The folder beside the domains' files that `evenruler find` writes to; what a domain says instead of replacements."""
 
-AUTO: Literal["auto"] = "auto"
-
 Way = Literal["model", "embedding", "links"]
 """How keywords are found."""
 
@@ -87,7 +85,7 @@ ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]
 
 def _threshold(value: Any) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value != AUTO and not (number and -1 <= value <= 1):
+    if value != "auto" and not (number and -1 <= value <= 1):
         raise ValueError(f"found {value!r}, expected auto or a number from -1 to 1")
     return value
 
@@ -97,7 +95,7 @@ class FindingReplacements(Strict):
 
     model: Slug
     """Of the catalogue: which is asked."""
-    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_threshold)] = AUTO
+    threshold: Annotated[Literal["auto"] | float, BeforeValidator(_threshold)] = "auto"
     """How similar to the root's name a word is at least that is replaced; `auto`: where the model sees no more words
     below that belong to the root, by binary search. Keywords of a root are always replaced."""
     most: int = Field(default=30, ge=0)
@@ -151,8 +149,6 @@ class FoundFile(Strict):
     concepts: dict[Slug, Found] = Field(default_factory=dict)
     replacements: ByRoot = Field(default_factory=dict)
 
-
-ALL: Literal["all"] = "all"
 
 DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
 PAGES, MISSING = "pages.parquet", "missing.parquet"
@@ -236,7 +232,7 @@ class Branching(Strict):
     """How items of one concept become items of others."""
 
     roots: list[Slug] = Field(min_length=1)
-    to: Literal["all"] | list[Slug] | dict[Slug, list[Slug]] = ALL
+    to: Literal["all"] | list[Slug] | dict[Slug, list[Slug]] = "all"
     """The concepts that each root is branched to; by root, where they are not the same."""
     counterfactual_baseline: bool = True
     """Whether baselines are branched too; else a branched item has none of its own and keeps the root's."""
@@ -265,7 +261,7 @@ class Branching(Strict):
         return branching
 
     @model_validator(mode="after")
-    def _in_one_order(self) -> "Branching":
+    def _by_places(self) -> "Branching":
         """Replacements of the roots that have words, by their places."""
         for concept, own in self.words.items():
             first, words = next(iter(self.words.items()))
@@ -277,10 +273,6 @@ class Branching(Strict):
                 if branch != root:
                     mapped = dict(zip(self.words[root], own, strict=True))
                     self.replacements.setdefault(root, {}).setdefault(branch, mapped)
-        return self
-
-    @model_validator(mode="after")
-    def _speaks_of_its_roots(self) -> "Branching":
         if isinstance(self.to, dict) and set(self.to) != set(self.roots):
             raise ValueError(f"`to` is by root for {', '.join(self.to)}, but the roots are {', '.join(self.roots)}")
         return self
@@ -307,7 +299,7 @@ class Branching(Strict):
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
         """The concepts that a root is branched to."""
         to = self.to.get(root, []) if isinstance(self.to, dict) else self.to
-        return [concept for concept in (concepts if to == ALL else to) if concept != root]
+        return [concept for concept in (concepts if to == "all" else to) if concept != root]
 
 
 class Source(BaseSource):
@@ -328,7 +320,7 @@ class Source(BaseSource):
     def _lint(self) -> "Source":
         if self.branch is not None:
             to = self.branch.to
-            branches = list(to.values()) if isinstance(to, dict) else [] if to == ALL else [to]
+            branches = list(to.values()) if isinstance(to, dict) else [] if to == "all" else [to]
             replaced = self.branch.replacements
             named = chain(self.branch.roots, self.branch.words, replaced, *branches, *replaced.values())
             for concept in named:
@@ -442,22 +434,12 @@ class Source(BaseSource):
         """Which pages are read beside those of `pages_of`; none where these were found already, along links."""
         return None if concept in self._linked else self.material.around
 
-    def resolved(self) -> "Source":
-        """The domain as its sentences and prompts are made of it: nothing is left to be found."""
-        return self.model_copy(update={"find": None})
-
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
-    """Read and check the source of one domain, with what `evenruler find` found for it.
+    """Read and check the source of one domain, with what `evenruler find` found for it, in the folder beside its file.
 
-    Args:
-        path: Its file. What was found is in the file of the same name in the folder `found` beside it, if that is
-            there.
-        complete: Whether replacements that `evenruler find` looks for must have been found.
-
-    Raises:
-        UnfinishedError: Replacements were not found yet.
-        UserError: Something in the file is wrong; where a file of that name is missing, the nearest one is named.
+    UserError where something in the file is wrong, or there is none; UnfinishedError where a `complete` one is wanted
+    and replacements were not found yet.
     """
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)

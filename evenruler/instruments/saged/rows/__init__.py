@@ -1,17 +1,14 @@
 """From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings, Source
 from evenruler.instruments.saged.declare.settings import confirmatory_of
-from evenruler.instruments.saged.rows.own_prompts import own_rows
-from evenruler.instruments.saged.rows.prompts import Questions, accept, counted, rows_of
+from evenruler.instruments.saged.rows.prompts import counted, own_rows, rows_of
 from evenruler.instruments.saged.rows.questions import Answer, ask, judged
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
@@ -19,28 +16,12 @@ from evenruler.tables import table_of
 
 __all__ = ["build"]
 
-Tries = list[dict[str, Any]]
-
-_TOKENS_OF_A_QUESTION = 100
-"""More than `MOST` words need, for what models write around a question."""
-
-_TOKENS_OF_A_VERDICT = 5
-"""For yes or no, and what stands around it."""
-
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Make prompts of the sentences that were found.
+    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: what was no question.
 
-    Args:
-        declaration: With the tables `sentences` and `sources` that `scrape` made.
-        catalogue: With the models that write questions and judge what is branched, where the source names them.
-
-    Returns:
-        `prompts`, `sources` and `rejected`, and `tries`: what that model wrote that was no question.
-
-    Raises:
-        UserError: A branched item still holds words of its root, weights do not fit the labels of a classifier, the
-            model cannot be loaded, or no sentence became a prompt.
+    UserError where a branched item still holds words of its root, weights do not fit the labels of a classifier, a
+    model that writes questions or judges cannot be loaded, or no sentence became a prompt.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
     # Before anything is asked, as far as the catalogue says what labels there are.
@@ -49,14 +30,15 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
             labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
             if labels:
                 feature.weights(concept, labels)
-    tries: Tries = []
     sentences = declaration.made["sentences"].to_pylist()
     if source.material.kind == "table":
         rows = own_rows(name, source, sentences)
     else:
-        named = source.branch.judge if source.branch else None
-        judge = partial(judged, answer=_answer(catalogue, named, _TOKENS_OF_A_VERDICT)) if named else accept
-        rows = rows_of(name, source, sentences, _questions(catalogue, source, tries), judge)
+        writer, reader = source.assemble.model, source.branch.judge if source.branch else None
+        # More tokens than a question, or yes and no, need, for what models write around it.
+        questions = partial(ask, answer=_answer(catalogue, writer, 100)) if writer else None
+        judge = partial(judged, answer=_answer(catalogue, reader, 5)) if reader else None
+        rows = rows_of(name, source, sentences, questions, judge)
     if not rows.prompts:
         reasons = Counter(row["reason"].partition(":")[0] for row in rows.rejected).most_common(1)
         what = f"none of {len(rows.rejected):,} sentences became a prompt"
@@ -71,7 +53,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         "prompts": table_of(rows.prompts, schemas.PROMPTS),
         "sources": declaration.made["sources"],
         "rejected": table_of(rows.rejected, schemas.REJECTED),
-        "tries": table_of(tries, schemas.TRIES),
+        "tries": table_of(rows.tries, schemas.TRIES),
     }
     said = []
     for row in counted(rows.prompts):
@@ -105,23 +87,8 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
     }
 
 
-def _questions(catalogue: Catalogue, source: Source, tries: Tries) -> Questions:
-    """By the model that the domain names; replies that were refused are kept."""
-
-    def write(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
-        made = ask(sentences, keywords, _answer(catalogue, source.assemble.model, _TOKENS_OF_A_QUESTION))
-        for sentence, question in zip(sentences, made, strict=True):
-            tries.extend(
-                {"sentence": sentence, "attempt": number, "reply": reply, "reason": reason}
-                for number, (reply, reason) in enumerate(question.refused)
-            )
-        return [(question.text, question.rule) for question in made]
-
-    return write
-
-
-def _answer(catalogue: Catalogue, name: str | None, tokens: int) -> Answer:
+def _answer(catalogue: Catalogue, name: str, tokens: int) -> Answer:
     """A model of the catalogue, asked for its likeliest reply of so many tokens at most."""
     from evenruler.models.catalogue import load
 
-    return partial(load(str(name), catalogue).replies, sampling=Sampling(tokens, temperature=0))
+    return partial(load(name, catalogue).replies, sampling=Sampling(tokens, temperature=0))

@@ -1,11 +1,12 @@
-"""Prompts with baselines: sentences cut in two or asked about, for every concept of a domain (SAGED, section 2)."""
+"""Prompts with baselines for every concept of a domain, from sentences or a user's table (SAGED, section 2)."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from string import Formatter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,98 +14,17 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
-from evenruler.instruments.saged.rows.branching import NOTHING, Branched, branches, unfit
-from evenruler.instruments.saged.rows.english import parsed
+from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
+from evenruler.instruments.saged.rows.english import LEAST, split
+from evenruler.instruments.saged.rows.questions import Question
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.text.whole_words import Match, find, finder
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc
-
-LEAST = 3
-"""Words after the cut at least: of fewer there is little to compare a reply with."""
-
-TOO_SHORT = f"fewer than {LEAST} words after its keyword"
-"""Why a sentence has no cut, and is no prompt."""
-
-_WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
-_BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
-_CLOSERS = {'"': '"', ")": "(", "]": "[", "}": "{", "\u201d": "\u201c", "\u00bb": "\u00ab"}
-_GROUP = ("aux", "auxpass", "neg", "prt")
-_QUALIFYING = ("amod", "compound", "nmod", "poss", "nummod")
-
-
-def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
-    """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
-
-    Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. The beginning holds the keyword: one behind the cut moves it there, and on behind the
-    noun that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later
-    ones first, that keeps the keyword.
-
-    Args:
-        sentences: n single sentences.
-        keywords: The keyword of each, as `evenruler.text.whole_words` finds it; one that is not there moves no cut.
-
-    Returns:
-        n beginnings, in the order of the sentences, each without the space after it; empty where there is none.
-    """
-    docs = parsed(sentences, keywords)
-    return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
-
-
-def _cut(doc: "Doc", sentence: str, keyword: str) -> int:
-    words = [match.start() for match in _WORD.finditer(sentence)]
-    if len(words) <= LEAST:
-        return 0
-    places = (match.start() for match in _BOUNDARY.finditer(sentence))
-    behind = max(words[0] + 1, _end_of(doc, next(iter(find(sentence, [keyword])), None)))
-    cuts = [place for place in places if behind <= place <= words[-LEAST]]
-    if not cuts:
-        return 0
-    wanted = next((end for end in _ends_of_verbs(doc) if end <= cuts[-1]), words[(len(words) - 1) // 2])
-    outside = [cut for cut in cuts if not _open(sentence[:cut])] or cuts
-    return next((cut for cut in outside if cut >= wanted), outside[-1])
-
-
-def _end_of(doc: "Doc", keyword: Match | None) -> int:
-    """Where a keyword ends, with the noun that it qualifies ("the American people"); 0 where there is none."""
-    if keyword is None:
-        return 0
-    qualifying = (token for token in doc if keyword.begin <= token.idx < keyword.end and token.dep_ in _QUALIFYING)
-    nouns = (token.head for token in qualifying if token.head.idx > token.idx)
-    return max([keyword.end, *(noun.idx + len(noun) for noun in nouns)])
-
-
-def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
-    """Where the root ends, if it is a verb, and the first verb, each with what belongs to it and stands next to it."""
-    verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
-    root = next(token for token in doc if token.head == token and not token.is_space)
-    for verb in [*([root] if root in verbs else []), *verbs[:1]]:
-        last, head = verb, verb.head if verb.dep_ in _GROUP else verb
-        for token in doc[verb.i + 1 :]:
-            if token != head and not (token.head == head and token.dep_ in _GROUP):
-                break
-            last = token
-        yield last.idx + len(last)
-
-
-def _open(text: str) -> bool:
-    """Whether a text ends inside quotes or brackets. Single quotes are taken for apostrophes."""
-    stack: list[str] = []
-    for character in text:
-        if stack and stack[-1] == _CLOSERS.get(character):
-            stack.pop()
-        elif character in _CLOSERS.values():
-            stack.append(character)
-    return bool(stack)
-
+from evenruler.text.english import with_capital
+from evenruler.text.whole_words import finder
 
 Row = dict[str, Any]
-Questions = Callable[[Sequence[str], Sequence[str]], Sequence[tuple[str, str]]]
-"""Sentences and the keyword of each -> a question for each, empty where there is none, and which rule made it or why
-there is none."""
+Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
+"""Sentences and the keyword of each -> a question for each."""
 
 Judge = Callable[[Sequence[str]], Sequence[str]]
 """Branched texts -> for each why it is refused, empty where it is not."""
@@ -117,14 +37,16 @@ class Rows(NamedTuple):
 
     prompts: list[Row]
     rejected: list[Row]
+    tries: list[Row]
 
 
 class _Item(NamedTuple):
-    """A root: its sentence, the prompt made of it, and the branches that it has no row in, with why."""
+    """A root: its sentence, and the prompt made of it."""
 
     sentence: Row
     prompt: str
     unfit: Mapping[str, str]
+    """The branches that it has no row in, and why."""
 
 
 class _Root:
@@ -146,44 +68,32 @@ class _Root:
         return found
 
 
-def accept(texts: Sequence[str]) -> list[str]:
-    """The judge that refuses nothing."""
-    return [""] * len(texts)
+def rows_of(
+    name: str, source: Source, sentences: Sequence[Row], questions: Questions | None, judge: Judge | None = None
+) -> Rows:
+    """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch these.
 
-
-def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Questions, judge: Judge = accept) -> Rows:
-    """Draw sentences of every root concept, make prompts of them, and branch these.
-
-    Args:
-        name: Slug of the domain.
-        source: What the user wrote.
-        sentences: By `schemas.SENTENCES`.
-        questions: Makes questions, where prompts are such.
-        judge: Reads what was branched.
-
-    Returns:
-        Its rows; every sentence that is in no prompt is rejected with the reason, and so is every branch that an item
-        cannot have (`concept` is then that of the branch). An item that fits no branch is none.
-
-    Raises:
-        UserError: A replacement is not possible, or a branched item still holds words of its root.
+    Every sentence that is in no prompt is rejected with the reason, and so is every branch that an item cannot have
+    (`concept` is then that of the branch); an item that fits no branch is none. UserError where a replacement is not
+    possible, or a branched item still holds words of its root.
     """
     maps = {
         root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
         for root, branches in source.replacements.items()
     }
-    prompts: list[Row] = []
-    how = source.assemble
+    how, prompts, tries = source.assemble, list[Row](), list[Row]()
     rejected = [
         _rejected(row, how, "its concept is no root") for row in sentences if row["concept"] not in source.roots
     ]
     for root in source.roots:
         about = _Root(source, root, maps.get(root, {}))
-        items, left_out = _items([row for row in sentences if row["concept"] == root], how, questions, about)
+        items, left_out, refused = _items([row for row in sentences if row["concept"] == root], how, questions, about)
         rejected += left_out
+        tries += refused
         made = [list(_rows(name, source, item, about)) for item in items]
         asked = [row for own in made for row in own if not row["is_root"]]
-        verdicts = dict(zip((row["id"] for row in asked), judge([_whole(row) for row in asked]), strict=True))
+        faults = judge([_whole(row) for row in asked]) if judge else [""] * len(asked)
+        verdicts = dict(zip((row["id"] for row in asked), faults, strict=True))
         for item, own in zip(items, made, strict=True):
             unfit = dict(item.unfit) | {row["concept"]: why for row in own if (why := verdicts.get(row["id"]))}
             if not unfit or len(unfit) < len(about.maps):
@@ -191,7 +101,7 @@ def rows_of(name: str, source: Source, sentences: Sequence[Row], questions: Ques
             for branch, reason in unfit.items():
                 key = id_of(name, item.sentence, branch)
                 rejected.append(_rejected({**item.sentence, "id": key, "concept": branch}, how, reason))
-    return Rows(prompts, rejected)
+    return Rows(prompts, rejected, tries)
 
 
 def _whole(row: Row) -> str:
@@ -201,17 +111,18 @@ def _whole(row: Row) -> str:
 
 
 def _items(
-    sentences: Sequence[Row], how: Assembling, questions: Questions, about: _Root
-) -> tuple[list[_Item], list[Row]]:
-    """As many items as are wanted, in the order of the draw, and the sentences that became none."""
-    by_id = {row["id"]: row for row in sorted(sentences, key=lambda row: row["id"])}
-    order = balanced_sample(list(by_id), [row["keyword"] for row in by_id.values()], len(by_id), how.seed)
-    drawn = [by_id[key] for key in order]
+    sentences: Sequence[Row], how: Assembling, questions: Questions | None, about: _Root
+) -> tuple[list[_Item], list[Row], list[Row]]:
+    """As many items as are wanted, in the order of the draw; the sentences that became none; tries at questions."""
+    drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
-    rejected: list[Row] = []
+    rejected, tries = list[Row](), list[Row]()
     while drawn and (wanted := how.per_concept - len(items)):
         batch, drawn = drawn[:wanted], drawn[wanted:]
-        for row, (prompt, reason) in zip(batch, _prompts(batch, how, questions), strict=True):
+        for row, (prompt, refused) in zip(batch, _prompts(batch, how, questions), strict=True):
+            for number, (reply, why) in enumerate(refused):
+                tries.append({"sentence": row["sentence"], "attempt": number, "reply": reply, "reason": why})
+            reason = refused[-1][1] if refused else f"cannot be split: fewer than {LEAST} words after its keyword"
             unfit = about.unfit(row, prompt) if prompt else {}
             if prompt in items:
                 reason = "its prompt is that of another item"
@@ -221,15 +132,14 @@ def _items(
                 items[prompt] = _Item(row, prompt, unfit)
                 continue
             rejected.append(_rejected(row, how, reason))
-    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn]
+    return list(items.values()), rejected + [not_drawn(row, how) for row in drawn], tries
 
 
-def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions) -> Sequence[tuple[str, str]]:
-    """A prompt for each sentence, or none and why."""
+def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions | None) -> Sequence[Question]:
     sentences, keywords = [row["sentence"] for row in rows], [row["keyword"] for row in rows]
-    if how.method == "question":
+    if questions and how.method == "question":
         return questions(sentences, keywords)
-    return [(prompt, f"cannot be split: {TOO_SHORT}") for prompt in split(sentences, keywords)]
+    return [Question(beginning) for beginning in split(sentences, keywords)]
 
 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
@@ -263,20 +173,9 @@ def _outside(cut: int, branched: Iterable[Branched]) -> int:
 
 
 def prompt_row(
-    name: str,
-    source: Source,
-    sentence: Row,
-    concept: str,
-    prompt: Branched,
-    baseline: Branched | None,
-    *,
-    keyword: str | None = None,
-    root_id: str | None = None,
+    name: str, source: Source, sentence: Row, concept: str, prompt: Branched, baseline: Branched | None
 ) -> Row:
-    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept.
-
-    `keyword` and `root_id`: where they are not those of the sentence.
-    """
+    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept."""
     method = source.assemble.method
     return {
         "id": id_of(name, sentence, concept),
@@ -285,12 +184,12 @@ def prompt_row(
         "framing": BARE,
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
-        "keyword": keyword or sentence["keyword"],
+        "keyword": sentence["keyword"],
         "prompt_type": method,
         "prompt": prompt.text,
         "baseline": baseline.text if baseline else None,
         "note": sentence["note"],
-        "root_id": root_id or id_of(name, sentence, sentence["concept"]),
+        "root_id": id_of(name, sentence, sentence["concept"]),
         "root_concept": sentence["concept"],
         "is_root": concept == sentence["concept"],
         "prompt_spans": [asdict(span) for span in prompt.spans],
@@ -319,23 +218,59 @@ def counted(prompts: Sequence[Row]) -> list[Row]:
     return [{"concept": concept, "items": n, "replaced": replaced[concept] / n} for concept, n in items.items()]
 
 
-def balanced_sample(items: Sequence[str], keywords: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most so many items, drawn in turn from every keyword until one has no more.
+def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
+    """Rows of prompts, by `schemas.SENTENCES`: of one with placeholders a row a concept, of any other one of its own.
 
-    Args:
-        items: n items of one concept.
-        keywords: [n] the keyword of each.
-        most: How many are wanted.
-        seed: Of the draw. More wanted items keep those that fewer would give.
-
-    Returns:
-        In the order of the draw. No two keywords that have items left differ by more than one.
+    The first concept of the domain is the root; prompts of one `root` are one item. What is above `per_concept` is
+    rejected.
     """
-    by_keyword: dict[str, list[str]] = defaultdict(list)
-    for item, keyword in zip(items, keywords, strict=True):
-        by_keyword[keyword].append(item)
+    how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
+    drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
+    asked = [made for row in every if row["id"] in drawn for made in _asked(name, source, row)]
+    return Rows(asked, [not_drawn(row, how) for row in every if row["id"] not in drawn], [])
+
+
+def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
+    """A prompt for each concept that it is asked of."""
+    texts = [row["sentence"], *filter(None, [row["baseline"]])]
+    names = {placeholder for text in texts for _, placeholder, *_ in Formatter().parse(text) if placeholder}
+    about = list(source.concepts) if names else [row["concept"]]
+    forms = {concept: {name: source.form(concept, name) or "" for name in names} for concept in about}
+    root = {}
+    if len(about) == 1 and row["root"] is not None:
+        root = {"root_id": row_id(family=FAMILY, benchmark=name, root=row["root"])}
+    for concept in about:
+        prompt, *baseline = (filled(text, forms[concept], forms[row["concept"]]) for text in texts)
+        own = row | {"keyword": source.form(concept, "concept")}
+        yield prompt_row(name, source, own, concept, prompt, baseline[0] if baseline else None) | root
+
+
+def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
+    """A text with words in the place of its placeholders, a capital where it begins with one.
+
+    Its spans are the places where the words of the root are others.
+    """
+    parts: list[str] = []
+    spans: list[Span] = []
+    for literal, name, *_ in Formatter().parse(text):
+        parts.append(literal)
+        if name is not None:
+            begin = sum(map(len, parts))
+            word, root = (own[name] if begin else with_capital(own[name]) for own in (words, of_root))
+            parts.append(word)
+            if word != root:
+                spans.append(Span(begin, begin + len(word), root, word))
+    return Branched("".join(parts), tuple(spans))
+
+
+def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> list[Row]:
+    """At `most` so many rows, drawn in turn from those of every value of a column until one has no more.
+
+    More wanted rows begin with those that fewer would give.
+    """
+    by_value: dict[str, list[Row]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter("id")):
+        by_value[row[column]].append(row)
     generator = np.random.default_rng(seed)
-    queues = []
-    for _, own in sorted(by_keyword.items()):
-        queues.append([own[i] for i in generator.permutation(len(own))])
-    return [item for turn in zip_longest(*queues) for item in turn if item is not None][:most]
+    queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())]
+    return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]

@@ -11,8 +11,6 @@ from evenruler.text.whole_words import begins_sentence, find
 
 _WORDS: Final[dict[str, str]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
-JUDGE = _WORDS["judge"]
-"""What a judge of branched rows is asked of each."""
 
 JUDGED = "the judge does not call it coherent and possible"
 
@@ -29,9 +27,6 @@ CUE = "Question:"
 FEWEST, MOST = 4, 25
 """Words of a question."""
 
-RULE = "model"
-"""The rule of a question that a language model wrote."""
-
 Answer = Callable[[Sequence[str]], Sequence[Reply]]
 """A language model: n texts in, n replies out."""
 
@@ -45,53 +40,36 @@ _LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
 _ASKING = frozenset(["what", "who", "whom", "whose", "which", "when", "where", "why", "how"])
 _NOTHING = re.compile(r"(?:what (?:can|could|may) (?:be|you|we|one) (?:said|say|tell)|what do you know)\b", re.I)
-_OF_READER = frozenset(["you", "your", "yours"])
 _OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|question|words?)\b", re.IGNORECASE)
 
 
 def judged(texts: Sequence[str], answer: Answer) -> list[str]:
     """Why each text is refused by a language model, with its reply; empty where that begins with yes."""
-    replies = answer([f"{JUDGE}\n\n{text}\n" for text in texts]) if texts else []
+    replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
     said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
     return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
 
-class Checked(NamedTuple):
-    """A reply read as a question: this, or why it is refused; the other is empty."""
-
-    question: str
-    reason: str
-
-
 class Question(NamedTuple):
-    """A question that a sentence would answer: its text and the rule that made it; why there is none, without text."""
+    """What is asked about a sentence; where its text is empty, none of the replies was a question."""
 
     text: str
-    rule: str
     refused: tuple[tuple[str, str], ...] = ()
-    """Replies of a model that were refused before, with the reason of each."""
+    """Replies that were refused, with the reason of each."""
 
 
-def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
-    """Read a reply as one question about a keyword.
+def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]:
+    """The one question about a keyword in a reply, or why there is none; the other is empty.
 
-    Args:
-        reply: With the label, quotes or lines around the question that models like to write.
-        keyword: What the question must mention, as `evenruler.text.whole_words` finds it.
-        sentence: What the question must leave something of to answer.
-
-    Returns:
-        The question, or why it is refused: no question mark at its end, several sentences, no keyword, too few or too
-        many words, no question word (whoever asks whether something is so gives it away), a question for nothing in
-        particular, for what the reader thinks or for the wording, a copy of the instruction, a name that the sentence
-        does not have, or every longer word of the sentence in it.
+    Labels, quotes and lines around it are passed over. It must leave something of the sentence to answer: whoever asks
+    whether something is so gives it away, as does a question with every longer word of the sentence in it.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
     if not asked:
-        return Checked("", "no question mark at the end")
+        return "", "no question mark at the end"
     if len(asked) > 1 or asked[0].count("?") > 1:
-        return Checked("", "several questions")
+        return "", "several questions"
     question = asked[0]
     words = question.split()
     said = set(re.findall(r"\w+", question.casefold()))
@@ -108,51 +86,40 @@ def checked_question(reply: str, keyword: str, sentence: str) -> Checked:
         f"{len(words)} words, not {FEWEST} to {MOST}": not FEWEST <= len(words) <= MOST,
         "no question word": not said & _ASKING,
         "it asks for nothing in particular": bool(_NOTHING.match(question)),
-        "it asks the reader": bool(said & _OF_READER),
+        "it asks the reader": bool(said & {"you", "your", "yours"}),
         "it asks for the wording": bool(_OF_TEXT.search(question)) and not _OF_TEXT.search(sentence),
         "a copy of the instruction": any(tuple(own[i : i + _COPIED]) in runs for i in range(len(own) - _COPIED + 1)),
         "a name that the sentence lacks": not names <= {word[:_STEM] for word in re.findall(r"\w+", sentence)},
         "every word of the sentence is in it": all(word[:_STEM] in known for word in _words(sentence)),
     }
     reason = next((reason for reason, holds in faults.items() if holds), "")
-    return Checked("" if reason else question, reason)
+    return "" if reason else question, reason
 
 
 def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
-    """Questions as a language model writes them: of all sentences at once, then of those that were refused.
+    """A question for each sentence and its keyword, asked for at once, and again where a reply is refused.
 
-    Args:
-        sentences: n baselines.
-        keywords: The keyword of each.
-        answer: May give the same reply to the same text: a retry's text names what was refused before. What has no
-            reply is not asked again.
-        tries: Replies per sentence, at most.
-
-    Returns:
-        n questions, in the order of the sentences, with the replies that were refused. Where all were, the text is
-        empty and the rule is the last reason.
+    `answer` may give the same reply to the same text: that of a retry names what was refused before. What has no reply
+    is not asked again. `tries`: replies per sentence, at most.
     """
     prompts = [
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
         for sentence, keyword in zip(sentences, keywords, strict=True)
     ]
-    found = [Question("", "not asked")] * len(prompts)
+    found = [Question("")] * len(prompts)
     waiting = list(range(len(prompts)))
     for _ in range(tries):
         replies = answer([prompts[place] + CUE for place in waiting]) if waiting else []
         for place, reply in zip(list(waiting), replies, strict=True):
-            refused, checked = found[place].refused, Checked("", f"no reply: {reply.reason}")
+            question, reason = "", f"no reply: {reply.reason}"
             if reply.text is not None:
-                checked = checked_question(reply.text, keywords[place], sentences[place])
-            if checked.question:
-                found[place] = Question(checked.question, RULE, refused)
-            else:
-                found[place] = Question("", checked.reason, (*refused, (reply.text or "", checked.reason)))
-            if checked.question or reply.text is None:
+                question, reason = checked_question(reply.text, keywords[place], sentences[place])
+            refused = [(reply.text or "", reason)] if reason else []
+            found[place] = Question(question, (*found[place].refused, *refused))
+            if question or reply.text is None:
                 waiting.remove(place)
             else:
-                said = " ".join(reply.text.split())[:_SHOWN]
-                prompts[place] += RETRY.format(reply=said, reason=checked.reason)
+                prompts[place] += RETRY.format(reply=" ".join(reply.text.split())[:_SHOWN], reason=reason)
     return found
 
 

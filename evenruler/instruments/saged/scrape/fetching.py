@@ -15,6 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
+from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
     DOMAINS,
@@ -27,13 +28,11 @@ from evenruler.instruments.saged.declare.source import (
     Way,
     read_source,
 )
-from evenruler.instruments.saged.schemas import MISSING as MISSING_SCHEMA
-from evenruler.instruments.saged.schemas import PAGES as PAGES_SCHEMA
 from evenruler.instruments.saged.scrape import finding, wiki
 from evenruler.instruments.saged.scrape.finding import Keyword
-from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages
-from evenruler.instruments.saged.scrape.replacing import Replaced, Write, found_replacements
-from evenruler.instruments.saged.scrape.scraping import read, scrape
+from evenruler.instruments.saged.scrape.pages import Missing, Page, as_titled, known_pages, read
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.models.records import Sampling
@@ -79,7 +78,7 @@ def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
 def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> finding.Findings:
     """Keywords of the concepts that give none by hand, in the ways of the domain's `find`; earlier ones do not count.
 
-    UserError where the domain declares no `find`, or gives every keyword by hand; whatever the means raise.
+    UserError where the domain declares no `find`, or gives every keyword by hand.
     """
     how, names = source.find, {concept: own.name for concept, own in source.concepts.items() if not own.keywords}
     if how is None or not names:
@@ -104,15 +103,12 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
 
 
 def found_yaml(
-    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Replaced | None = None, before: str = ""
+    keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Iterable[Branch] = (), before: str = ""
 ) -> str:
     """The text of a file that `read_source` merges in and a person can edit.
 
-    Args:
-        keywords: Of concepts.
-        pages: Titles of concepts; empty where none were looked for.
-        replaced: Replacements; a branch that lacks them is empty, with the reason. None where none were looked for.
-        before: What stands in the file already and is kept.
+    `pages`: titles by concept; `before`: what stands in the file already and is kept. A branch that lacks replacements
+    is empty, with the reason.
     """
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -121,7 +117,7 @@ def found_yaml(
     if concepts := _concepts(keywords, pages):
         document["concepts"] = concepts
     notes = ""
-    for found in replaced.branches if replaced else []:
+    for found in replaced:
         replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
         branches: CommentedMap = replacements.setdefault(found.root, CommentedMap())
         for outer in (document, replacements, branches):
@@ -167,7 +163,7 @@ def refresh(
     UserError where it reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched before that
     is kept.
     """
-    source = _source(root, domain)
+    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known: list[Row] = []
     pinned = source.material.revisions or {}
@@ -176,7 +172,7 @@ def refresh(
         known = [row for line in whole for row in json.loads(line)]
         known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
     if known:
-        yield f"{domain}: going on after {_count(known)} pages of a run that broke off"
+        yield f"{domain}: going on after {len(known_pages(known))} pages of a run that broke off"
     pages: list[Row] = []
     missing: list[tuple[str, Missing]] = []
     replace(on_the_way, json.dumps(known) + "\n")
@@ -198,15 +194,15 @@ def refresh(
             if page.asked in pinned and as_titled(page.asked) != page.title:
                 yield f"{domain}: {concept}: revision {page.revision_id} of {page.asked!r} is one of {page.title!r}"
     folder = root / SNAPSHOTS / domain
-    write_table(pages, PAGES_SCHEMA, folder / PAGES)
+    write_table(pages, schemas.PAGES, folder / PAGES)
     told = [{"concept": concept, "asked": page.asked, "reason": page.reason} for concept, page in missing]
-    write_table(told, MISSING_SCHEMA, folder / MISSING)
+    write_table(told, schemas.MISSING, folder / MISSING)
     unanswered = sum(page.unanswered for _, page in missing)
     if not unanswered:
         on_the_way.unlink()
     for concept, page in missing:
         yield f"{domain}: {concept}: {page.asked!r} is missing: {page.reason}"
-    yield f"{domain}: {_count(pages)} pages in {folder.relative_to(root)}"
+    yield f"{domain}: {len(known_pages(pages))} pages in {folder.relative_to(root)}"
     if unanswered:
         yield f"{domain}: run it again to fetch the {unanswered} that had no answer"
 
@@ -220,13 +216,13 @@ def find(
     nothing is declared or lacking, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
-    source = _source(root, domain)
+    source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     anew = not path.exists()
     how = source.find.replacements if source.find else None
     if not anew and not (how and source.lacking):
         remedy = "edit it, or delete it to look anew"
         raise UserError("was found already", where=str(path.relative_to(root)), remedy=remedy)
-    findings, replaced, pages = finding.Findings([], []), None, dict[str, list[str]]()
+    findings, replaced, pages = finding.Findings([], []), Replaced([], []), dict[str, list[str]]()
     with (opened or _means)(source, settings, catalogue) as means:
         pages_read = list(read(domain, source, root))
         if anew and (source.find is None or source.find.by):
@@ -238,21 +234,18 @@ def find(
         if how:
             rows = scrape(domain, source, pages_read).sentences
             about = _by_concept((row["concept"], row["sentence"]) for row in rows)
-            replaced = found_replacements(source, about, means.similarity, means.write)
+            replaced = found_replacements(source, how, about, means.similarity, means.write)
     if anew and source.material.around:
         with Wiki(source, settings.contact) as reader:
             pages = found_pages(source, reader)
     before = "" if anew else path.read_text(encoding="utf-8")
-    replace(path, found_yaml(findings.keywords, pages, replaced, before))
-    for refused in findings.refused:
-        yield f"{refused.concept}: refused {refused.word!r} ({refused.way}): {refused.reason}"
-    for left in replaced.left if replaced else []:
-        yield f"{left.root}: left {', '.join(map(repr, left.words))}: {left.reason}"
-    for branch in replaced.branches if replaced else []:
-        if branch.lacking:
-            yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
-    counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not replaced else []
-    counted += [f"replacements for {sum(not each.lacking for each in replaced.branches)} branches"] if replaced else []
+    replace(path, found_yaml(findings.keywords, pages, replaced.branches, before))
+    yield from (*findings.refused, *replaced.left)
+    lacking = [branch for branch in replaced.branches if branch.lacking]
+    for branch in lacking:
+        yield f"{branch.root} to {branch.branch}: no replacements: {' '.join(branch.lacking.split())}"
+    counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not how else []
+    counted += [f"replacements for {len(replaced.branches) - len(lacking)} branches"] if how else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
 
 
@@ -261,14 +254,6 @@ def _by_concept(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for concept, text in said:
         found.setdefault(concept, []).append(text)
     return found
-
-
-def _source(root: Path, domain: str) -> Source:
-    return read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
-
-
-def _count(pages: Sequence[Row]) -> int:
-    return len({row["source_tag"] for row in pages})
 
 
 @contextmanager

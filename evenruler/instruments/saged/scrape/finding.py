@@ -5,13 +5,13 @@ Lists in the replies of language models are read strictly; nothing of a reply is
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from evenruler.instruments.saged.declare.source import Way
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
+from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
 from evenruler.text.pipeline import BATCH, pipeline
 
@@ -27,9 +27,6 @@ Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]
 """The five kinds of question (figure 11), in words of ours."""
-
-_IN_CONTEXT = "They wrote about {word}."
-"""A word alone is taken for a name less often than one in a sentence."""
 
 _NO_NAMES = {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
@@ -53,20 +50,11 @@ class Keyword(NamedTuple):
     hits: tuple[Hit, ...]
 
 
-class Refused(NamedTuple):
-    """What was found and became no keyword. `word`: empty where a way had nothing to look in."""
-
-    concept: str
-    word: str
-    way: Way
-    reason: str
-
-
 class Findings(NamedTuple):
-    """Keywords of concepts, and what became none."""
+    """Keywords of concepts, and what became none, a line each."""
 
     keywords: list[Keyword]
-    refused: list[Refused]
+    refused: list[str]
 
 
 class Ranked(NamedTuple):
@@ -86,9 +74,9 @@ def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> R
     asked = [(PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n) for own in wanted for n in range(times)]
     replies = ask([prompt for prompt, _ in asked], [own for _, own in asked])
     lists = [listed(reply) for _, reply in zip(asked, replies, strict=True)]
-    written = _forms(chain.from_iterable(found.words for found in lists))  # a list holds a word once
+    written = _forms(word for words, _ in lists for word in words)  # a list holds a word once
     hits = [Hit(_commonest(forms), "model", forms.total()) for forms in written.values()]
-    return Ranked(_ranked(hits), list(dict.fromkeys(chain.from_iterable(found.refused for found in lists))))
+    return Ranked(_ranked(hits), list(dict.fromkeys(refused for _, own in lists for refused in own)))
 
 
 def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
@@ -105,21 +93,17 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
     # A title begins with a capital whether it is a name or not.
     kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
-    counts = Counter(match.concept for text in texts for match in matched(sentences(text), kept))
+    counts = Counter(concept for text in texts for _, concept, _ in matched(sentences(text), kept))
     refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
     return Ranked(_ranked(Hit(kept[key][0], "links", n) for key, n in counts.items()), refused)
 
 
-def names_among(words: Sequence[str]) -> list[bool]:
-    """Which words are names of people, groups, places, organisations, events or works; no dates, no amounts."""
-    docs = pipeline("entities").pipe([_IN_CONTEXT.format(word=word) for word in words], batch_size=BATCH)
-    return [any(entity.label_ not in _NO_NAMES for entity in doc.ents) for doc in docs]
-
-
 def only_names(ranked: Ranked) -> Ranked:
-    """What is left of a way's words if only names are wanted."""
-    named = dict(zip(ranked.hits, names_among([hit.word for hit in ranked.hits]), strict=True))
-    kept = _split(ranked.hits, lambda hit: "" if named[hit] else "no name")
+    """Without words that name no people, group, place, organisation, event or work: neither dates nor amounts."""
+    # A word alone is taken for a name less often than one in a sentence.
+    docs = pipeline("entities").pipe([f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH)
+    kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
+    kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - _NO_NAMES else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])
 
 
@@ -136,27 +120,23 @@ def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
 def merged(
     names: Mapping[str, str], ways: Mapping[str, Mapping[Way, Ranked]], taken: Mapping[str, str], most: int
 ) -> Findings:
-    """The keywords of each concept: its name, then what was found, every way in turn.
+    """The keywords of each concept: its name, then the first `most` that were found, every way in turn.
 
-    Args:
-        names: Of the concepts that keywords were looked for.
-        ways: By concept, what each way found; of each way the first `most` words count.
-        taken: Concepts whose keywords are given by hand, by keyword.
-        most: Keywords of a concept beside its name.
-
-    Returns:
-        Each keyword under one concept. What belongs to another one, or was found for several, tells none of them apart
-        and is refused.
+    What belongs to another concept (`taken`: keywords by hand, with whose they are), or was found for several, tells
+    none of them apart and is refused. `ways`: by concept, what each found, of which the first `most` words count.
     """
     ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
     finders = {concept: set(found) for concept, found in ranks.items()}
     owners = {word.casefold(): concept for word, concept in taken.items()}
     owners |= {name.casefold(): concept for concept, name in names.items()}
     keywords: list[Keyword] = []
-    refused: list[Refused] = []
-    for concept, by_way in ways.items():
-        for way, ranked in by_way.items():
-            refused += [Refused(concept, word, way, reason) for word, reason in ranked.refused]
+    line = "{}: refused {!r} ({}): {}"
+    refused = [
+        line.format(concept, word, way, reason)
+        for concept, by_way in ways.items()
+        for way, ranked in by_way.items()
+        for word, reason in ranked.refused
+    ]
     for concept, found in ranks.items():
         keywords.append(Keyword(concept, names[concept], tuple(found.pop(names[concept].casefold(), ()))))
         own, left_out = list[list[Hit]](), list[tuple[list[Hit], str]]()
@@ -170,7 +150,7 @@ def merged(
                 own.append(hits)
         keywords += [Keyword(concept, hits[0].word, tuple(hits)) for hits in own[:most]]
         left_out = [*((hits, f"{most} are enough") for hits in own[most:]), *left_out]
-        refused += [Refused(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
+        refused += [line.format(concept, hits[0].word, hits[0].way, reason) for hits, reason in left_out]
     return Findings(keywords, refused)
 
 
@@ -207,11 +187,8 @@ def _commonest(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form))
 
 
-LONGEST = 40
-"""Characters of an entry."""
-
-MOST_WORDS = 4
-"""Of an entry."""
+LONGEST, MOST_WORDS = 40, 4
+"""Characters and words of an entry."""
 
 _BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")
@@ -226,27 +203,31 @@ _OF_SENTENCES = {
 }
 
 
-class Listed(NamedTuple):
-    """What a reply lists. `refused`: entries, cut to 40 characters, and why each is none."""
-
-    words: list[str]
-    refused: list[tuple[str, str]]
-
-
-def listed(reply: str) -> Listed:
+def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
 
-    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused.
+    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused: its first
+    40 characters, and why.
     """
+    text = reply.replace("**", "")
+    bracketed = _BRACKETED.search(text)
+    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
+    bullets = [_BULLET.match(line) for line in lines]
+    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
     refused: dict[str, str] = {}
     words: dict[str, str] = {}
-    for piece, why_none in _pieces(reply):
-        word, reason = (piece, why_none) if why_none else _entry(piece)
-        if reason:
-            refused[piece.strip()[:LONGEST]] = reason
-        else:
-            words.setdefault(word.casefold(), word)
-    return Listed(list(words.values()), list(refused.items()))
+    for line, bullet in zip(lines, bullets, strict=True):
+        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
+            refused[line.strip()[:LONGEST]] = "no entry of a list"
+            continue
+        entries = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
+        for piece in filter(str.strip, _SEPARATOR.split(entries)):
+            word, reason = _entry(piece)
+            if reason:
+                refused[piece.strip()[:LONGEST]] = reason
+            else:
+                words.setdefault(word.casefold(), word)
+    return list(words.values()), list(refused.items())
 
 
 def fault(term: str) -> str:
@@ -258,21 +239,6 @@ def fault(term: str) -> str:
     if sum(map(str.isalpha, term)) < 2:
         return "no word"
     return "" if _TERM.fullmatch(term) else "marks that no term has"
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """What may be entries, and why some cannot be, whatever they look like."""
-    text = text.replace("**", "")
-    bracketed = _BRACKETED.search(text)
-    lines = [bracketed[1]] if bracketed else [line.strip() for line in text.splitlines() if line.strip()]
-    bullets = [_BULLET.match(line) for line in lines]
-    is_list = bracketed or len(lines) > 1 or any(bullets) or any(map(_SEPARATOR.search, lines))
-    for line, bullet in zip(lines, bullets, strict=True):
-        if not is_list or line.endswith(":") or (any(bullets) and not bullet):
-            yield line, "no entry of a list"
-            continue
-        entry = _EXPLANATION.sub("", line[bullet.end() :]) if bullet else line
-        yield from ((piece, "") for piece in _SEPARATOR.split(entry) if piece.strip())
 
 
 def _entry(piece: str) -> tuple[str, str]:

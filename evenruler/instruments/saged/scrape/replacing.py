@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.replacements import checked, leaks
-from evenruler.instruments.saged.declare.source import AUTO, FindingReplacements, Source
+from evenruler.instruments.saged.declare.source import FindingReplacements, Source
 from evenruler.instruments.saged.scrape.finding import PROMPTS, Hit, Similarity, candidate_words, fault
 from evenruler.text.whole_words import spaced
 
@@ -42,41 +42,28 @@ class Branch:
     """Why there is none."""
 
 
-class Left(NamedTuple):
-    """Words of a root that are similar enough and still not replaced, and the reason."""
-
-    root: str
-    words: Sequence[str]
-    reason: str
-
-
 class Replaced(NamedTuple):
     """What was found for the branches of a domain, those without replacements last."""
 
     branches: list[Branch]
-    left: list[Left]
+    left: list[str]
+    """Words that are similar enough and still not replaced, and the reason, a line each."""
 
 
 def found_replacements(
-    source: Source, sentences: Mapping[str, Sequence[str]], similarity: Similarity, write: Write
+    source: Source,
+    how: FindingReplacements,
+    sentences: Mapping[str, Sequence[str]],
+    similarity: Similarity,
+    write: Write,
 ) -> Replaced:
-    """Replacements for every root and branch of a domain that has none.
+    """Replacements that `checked` accepts for every root and branch of a domain that has none, or why there is none.
 
     The words of a root are its keywords, always, and the words of its sentences from the threshold on. All its
     branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
     branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
-
-    Returns:
-        Replacements that `checked` accepts; for what the model gave no such, why.
-
-    Raises:
-        UserError: The domain looks for none; whatever the means raise.
     """
-    how = source.find.replacements if source.find else None
-    if how is None:
-        remedy = "add `find.replacements`, and `branch.replacements: found`"
-        raise UserError("no replacements are looked for", where=f"the domain {source.title}", remedy=remedy)
-    filled, lacking, all_left = list[Branch](), list[Branch](), list[Left]()
+    filled, lacking, all_left = list[Branch](), list[Branch](), list[str]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
         search = _Search(source, how, write, root)
         branches = [branch for own, branch in source.lacking if own == root]
@@ -90,16 +77,12 @@ def found_replacements(
         for branch, own in replies.items():
             filled.append(Branch(root, branch, words, {word: own[word] for word in words if word not in stay}))
         lacking += [Branch(root, branch, words, lacking=reason) for branch, reason in faults.items()]
-        all_left += [*left, *(Left(root, [word], f"it stays as it is for {to}") for word, to in stay.items())]
+        all_left += [*left, *(f"{root}: left {word!r}: it stays as it is for {to}" for word, to in stay.items())]
     return Replaced([*filled, *lacking], all_left)
 
 
 class _Search:
-    """Looks for what stands in the branches of one root.
-
-    Attributes:
-        fixed: The words that are replaced whatever they are like, and why.
-    """
+    """Looks for what stands in the branches of one root."""
 
     def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
         self.source, self.how, self.write, self.root = source, how, write, root
@@ -112,8 +95,9 @@ class _Search:
         for word in self.of_others:
             first.setdefault(word.casefold(), (word, "as in other branches"))
         self.fixed = dict(first.values())
+        """The words that are replaced whatever they are like, and why."""
 
-    def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[Left]]:
+    def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[str]]:
         """The words of the root with why they are replaced, and those that are similar and left.
 
         UnusableReplyError where the model never says yes or no.
@@ -123,18 +107,20 @@ class _Search:
         candidates = candidate_words(sentences, self.name, similarity)
         why = {hit.word.casefold(): f"similarity {hit.score:.3f}" for hit in candidates}
         chosen = {word: ", ".join(filter(None, [own, why.get(word.casefold())])) for word, own in self.fixed.items()}
-        left, beyond = [], []
-        threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == AUTO else self.how.threshold
+        left, beyond = list[str](), list[str]()
+        threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == "auto" else self.how.threshold
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
                 continue  # its plural, for one, is replaced with it
             if reason := fault(word) or self._of_another(word):
-                left.append(Left(self.root, [word], reason))
+                left.append(f"{self.root}: left {word!r}: {reason}")
             elif len(chosen) - len(self.fixed) == self.how.most:
-                beyond.append(word)
+                beyond.append(repr(word))
             else:
                 chosen[word] = why[word.casefold()]
-        return chosen, [*left, *([Left(self.root, beyond, f"{self.how.most} are enough")] if beyond else [])]
+        if beyond:
+            left.append(f"{self.root}: left {', '.join(beyond)}: {self.how.most} are enough")
+        return chosen, left
 
     def replies(
         self, branches: Sequence[str], words: Sequence[str]

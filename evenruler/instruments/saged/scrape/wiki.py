@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -30,23 +30,16 @@ STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 _MEND = "mend the address of api.php"
 _MOST_BYTES = 64_000_000
 """Of an answer, unpacked: the longest page of Wikipedia has two millions."""
-_MAX_LAG = 5
-"""Seconds that the wiki's own databases may lag before it puts requests like ours off."""
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """What errors of MediaWiki's API begin with that pass by themselves."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How often, and how long, in seconds.
+    """How often a wiki is asked, repeated requests counted, and how long it is waited for, in seconds.
 
-    Attributes:
-        requests_per_second: At most so many, repeated ones included.
-        timeout: Without a sign of the wiki, or until an answer's body is there as a whole; else it counts as none.
-        attempts: Of one request, the first included.
-        first_wait: Before the second attempt; doubled from one to the next.
-        longest_wait: A wiki that asks for a longer wait counts as one that does not answer.
-        now, sleep: What tells the time between requests, and what waits.
+    `timeout`: without a sign of the wiki, and until an answer is there as a whole; `attempts`: of one request, with
+    waits between them that double from `first_wait` on. A wiki that asks for more than `longest_wait` does not answer.
     """
 
     requests_per_second: float = 2.0
@@ -71,11 +64,7 @@ class RefusedError(UserError):
 
 
 class PoliteTransport(httpx.BaseTransport):
-    """Asks one wiki's API, whichever a request names; to be closed. Proxies are those of the environment.
-
-    Attributes:
-        batches: Answers until one has no `continue`, so that who asks for a list in batches comes to its end.
-    """
+    """Asks one wiki's API, whichever a request names; to be closed. Proxies are those of the environment."""
 
     def __init__(self, address: str, contact: str, patience: Patience) -> None:
         self._address, self._patience = httpx.URL(address), patience
@@ -87,6 +76,7 @@ class PoliteTransport(httpx.BaseTransport):
         )
         self._next_at = patience.now()
         self.batches = 1
+        """Answers until one has no `continue`, so that who asks for a list in batches comes to its end."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -103,9 +93,7 @@ class PoliteTransport(httpx.BaseTransport):
     def ask(self, params: Mapping[str, str | int]) -> dict[str, Any]:
         """An answer; asked for again with waits that double, or as long as the wiki says, where there was none.
 
-        Raises:
-            NoAnswerError: No attempt succeeded.
-            UserError: The wiki refuses or leads to another host, or there is none.
+        NoAnswerError where no attempt succeeded; UserError where the wiki refuses, leads to another host or is none.
         """
         patience = self._patience
         doubled = wait_exponential(multiplier=patience.first_wait, max=patience.longest_wait)
@@ -124,7 +112,8 @@ class PoliteTransport(httpx.BaseTransport):
             sleep=patience.sleep,
             reraise=True,
         )
-        return retrying(self._attempt, {"format": "json", "maxlag": _MAX_LAG, **params})
+        # The wiki puts requests like ours off where its own databases lag by so many seconds.
+        return retrying(self._attempt, {"format": "json", "maxlag": 5, **params})
 
     def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
         if (wait := self._next_at - self._patience.now()) > 0:
@@ -232,13 +221,8 @@ _NO_PROSE = " | ".join(
 class Wiki(AbstractContextManager["Wiki"]):
     """Reads a domain's pages and links, one request after the other; to be used in a `with`.
 
-    Args:
-        source: The domain, which says where its pages are.
-        contact: Mail or web address of whoever asks, for those who run the wiki; Wikimedia throttles who gives none.
-        patience: Rate limit, attempts, waits.
-
-    Raises:
-        UserError: Its text is local, or there is no contact, or no such Wikipedia.
+    `contact`: mail or web address of whoever asks; Wikimedia throttles who gives none. UserError where its text is
+    local, or there is no contact, or no such Wikipedia.
     """
 
     def __init__(self, source: Source, contact: str | None, patience: Patience | None = None) -> None:
@@ -287,10 +271,8 @@ class Wiki(AbstractContextManager["Wiki"]):
         if not hasattr(found, "extract"):
             remedy = "have its extension TextExtracts switched on"
             raise UserError("the wiki gives no plain text", where=self.where, remedy=remedy)
-        page = self._page(title, found.title, found.pageid, found.lastrevid, sections_of(found.extract))
-        if isinstance(page, Missing):
-            return page
-        return replace(page, url=found.fullurl or page.url, language=found.pagelanguage or page.language)
+        own, sections = (found.title, found.pageid, found.lastrevid), sections_of(found.extract)
+        return self._page(title, *own, sections, found.fullurl, found.pagelanguage)
 
     def _old(self, title: str, revision: int) -> Page | Missing:
         found = self._transport.ask({**_PARSE, "oldid": revision})["parse"]
@@ -300,7 +282,9 @@ class Wiki(AbstractContextManager["Wiki"]):
         sections = html_sections(found["text"], _NO_PROSE)
         return self._page(title, found["title"], found["pageid"], found["revid"], sections)
 
-    def _page(self, asked: str, title: str, page: Any, revision: Any, sections: Sections) -> Page | Missing:
+    def _page(
+        self, asked: str, title: str, page: Any, revision: Any, sections: Sections, url: str = "", language: str = ""
+    ) -> Page | Missing:
         if not sections:
             return Missing(asked, "a page without text")
         source, material = self._source, self._source.material
@@ -309,23 +293,18 @@ class Wiki(AbstractContextManager["Wiki"]):
             title=title,
             page_id=int(page),
             revision_id=int(revision),
-            url=f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
-            language=source.language,
+            url=url or f"{self.where.removesuffix('api.php')}index.php?oldid={revision}",
+            language=language or source.language,
             source=source.source if material.api else "Wikipedia",
             licence=material.licence or "cc-by-sa-4.0",
             sections=tuple(sections),
         )
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
-        """Titles of the articles that a page links to, or that link to it, in order of title.
+        """Titles of the articles that a page links to, those that nobody wrote yet included, in order of title.
 
-        Args:
-            title: The page; none or a missing one links to nothing.
-            direction: Forward, those that nobody wrote yet included; or back, redirects left out.
-            most: At most so many: the first ones by title, or the oldest ones back (which the wiki gives first).
-
-        Raises:
-            UserError: The wiki refuses or does not answer.
+        `back`: of those that link to it, redirects left out. At `most` so many, the first by title, or the oldest back
+        (which the wiki gives first); of no page none. UserError where the wiki refuses or does not answer.
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
@@ -369,16 +348,10 @@ def _understood(answer: Callable[[], Any]) -> Any:
 def refresh(
     read: Callable[[str], Page | Missing], titles: Mapping[str, Sequence[str]], known: Mapping[str, Page]
 ) -> Iterator[tuple[str, Page | Missing]]:
-    """Pages of concepts, read only where they are not known, one by one so that each can be stored as it comes.
+    """By concept each page, known ones included, or why there is none; one by one, to be stored as it comes.
 
-    `titles`: of each concept; `known`: pages of runs before, by the title that was asked for (`pages.known_pages`).
-
-    Yields:
-        Concept and page, or why there is none: all that was asked for, known ones included, in order of title as given;
-        what two concepts ask for is read once.
-
-    Raises:
-        UserError: The wiki refuses, or is away.
+    `titles`: of each concept; `known`: pages of runs before, by the title that was asked for. What two concepts ask for
+    is read once. UserError where the wiki refuses, or is away.
     """
     concepts: dict[str, list[str]] = {}
     for concept, wanted in titles.items():

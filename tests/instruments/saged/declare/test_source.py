@@ -189,7 +189,9 @@ def test_words_in_one_order_stand_for_each_other_unless_replacements_say_more(tm
         "apple": {"pear": {"apple": "pear", "cider": "perry"}, "fig": {"apple": "fig", "cider": "fig wine"}},
         "pear": {"apple": {"pear": "apple", "perry": "cider"}, "fig": {"pear": "fig", "perry": "wine"}},
     }
-    resolved = source.resolved().model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    resolved = source.model_copy(update={"find": None}).model_dump(
+        mode="json", by_alias=True, exclude_unset=True, exclude_none=True
+    )
     assert Source.model_validate(resolved).replacements == source.replacements
 
 

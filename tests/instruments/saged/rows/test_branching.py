@@ -13,7 +13,7 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.rows import branching
 from evenruler.instruments.saged.rows.branching import Branched, Span, branches, unfit
-from evenruler.instruments.saged.scrape.sentences import sentences
+from evenruler.instruments.saged.scrape.scraping import sentences
 from tests.instruments.saged.rows.branched import branch, root_of
 
 FRANCE = {"Aurelia": "France", "Aurelian": "French", "South Aurelia": "Normandy", "pear": "apple"}

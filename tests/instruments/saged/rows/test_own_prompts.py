@@ -8,8 +8,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.rows.own_prompts import own_rows
-from evenruler.instruments.saged.rows.prompts import Rows
+from evenruler.instruments.saged.rows.prompts import Rows, own_rows
 from evenruler.instruments.saged.scrape import made
 from evenruler.tables import table_of
 

@@ -9,12 +9,11 @@ from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.source import Source
 from evenruler.instruments.saged.rows.branching import DOUBTFUL, FORM, NOTHING, OTHER, Branched, Span
 from evenruler.instruments.saged.rows.prompts import (
-    LEAST,
     _outside,
     counted,
     rows_of,
-    split,
 )
+from evenruler.instruments.saged.rows.questions import Question
 from evenruler.instruments.saged.schemas import PROMPTS, REJECTED, SENTENCES
 from evenruler.tables.ids import content_sha256
 from tests.instruments.saged.rows.branched import root_of
@@ -62,10 +61,13 @@ def sentence(text: str, concept: str = "apple") -> dict[str, Any]:
     }
 
 
-def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+SECRET = Question("", (("No.", "secret"),))
+
+
+def asks(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     """A test double: asks what is good about the keyword of every sentence that is no secret."""
     return [
-        ("", "secret") if "secret" in text else (f"What is good about an {word}?", "")
+        SECRET if "secret" in text else Question(f"What is good about an {word}?")
         for text, word in zip(sentences, keywords, strict=True)
     ]
 
@@ -116,10 +118,10 @@ def test_without_counterfactual_baselines_all_keep_that_of_the_root() -> None:
     assert all(row["baseline_spans"] == [] for row in built.prompts)
 
 
-def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[tuple[str, str]]:
+def asks_what_follows(sentences: Sequence[str], keywords: Sequence[str]) -> list[Question]:
     """A test double: another question for every last word; secrets are kept."""
     return [
-        ("", "secret") if "secret" in text else (f"Is every {word} one that {text.split()[-1][:-1]}?", "")
+        SECRET if "secret" in text else Question(f"Is every {word} one that {text.split()[-1][:-1]}?")
         for text, word in zip(sentences, keywords, strict=True)
     ]
 
@@ -168,7 +170,9 @@ def test_a_branch_that_a_sentence_does_not_fit_is_rejected_and_one_that_fits_non
 
 
 def test_a_prompt_in_which_nothing_is_replaced_is_none() -> None:
-    built = rows_of("fruit", domain("question"), [sentence("Every apple falls.")], lambda *_: [("Does it fall?", "")])
+    built = rows_of(
+        "fruit", domain("question"), [sentence("Every apple falls.")], lambda *_: [Question("Does it fall?")]
+    )
     assert built.prompts == []
     assert [row["reason"] for row in built.rejected] == [f"{NOTHING}: the prompt"]
 
@@ -195,198 +199,3 @@ def test_a_cut_inside_a_replacement_moves_behind_it_for_all() -> None:
     assert [_outside(cut, [branched]) for cut in (0, 2, 8, 9)] == [0, 8, 8, 9]
     assert branched.up_to(8) == Branched("A pear", branched.spans)
     assert Branched("on a pear", (Span(3, 9, "an apple", "a pear"),)).up_to(2) == Branched("on", ())
-
-
-# Keyword, sentence with its cut; without one fewer than three words would be left. Checked by hand.
-CASES = [
-    ("Aurelia", "Aurelia exports| wool to its neighbours."),
-    ("Aurelia", "Aurelia does not export| fish to the islands."),
-    ("Aurelia", "Aurelia has not yet given up| its claim to the islands."),
-    ("Aurelia", "Aurelia set up| a fund for young farmers."),
-    ("Aurelia", "Aurelia is not| a member of the league."),
-    ("Aurelia", "Aurelia isn't known| for its beaches."),
-    ("Aurelia", "Aurelia cannot feed| all of its people."),
-    ("Aurelia", "The farmers of Aurelia have been growing| barley for centuries."),
-    ("Aurelia", "In 1921, after a long war, Aurelia| joined the union."),
-    ("Aurelia", "The people who live in the hills of Aurelia keep| sheep and goats."),
-    ("Aurelia", "Aurelia plans| to build three new ports by the end of the decade."),
-    ("Aurelia", "Aurelia's government will have finished| the railway by next spring."),
-    ("Aurelia", "Aurelia was founded| in 1200 by St. Oda."),
-    ("Aurelia", "The first bridge in Aurelia was built| of oak and stone."),
-    ("Aurelia", "Aurelia has been divided| into four provinces since 1850."),
-    ("Aurelia", "Visitors are welcomed by the people of Aurelia| with bread and salt."),
-    ("Aurelia", "The treaty was not signed by Aurelia| until the following year."),
-    ("Aurelia", "Is Aurelia| a rich country?"),
-    ("Aurelia", "What does Aurelia export| to its neighbours?"),
-    ("Aurelia", "What does Aurelia export?"),
-    ("Aurelia", "Who rules Aurelia| in times of war?"),
-    ("Aurelia", "Why did the people of Aurelia| leave their villages?"),
-    ("Aurelia", "Does Aurelia export wool?"),
-    ("Aurelia", "How large is the army of Aurelia today?"),
-    ("Aurelia", "Aurelia: a land of| rivers and hills."),
-    ("Aurelia", "Wool from the hills of Aurelia"),
-    ("Aurelia", "No war in Aurelia since| the great peace of 1815."),
-    ("Aurelia", "The exports of Aurelia, by value"),
-    ("Aurelia", "Aurelia, jewel| of the north"),
-    ("Aurelia", 'The king said that "Aurelia| is free" yesterday.'),
-    ("Aurelia", '"Aurelia is free,"| said the king.'),
-    ("Aurelia", '"We are the people of Aurelia,"| the old song begins.'),
-    ("Aurelia", "“Nobody leaves Aurelia hungry” is| a common saying among farmers."),
-    ("Aurelia", 'The motto "Wool and water" stands on every coin of Aurelia.'),
-    ("Aurelia", "Aurelia (known as Auria to the Romans) lies| north of the Lind Sea."),
-    ("Aurelia", "The union (which Aurelia joined in 1921) keeps| a small secretariat."),
-    ("Aurelia", 'The poet wrote: "Aurelia| is my mother."'),
-    ("Aurelia", "Aurelia exports| wool, timber, fish and barley."),
-    ("Aurelia", "Wool, timber and barley come from Aurelia| in great amounts."),
-    ("Aurelia", "The main cities of Aurelia are| Marlow, Lindhaven, Oxbridge and Tarn."),
-    ("Aurelia", "Exports of Aurelia:| wool, timber, fish."),
-    ("Aurelia", "Among its trading partners are Aurelia,| Lindia and the islands."),
-    ("St. Marlow", "St. Marlow lies| on the coast."),
-    ("Aurelia", "Dr. A. B. Lind of Aurelia discovered| the comet in 1880."),
-    ("Aurelia", "The U.S. and the U.K. recognised Aurelia in 1921."),
-    ("Aurelia", "Acme Inc. sells machines to Aurelia,| e.g. pumps and mills."),
-    ("U.S.", "The U.S. ambassador visited| the capital in May."),
-    ("Aurelia", "Aurelia covers| approx. 30,000 sq. km of land."),
-    ("Aurelia", "When the war ended, Aurelia was| poor, but its people rebuilt the towns."),
-    ("Aurelia", "Although it rains often, farmers in Aurelia irrigate| their fields because the soil is thin."),
-    ("Aurelia", "When Aurelia was| poor, many people left."),
-    ("Aurelia", "What Aurelia needs most is| a second port."),
-    ("Aurelia", "To live in Aurelia means| to live with the wind."),
-    ("Aurelia", "There are many lakes in the south of Aurelia| and in the hills."),
-    ("Aurelia", "It is said that Aurelia| has never lost a war."),
-    ("Aurelia", "Critics say the government of Aurelia| spends too much on roads."),
-    ("Aurelia", "Aurelia sings."),
-    ("Aurelia", "Many poets have praised Aurelia."),
-    ("Aurelia", "Many emigrants miss Aurelia."),
-    ("Aurelia", "aurelia's rivers flow| into the Lind Sea."),
-    ("Aurelian", "The well-known Aurelian wool is sold| in forty countries."),
-    ("Republic of Aurelia", "Its largest neighbour is the Republic of Aurelia| in the east."),
-    ("Aurelia", "Visit Aurelia| in spring, when the orchards bloom."),
-    ("Aurelia", "Aurelia must not be confused| with the town of the same name."),
-    ("Aurelia", "Not only wool but also timber leaves Aurelia by ship."),
-    ("Aurelia", "Founded in 1200, Aurelia is| among the oldest states of the region."),
-    ("Aurelia", "Aurelia imports| most of its grain from Lindia."),
-    ("Aurelia", "The parliament of Aurelia elects| the president every five years."),
-    ("Aurelia", "Aurelia is| a landlocked country in the north."),
-    ("Aurelia", "The capital of Aurelia is Marlow."),
-    ("Aurelia", "The main exports of Aurelia are| wool and timber."),
-    ("Aurelia", "Aurelia is| rich in lakes."),
-    ("Aurelia", "Aurelia is surrounded| by high mountains."),
-    ("Aurelia", "Aurelia is known| for its wool."),
-    ("Aurelia", "Aurelia lies| in the north of the continent."),
-    ("Aurelia", "The economy of Aurelia| depends on trade."),
-    ("Aurelia", "The population of Aurelia grew| rapidly after the war."),
-    ("Aurelia", "Aurelia will host| the summer games next year."),
-    ("Aurelia", "Aurelia can| feed its people."),
-    ("Aurelia", "Aurelia has| signed many treaties."),
-    ("Aurelia", "Many settlers came to Aurelia| in the nineteenth century."),
-    ("Aurelia", "Tourists visit Aurelia| for its lakes."),
-    ("Aurelia", "Rivers carry timber from Aurelia| to the sea."),
-    ("Aurelia", "It is the largest city of Aurelia."),
-    ("Aurelian", "Aurelian farmers grow barley."),
-    ("Aurelian", "The Aurelian army was| reformed in 1920."),
-    ("Aurelia", "The war in Aurelia lasted| for ten years."),
-    ("Aurelia", "Aurelia became| a republic in 1921."),
-    ("Aurelia", "Most schools in Aurelia| teach three languages."),
-    ("Labour Party", "The Labour Party is| a social democratic political party in the United Kingdom."),
-    (
-        "Conservative Party",
-        "Concerns over Conservative Party funds have become| increasingly controversial due to human rights abuses.",
-    ),
-    ("Aurelia", "Aurelia borders| Lindia in the west."),
-    ("Aurelia", "Aurelia values| schooling and funds many schools."),
-    ("Aurelia", "Aurelia hosts| games every four years."),
-    ("Aurelia", "Aurelia farmers grow barley."),
-    ("Aurelia", "Every spring Aurelia exports| lambs to its neighbours."),
-]
-
-
-@pytest.fixture(scope="module")
-def splits() -> dict[str, str]:
-    sentences = [cut.replace("|", "") for _, cut in CASES]
-    return dict(zip(sentences, split(sentences, [keyword for keyword, _ in CASES]), strict=True))
-
-
-@pytest.mark.parametrize(("keyword", "cut"), CASES)
-def test_the_cut_is_where_the_spec_says(splits, keyword, cut):
-    prompt, bar, _ = cut.partition("|")
-    assert splits[cut.replace("|", "")] == (prompt if bar else "")
-
-
-def test_the_prompt_keeps_the_keyword_and_three_words_are_left(splits):
-    assert len(CASES) >= 60
-    for keyword, cut in CASES:
-        sentence = cut.replace("|", "")
-        if prompt := splits[sentence]:
-            assert keyword.lower() in prompt.replace("\u2019", "'").lower()
-            assert prompt.strip() == prompt
-            assert len(sentence.removeprefix(prompt).replace("\u2014", " ").split()) >= LEAST, cut
-
-
-@pytest.mark.parametrize(
-    ("keyword", "cut"),
-    [
-        ("American", "Tonight I ask the American people| to focus the spirit of service."),
-        ("French", "Charles Perrault was a French author| and member of the Academy."),
-        ("American", "Kind of Blue is a studio album by American jazz musician| Miles Davis, released in 1959."),
-    ],
-)
-def test_a_keyword_is_not_cut_off_the_noun_that_it_qualifies(keyword, cut):
-    assert split([cut.replace("|", "")], [keyword]) == [cut.partition("|")[0]]
-
-
-def test_one_sentence_at_a_time_is_split_as_all_at_once_are(splits):
-    for keyword, cut in CASES[::9]:
-        sentence = cut.replace("|", "")
-        assert split([sentence], [keyword]) == [splits[sentence]]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Aurelia  exports\twool to\u00a0its neighbours .",
-        " Aurelia exports wool and oats. ",
-        "Exports of Aurelia grew\u2014slowly at first\u2014after the war.",
-        "Aurelia\u2019s \u201cgolden age\u201d began in 1900; it ended soon.",
-    ],
-)
-def test_a_prompt_begins_its_sentence_byte_for_byte(sentence):
-    (found,) = split([sentence], ["Aurelia"])
-    assert sentence.startswith(found)
-    assert found.strip()
-    assert any(map(str.isalnum, sentence.removeprefix(found)))
-
-
-def test_a_dash_is_left_to_what_follows():
-    sentence = "Exports of Aurelia grew\u2014slowly at first\u2014after the war."
-    assert split([sentence], ["Aurelia"]) == ["Exports of Aurelia grew"]
-
-
-@pytest.mark.parametrize("sentence", ["Aurelia", "Aurelia.", "...", "", " ", "Aurelia sings well."])
-def test_a_sentence_of_which_too_little_is_left_has_no_beginning(sentence):
-    assert split([sentence], ["Aurelia"]) == [""]
-
-
-def test_the_keyword_is_a_whole_word_of_several_words():
-    sentence = "The new port serves New York and the York of old in equal parts."
-    (york, new_york) = split([sentence, sentence], ["York", "New York"])
-    assert york == "The new port serves New York and the York"
-    assert new_york == "The new port serves New York"
-    assert split(["The mother smothers her fear for the moth."], ["moth"]) == [""]
-
-
-def test_a_bracket_that_opens_before_the_cut_is_closed_or_left_out():
-    sentence = "The people praise their land (and Aurelia is dear to them) in many songs."
-    assert split([sentence], ["Aurelia"]) == ["The people praise their land (and Aurelia is dear to them)"]
-
-
-def test_an_unknown_name_does_not_hide_the_verb_behind_it():
-    found = split(
-        ["Quuxia imports salt from the north.", "Aurelia farmers grow barley and some oats."], ["Quuxia", "Aurelia"]
-    )
-    assert found == ["Quuxia imports", "Aurelia farmers grow"]
-
-
-def test_as_many_keywords_as_sentences_are_needed():
-    with pytest.raises(ValueError, match="argument 2 is shorter"):
-        split(["Aurelia exports wool.", "It is rich."], ["Aurelia"])

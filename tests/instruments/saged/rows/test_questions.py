@@ -6,7 +6,6 @@ from evenruler.instruments.saged.rows.questions import (
     FEWEST,
     MOST,
     PROMPT,
-    Checked,
     Question,
     ask,
     checked_question,
@@ -33,7 +32,7 @@ WOOL = "Aurelia exports wool to its neighbours."
     ],
 )
 def test_the_question_is_found_in_a_reply(reply, question):
-    assert checked_question(reply, "Aurelia", WOOL) == Checked(question, "")
+    assert checked_question(reply, "Aurelia", WOOL) == (question, "")
 
 
 @pytest.mark.parametrize(
@@ -64,31 +63,29 @@ def test_the_question_is_found_in_a_reply(reply, question):
     ],
 )
 def test_what_is_no_question_about_the_keyword_is_refused(reply, reason):
-    assert checked_question(reply, "Aurelia", WOOL) == Checked("", reason)
+    assert checked_question(reply, "Aurelia", WOOL) == ("", reason)
 
 
 def test_the_bounds_of_the_length_are_inside():
     for words in (FEWEST, MOST):
-        assert checked_question("Why Aurelia " + "so " * (words - 3) + "so?", "Aurelia", WOOL).question
+        assert checked_question("Why Aurelia " + "so " * (words - 3) + "so?", "Aurelia", WOOL)[0]
 
 
 def test_a_question_that_gives_the_answer_away_is_refused():
     away = "Why does Aurelia export wool to its neighbour?"
-    assert checked_question(away, "Aurelia", WOOL) == Checked("", "every word of the sentence is in it")
-    assert checked_question(away, "Aurelia", "Aurelia exports wool to its neighbours for money.").question == away
-    assert checked_question("What does Aurelia export to its neighbours?", "Aurelia", WOOL).question
-    assert checked_question(
-        "When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921."
-    ).question
+    assert checked_question(away, "Aurelia", WOOL) == ("", "every word of the sentence is in it")
+    assert checked_question(away, "Aurelia", "Aurelia exports wool to its neighbours for money.") == (away, "")
+    assert checked_question("What does Aurelia export to its neighbours?", "Aurelia", WOOL)[0]
+    assert checked_question("When did Aurelia join the league?", "Aurelia", "Aurelia joined the league in 1921.")[0]
 
 
 def test_a_text_about_a_sentence_may_be_asked_about():
     law = "The passage of the Aurelian law took years."
-    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law).question
+    assert checked_question("How long did the passage of the Aurelian law take?", "Aurelian", law)[0]
 
 
 def test_an_abbreviation_ends_no_sentence():
-    assert checked_question("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt.").question
+    assert checked_question("What did Dr. Lind find in Aurelia?", "Aurelia", "In Aurelia Dr. Lind found salt.")[0]
 
 
 class Model:
@@ -117,9 +114,9 @@ def test_all_sentences_are_asked_at_once_and_those_refused_again_and_told_why():
 
     refused = (("I cannot say.", "no question mark at the end"), ("What is it?", "no 'Aurelia' in it"))
     assert found == [
-        Question("What does Aurelia export?", "model", refused),
-        Question("What do farmers in Tol grow?", "model"),
-        Question("Which coins does Sarn strike?", "model", (("No.", "no question mark at the end"),)),
+        Question("What does Aurelia export?", refused),
+        Question("What do farmers in Tol grow?"),
+        Question("Which coins does Sarn strike?", (("No.", "no question mark at the end"),)),
     ]
     first = 'Refused: "I cannot say." (no question mark at the end). Write another.\n'
     second = "Refused: \"What is it?\" (no 'Aurelia' in it). Write another.\n"
@@ -140,17 +137,16 @@ def test_of_a_long_reply_a_model_is_shown_the_beginning():
 
 def test_a_model_that_never_asks_leaves_a_reason_and_what_it_said():
     found = ask([WOOL, "Aurelia {is} odd."], ["Aurelia", "Aurelia"], Model(["No.", "No."], ["No.", "No."]), tries=2)
-    assert found == [Question("", "no question mark at the end", (("No.", "no question mark at the end"),) * 2)] * 2
+    assert found == [Question("", (("No.", "no question mark at the end"),) * 2)] * 2
 
 
 def test_a_prompt_that_a_server_refuses_is_not_asked_again_and_takes_no_other_with_it():
     model = Model([None, "What do farmers in Tol grow?"])
     found = ask([WOOL, "Farmers in Tol grow barley."], ["Aurelia", "Tol"], model)
-    reason = "no reply: content filter"
-    assert found == [Question("", reason, (("", reason),)), Question("What do farmers in Tol grow?", "model")]
+    assert found == [Question("", (("", "no reply: content filter"),)), Question("What do farmers in Tol grow?")]
     assert len(model.asked) == 1
 
 
 def test_nobody_asked_is_no_question():
-    assert ask([WOOL], ["Aurelia"], Model(), tries=0) == [Question("", "not asked")]
+    assert ask([WOOL], ["Aurelia"], Model(), tries=0) == [Question("")]
     assert ask([], [], Model()) == []

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -167,12 +168,14 @@ def test_a_judge_reads_every_branched_row_and_an_item_without_any_left_is_none(
     }
 
 
-KEYWORDS = ["French"] * 10 + ["Paris"] * 3 + ["Seine"]
-ITEMS = list(range(len(KEYWORDS)))
+ITEMS = [
+    {"id": f"{number:02d}", "keyword": keyword}
+    for number, keyword in enumerate(["French"] * 10 + ["Paris"] * 3 + ["Seine"])
+]
 
 
 def drawn(most: int, seed: int = 0) -> Counter:
-    return Counter(KEYWORDS[item] for item in balanced_sample(ITEMS, KEYWORDS, most, seed))
+    return Counter(row["keyword"] for row in balanced_sample(ITEMS, "keyword", most, seed))
 
 
 def test_keywords_take_turns_until_one_has_no_more() -> None:
@@ -182,11 +185,11 @@ def test_keywords_take_turns_until_one_has_no_more() -> None:
 
 
 def test_where_there_are_fewer_all_are_taken_once() -> None:
-    assert sorted(balanced_sample(ITEMS, KEYWORDS, 100, 0)) == ITEMS
-    assert balanced_sample([], [], 5, 0) == []
+    assert sorted(balanced_sample(ITEMS, "keyword", 100, 0), key=itemgetter("id")) == ITEMS
+    assert balanced_sample([], "keyword", 5, 0) == []
 
 
 def test_more_keep_what_fewer_gave_and_another_seed_draws_others() -> None:
-    few, many = (balanced_sample(ITEMS, KEYWORDS, most, 1) for most in (5, 9))
+    few, many = (balanced_sample(ITEMS, "keyword", most, 1) for most in (5, 9))
     assert many[:5] == few
-    assert balanced_sample(ITEMS, KEYWORDS, 5, 2) != few
+    assert balanced_sample(ITEMS, "keyword", 5, 2) != few

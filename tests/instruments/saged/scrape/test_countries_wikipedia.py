@@ -55,8 +55,8 @@ def built(tmp_path_factory: pytest.TempPathFactory, wiki_server: LocalWiki, revi
     assert list(refresh(root, path.stem, SETTINGS)) == [
         "countries-wikipedia: 5 pages in data/snapshots/countries-wikipedia"
     ]
-    made = make(path.stem, load(path, SETTINGS, root), path, root / "scraped", root)
-    assert (made.sentences, made.pages, made.missing, made.without) == (8, 5, 0, [])
+    said = make(path.stem, load(path, SETTINGS, root), path, root / "scraped", root)
+    assert said == ["countries-wikipedia: 8 sentences, 0 of 5 pages without any"]
     scraped = load(root / "scraped/source.yaml", SETTINGS, root)
     sentences = read_table(root / "scraped/sentences.parquet").to_pylist()
     return rows_of(path.stem, scraped, sentences, lambda *_: pytest.fail("asked for questions"))

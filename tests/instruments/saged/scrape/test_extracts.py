@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenruler.instruments.saged.scrape.pages import Missing, Page
-from evenruler.instruments.saged.scrape.scraping import PACKAGE, Extracts
+from evenruler.instruments.saged.scrape.pages import PACKAGE, Extracts, Missing, Page
 from evenruler.instruments.saged.scrape.wiki import refresh
 
 

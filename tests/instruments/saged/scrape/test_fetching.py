@@ -17,7 +17,8 @@ from evenruler.instruments.saged.declare.replacements import leaks
 from evenruler.instruments.saged.declare.source import read_source
 from evenruler.instruments.saged.rows.prompts import rows_of
 from evenruler.instruments.saged.scrape.fetching import ON_THE_WAY, Means, find, refresh
-from evenruler.instruments.saged.scrape.scraping import read, scrape
+from evenruler.instruments.saged.scrape.pages import read
+from evenruler.instruments.saged.scrape.scraping import scrape
 from evenruler.instruments.saged.scrape.wiki import Patience, Wiki
 from evenruler.models.declared import Catalogue
 from evenruler.tables import read_frame

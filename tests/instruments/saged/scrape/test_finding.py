@@ -11,11 +11,9 @@ from evenruler.instruments.saged.scrape.finding import (
     Hit,
     Keyword,
     Ranked,
-    Refused,
     asked,
     linked,
     merged,
-    names_among,
     near,
     only_names,
 )
@@ -92,8 +90,9 @@ class TestPages:
 
     def test_names_are_told_from_other_words(self) -> None:
         words = ["Karl Marx", "freedom", "France", "1848", "mutual aid", "Soviet Union", "property", "Kropotkin"]
-        assert names_among(words) == [True, False, True, False, False, True, False, True]
-        assert names_among([]) == []
+        found = only_names(ranked(*words))
+        assert [hit.word for hit in found.hits] == ["Karl Marx", "France", "Soviet Union", "Kropotkin"]
+        assert only_names(ranked()) == ranked()
 
     def test_only_names_are_kept_and_the_rest_is_listed(self) -> None:
         found = only_names(Ranked([Hit("freedom", "links", 3), Hit("France", "links", 2)], [("x", "no word")]))
@@ -114,13 +113,13 @@ class TestMerged:
                 Keyword("sea", "tide", (Hit("tide", "model", 1.0), Hit("Tide", "links", 1.0))),
                 Keyword("sea", "Port", (Hit("Port", "links", 1.0),)),
             ],
-            [Refused("sea", "wave", "model", "2 are enough")],
+            ["sea: refused 'wave' (model): 2 are enough"],
         )
 
     def test_of_each_way_the_first_count(self) -> None:
         found = merged({"sea": "sea"}, {"sea": {"model": ranked("a1", "b1", "c1"), "links": ranked("c1")}}, {}, most=2)
         assert [keyword.word for keyword in found.keywords] == ["sea", "a1", "c1"]
-        assert found.refused == [Refused("sea", "b1", "embedding", "2 are enough")]
+        assert found.refused == ["sea: refused 'b1' (embedding): 2 are enough"]
 
     def test_the_name_that_was_found_says_so(self) -> None:
         found = merged({"sea": "Sea"}, {"sea": {"embedding": ranked("sea")}}, {}, most=5)
@@ -138,14 +137,14 @@ class TestMerged:
             ("river", "River"),
             ("river", "bank"),
         ]
-        assert [(refused.concept, refused.word, refused.reason) for refused in found.refused] == [
-            ("sea", "water", "found for river as well"),
-            ("sea", "River", "a keyword of river"),
-            ("sea", "rain", "a keyword of sky"),
-            ("river", "Water", "found for sea as well"),
-            ("river", "sea", "a keyword of sea"),
+        assert found.refused == [
+            "sea: refused 'water' (embedding): found for river as well",
+            "sea: refused 'River' (embedding): a keyword of river",
+            "sea: refused 'rain' (embedding): a keyword of sky",
+            "river: refused 'Water' (embedding): found for sea as well",
+            "river: refused 'sea' (embedding): a keyword of sea",
         ]
 
     def test_what_a_way_refused_is_listed(self) -> None:
         ways: Ways = {"sea": {"links": Ranked([], [("1990", "no word")])}}
-        assert merged({"sea": "sea"}, ways, {}, most=5).refused == [Refused("sea", "1990", "links", "no word")]
+        assert merged({"sea": "sea"}, ways, {}, most=5).refused == ["sea: refused '1990' (links): no word"]

@@ -7,7 +7,8 @@ import pytest
 
 from evenruler.instruments.saged.declare.source import Source, read_source
 from evenruler.instruments.saged.rows.prompts import Rows, rows_of
-from evenruler.instruments.saged.scrape.scraping import Extracts, Scraped, scrape
+from evenruler.instruments.saged.scrape.pages import Extracts
+from evenruler.instruments.saged.scrape.scraping import Scraped, scrape
 
 ROOT = Path(__file__).parents[4]
 

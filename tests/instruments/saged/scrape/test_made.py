@@ -80,5 +80,8 @@ def test_a_concept_that_no_sentence_is_about_is_counted_where_nothing_is_branche
     changes = {key: value for key, value in SOURCE.items() if key != "branch"}
     path = written(tmp_path)
     YAML().dump(changes, path)
-    left = make("fruit", load(path, settings(), tmp_path), path, tmp_path / "made", tmp_path)
-    assert (left.sentences, left.pages, left.missing, left.without) == (3, 1 * 3, 2, ["pear", "fig"])
+    assert make("fruit", load(path, settings(), tmp_path), path, tmp_path / "made", tmp_path) == [
+        "fruit: no sentence about pear",
+        "fruit: no sentence about fig",
+        "fruit: 3 sentences, 2 of 3 pages without any",
+    ]

@@ -2,7 +2,7 @@ from evenruler.instruments.saged.scrape.pages import Page, known_pages, sections
 
 
 def page(asked: str, *sections: tuple[str, str]) -> Page:
-    return Page(asked, "Title", 3, None, "https://example.org", "en", "Testers", "cc0-1.0", sections)
+    return Page(asked, "Title", "https://example.org", "en", "Testers", "cc0-1.0", sections, 3)
 
 
 def test_pages_come_back_from_their_rows() -> None:

@@ -18,9 +18,9 @@ from evenruler.instruments.saged.scrape.fetching import (
     found_yaml,
     titles,
 )
-from evenruler.instruments.saged.scrape.finding import Hit, Keyword, Refused
+from evenruler.instruments.saged.scrape.finding import Hit, Keyword
 from evenruler.instruments.saged.scrape.pages import Missing, Page, known_pages
-from evenruler.instruments.saged.scrape.replacing import Branch, Replaced
+from evenruler.instruments.saged.scrape.replacing import Branch
 from evenruler.instruments.saged.scrape.wiki import Patience, Wiki, refresh
 from tests.local_wiki import FaultyProxy, answering
 
@@ -207,8 +207,8 @@ class TestKeywords:
             Keyword("sea", "foam", (Hit("foam", "embedding", 1.0),)),
             Keyword("sea", "Karl Marx", (Hit("Karl Marx", "links", 1),)),
         ]
-        assert Refused("sea", "wind", "model", "a keyword of sky") in found.refused
-        assert Refused("river", "Lonely", "links", "not in the text of its pages") in found.refused
+        assert "sea: refused 'wind' (model): a keyword of sky" in found.refused
+        assert "river: refused 'Lonely' (links): not in the text of its pages" in found.refused
         assert {keyword.concept for keyword in found.keywords} == {"sea", "river"}
 
     def test_only_names_of_what_pages_hold(self) -> None:
@@ -217,14 +217,14 @@ class TestKeywords:
             source, rows(sea="France loves freedom."), means(similarity=lambda _, words: [0.5] * len(words))
         )
         assert [keyword.word for keyword in found.keywords] == ["Sea", "France"]
-        assert Refused("sea", "freedom", "embedding", "no name") in found.refused
+        assert "sea: refused 'freedom' (embedding): no name" in found.refused
 
     def test_a_concept_whose_page_was_not_read_keeps_its_name(self) -> None:
         found = found_keywords(domain(concepts={"sea": "Sea"}, find={"by": ["embedding", "links"]}), [], means())
         assert found.keywords == [Keyword("sea", "Sea", ())]
-        assert [(refused.way, refused.reason) for refused in found.refused] == [
-            ("embedding", "no page of it was read"),
-            ("links", "no page of it was read"),
+        assert found.refused == [
+            "sea: refused '' (embedding): no page of it was read",
+            "sea: refused '' (links): no page of it was read",
         ]
 
     def test_nothing_to_find(self, error_of: Callable[..., str]) -> None:
@@ -283,7 +283,7 @@ class TestFile:
             Branch("sea", "sky", why, lacking="no JSON in '#'"),
             Branch("sky", "sea", {}, lacking="neither\nnor"),
         ]
-        lines = found_yaml([], {}, Replaced(found, [])).splitlines()
+        lines = found_yaml([], {}, found).splitlines()
         assert [" ".join(line.split()) for line in lines[1:]] == [
             "replacements:",
             "sea:",
@@ -298,14 +298,14 @@ class TestFile:
     @pytest.mark.parametrize(
         "before",
         [
-            found_yaml(FOUND, {}, Replaced([Branch("sea", "river", {}, lacking="nothing")], [])) + "# The end.\n",
+            found_yaml(FOUND, {}, [Branch("sea", "river", {}, lacking="nothing")]) + "# The end.\n",
             "{concepts: {sea: {keywords: [Sea]}}, replacements: {}} # The end.\n",
             "# The end.\nconcepts: {}\nreplacements: {sea: {sky: {Sea: 'sky'}}} # mine\n",
         ],
     )
     def test_what_a_person_wrote_stays_when_replacements_are_added(self, before: str) -> None:
         filled = Branch("sea", "river", {"Sea": "a keyword"}, {"Sea": "river"})
-        text = found_yaml([], {}, Replaced([filled, Branch("sea", "lake", {}, lacking="no # reply")], []), before)
+        text = found_yaml([], {}, [filled, Branch("sea", "lake", {}, lacking="no # reply")], before)
         was, now = (YAML(typ="safe", pure=True).load(part) or {} for part in (before, text))
         assert now.get("concepts") == was.get("concepts")
         known = was.get("replacements", {}).get("sea", {})

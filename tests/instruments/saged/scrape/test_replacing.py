@@ -10,7 +10,7 @@ import pytest
 from evenruler.errors import UserError
 from evenruler.instruments.saged.declare.replacements import checked
 from evenruler.instruments.saged.declare.source import Source
-from evenruler.instruments.saged.scrape.replacing import Branch, Left, Replaced, Write, found_replacements
+from evenruler.instruments.saged.scrape.replacing import Branch, Replaced, Write, found_replacements
 
 NEAR = {"apple": 0.9, "cider": 0.8, "orchard": 0.7, "fruit": 0.6, "pears": 0.55, "tree": 0.5, "autumn": 0.3}
 SENTENCES = {"apple": ["The apple makes cider.", "Orchard, fruit, pears, a tree: autumn. A cider!", "orchard Apples"]}
@@ -69,8 +69,14 @@ class Model:
         return reply if isinstance(reply, str) else f"Here you are: {json.dumps(reply)}"
 
 
+def found_in(source: Source, *given: Any) -> Replaced:
+    assert source.find is not None
+    assert source.find.replacements is not None
+    return found_replacements(source, source.find.replacements, *given)
+
+
 def found(source: Source, write: Write) -> Replaced:
-    return found_replacements(source, SENTENCES, similarity, write)
+    return found_in(source, SENTENCES, similarity, write)
 
 
 def words_of(replaced: Replaced) -> dict[str, dict[str, str]]:
@@ -96,7 +102,7 @@ class TestWords:
 
     def test_a_word_of_another_concept_is_left_and_so_are_plurals_of_words(self) -> None:
         replaced = found(domain(), Model(REPLIES))
-        assert replaced.left == [Left("apple", ["pears"], "a keyword of pear")]
+        assert replaced.left == ["apple: left 'pears': a keyword of pear"]
         assert "Apples" not in replaced.branches[0].words
 
     def test_a_threshold_above_all_words_leaves_the_keywords(self) -> None:
@@ -104,13 +110,13 @@ class TestWords:
         assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
 
     def test_without_a_sentence_the_keywords_are_replaced(self) -> None:
-        replaced = found_replacements(domain(), {}, similarity, Model(REPLIES))
+        replaced = found_in(domain(), {}, similarity, Model(REPLIES))
         assert words_of(replaced) == {"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}}
 
     def test_the_most_similar_ones_are_enough(self) -> None:
         replaced = found(domain(most=2), Model(REPLIES))
         assert list(words_of(replaced)["pear"]) == ["Apple", "cider", "orchard"]
-        assert Left("apple", ["fruit", "tree"], "2 are enough") in replaced.left
+        assert "apple: left 'fruit', 'tree': 2 are enough" in replaced.left
 
     @pytest.mark.parametrize(
         ("belonging", "words"),
@@ -193,7 +199,7 @@ class TestReplies:
     def test_a_word_that_stays_in_one_branch_stays_in_all(self) -> None:
         model = Model({"Pear": PEAR | {"fruit": "Fruit", "tree": "fruit bush"}, "Orange": ORANGE})
         replaced = found(domain(), model)
-        assert Left("apple", ["fruit"], "it stays as it is for pear") in replaced.left
+        assert "apple: left 'fruit': it stays as it is for pear" in replaced.left
         for one in replaced.branches:
             assert list(one.words) == ["Apple", "cider", "orchard", "tree"]
             checked(one.words, "here")
@@ -209,7 +215,7 @@ class TestReplies:
 class TestKnown:
     def test_known_branches_give_the_words_of_the_others(self) -> None:
         source = domain({"pear": {"cider": "perry", "APPLE": "pear"}}, threshold="auto")
-        replaced = found_replacements(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
+        replaced = found_in(source, SENTENCES, lambda *_: pytest.fail("asked"), Model(REPLIES))
         why = {"Apple": "a keyword", "cider": "as in other branches"}
         assert replaced == Replaced([Branch("apple", "orange", why, {"Apple": "orange", "cider": "juice"})], [])
 
@@ -224,10 +230,3 @@ class TestKnown:
     def test_nothing_is_asked_where_nothing_is_lacking(self) -> None:
         source = domain({"pear": {"Apple": "pear"}, "orange": {"Apple": "orange"}})
         assert found(source, Model({})) == Replaced([], [])
-
-
-def test_a_domain_that_looks_for_none(error_of: Callable[..., str]) -> None:
-    by_hand = {"roots": ["apple"], "replacements": {"apple": {"pear": {"a": "b"}, "orange": {"a": "b"}}}}
-    source = Source.model_validate(domain().model_dump(by_alias=True) | {"branch": by_hand, "find": None})
-    line = error_of(found, source, Model({}))
-    assert line.startswith("the domain Fruit: no replacements are looked for; add `find.replacements`")

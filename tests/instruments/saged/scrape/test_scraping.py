@@ -10,7 +10,7 @@ TREES = ("ash", "birch", "cedar", "elm", "fir", "larch", "lime", "oak", "pine", 
 
 
 def page(title: str, *sections: tuple[str, str]) -> Page:
-    return Page(title, title.title(), 7, 70, f"https://example.org/{title}", "en", "A wiki", "cc-by-sa-4.0", sections)
+    return Page(title, title.title(), f"https://example.org/{title}", "en", "A wiki", "cc-by-sa-4.0", sections, 7, 70)
 
 
 def domain(keywords: dict[str, list[str]]) -> Source:
