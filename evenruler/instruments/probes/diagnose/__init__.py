@@ -163,8 +163,7 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    own = gain.cube_of(made_of[made_of["pole"] != 0])
-    return gain.gain(*own, gain.Beside.of(made_of[made_of["pole"] == 0]), gain.Beside.of(rivals)), made_of
+    return gain.gain_of(made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0], rivals), made_of
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
@@ -190,7 +189,8 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
-        found = gain.detectable_at_common_length(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        own = gain.Scores(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        found = gain.detectable_at_common_length(own)
         few = "a single template, or too few attributes" if found is None else None
         yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
 
