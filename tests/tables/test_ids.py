@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.tables import content_sha256, row_id
 from tests.instruments.probes.conftest import settings_of

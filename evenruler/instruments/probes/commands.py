@@ -153,7 +153,7 @@ def read(
 def _construct(domain: str) -> "Construct":
     """What a domain measures, from its source; an evolved one has that of the domain it came from."""
     from evenruler.declared import Declared
-    from evenruler.instruments.probes.declare import ProbeSource
+    from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
     from evenruler.strict import read_yaml, validate
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes.ask import after_prefixes, with_placebos
-from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
+from evenruler.instruments.probes.declare import Settings
+from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.rows import Compiled, compile_domain
 from evenruler.models import LogLikelihoods

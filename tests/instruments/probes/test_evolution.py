@@ -14,7 +14,8 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.ask import diversities
-from evenruler.instruments.probes.declare import halves, without_slots
+from evenruler.instruments.probes.declare.settings import halves
+from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, evidence
 from evenruler.instruments.probes.diagnose.evolution import (
     by_generation,

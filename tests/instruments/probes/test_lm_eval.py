@@ -14,7 +14,8 @@ from ruamel.yaml import YAML
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness
-from evenruler.instruments.probes.declare import ProbeSource, bias
+from evenruler.instruments.probes.declare.settings import bias
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model

@@ -5,7 +5,7 @@ import pytest
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import Criterion, load
+from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain
 from tests.conftest import ROOT
 from tests.instruments.probes.conftest import SOURCE, settings_of

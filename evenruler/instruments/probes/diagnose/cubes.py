@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import bias
+from evenruler.instruments.probes.declare.settings import bias
 from evenruler.measurement.shifts import of_prefixes
 from evenruler.tables.schemas import BARE
 

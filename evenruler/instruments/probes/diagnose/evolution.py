@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
-from evenruler.instruments.probes.declare import halves
+from evenruler.instruments.probes.declare.settings import halves
 from evenruler.instruments.probes.diagnose import quality
 from evenruler.instruments.probes.diagnose.gain import DETECTABLE, Scores, detectable_at_common_length
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM

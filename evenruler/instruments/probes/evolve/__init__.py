@@ -21,8 +21,15 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, without_slots
-from evenruler.instruments.probes.declare.source import DEMONSTRATION, EVOLVED, TemplateEntry, TemplateSet
+from evenruler.instruments.probes.declare.settings import Evolve, Settings
+from evenruler.instruments.probes.declare.source import (
+    DEMONSTRATION,
+    EVOLVED,
+    ProbeSource,
+    TemplateEntry,
+    TemplateSet,
+    without_slots,
+)
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot

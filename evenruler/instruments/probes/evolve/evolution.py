@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Article, ProbeSource, bias
+from evenruler.instruments.probes.declare.settings import Article, bias
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.words import without, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread

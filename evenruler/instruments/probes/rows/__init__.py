@@ -12,7 +12,8 @@ from evenruler.instruments import writing
 from evenruler.instruments.choosing import known_answers
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import ProbeSource, Settings
+from evenruler.instruments.probes.declare import Settings
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declared import Catalogue
 from evenruler.tables.ids import carried, content_sha256, once, row_id

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import LINES, validation
 from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Wish
