@@ -9,7 +9,7 @@ import numpy as np
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
-from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.instruments.framing.declare.source import ContrastSource, HowAsked, Settings
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
@@ -44,7 +44,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
-    how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
+    how_asked = settings.model_dump(include=set(HowAsked.model_fields))
     of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
         **how_asked,
