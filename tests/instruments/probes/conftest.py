@@ -60,7 +60,9 @@ def compiled(source) -> Callable[..., Compiled]:
     """The tables of that domain."""
 
     def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> Compiled:
-        return compile_domain("trades", source(**changes).with_published(criterion), settings_of(article=article))
+        own = source(**changes)
+        own._published = criterion
+        return compile_domain("trades", own, settings_of(article=article))
 
     return make
 

@@ -25,21 +25,13 @@ FAMILY = "framing"
 CONTENT_FREE = ("N/A", "[MASK]", "")
 """What stands for stimulus and options in a prompt without content (Zhao et al. 2021)."""
 
-SCHEMAS = {
-    "prompts": schemas.PROMPTS,
-    "content-free": schemas.CONTENT_FREE,
-    "outcomes": schemas.OUTCOMES,
-    "stimuli": schemas.STIMULI,
-    "rejected": schemas.REJECTED,
-}
-
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Every prompt of a contrast, its classes, its stimuli, what was rejected (`SCHEMAS`), and the plan."""
+    """Every prompt of a contrast, its classes, its stimuli, what was rejected, and the plan."""
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
-    tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
+    tables = {name: table_of(own, getattr(schemas, name.replace("-", "_").upper())) for name, own in rows.items()}
     return Built(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
 
 
@@ -70,7 +62,7 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
-    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `SCHEMAS`.
+    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `schemas`.
 
     A prompt that an earlier row already has is rejected, not repeated.
     """

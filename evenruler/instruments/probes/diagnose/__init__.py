@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -26,22 +27,11 @@ from evenruler.terminal import note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
 
-TABLES = {
-    "associations": schemas.ASSOCIATIONS,
-    "biases": schemas.BIASES,
-    "comparisons": schemas.COMPARISONS,
-    "concepts": CONCEPTS,
-    "correlations": schemas.CORRELATIONS,
-    "curve": schemas.CURVE,
-    "diversity": schemas.DIVERSITY,
-    "figures": schemas.FIGURES,
-    "generations": schemas.GENERATIONS,
-    "items": schemas.ITEMS,
-    "rewordings": schemas.REWORDINGS,
-    "shifts": schemas.SHIFTS,
-    "variances": schemas.VARIANCES,
-}
-"""`comparisons`, `generations` and `rewordings` are of what evolved."""
+_OF_EVOLUTION = ("comparisons", "generations", "rewordings")
+_OF_SETS = ("associations", "biases", "correlations", "curve", "diversity", "figures", "items", "shifts", "variances")
+
+TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)}
+TABLES["concepts"] = CONCEPTS
 
 _OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
 ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
@@ -86,18 +76,9 @@ def diagnose(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
-    Args:
-        probes: Sentences, with a column `benchmark`.
-        attributes: Attributes and criteria.
-        scores: Log-likelihoods of all sentences; none where the model can say none.
-        prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
-        placebos: Those that were asked with placebo nouns (`ask.with_placebos`).
-        plan: Of the instrument.
-        resampling: How intervals are computed.
-
-    Returns:
-        By `TABLES` (`figures` with `set` for `part`, `items` less diversities); a table without rows is left out.
-        Errors as of `figures`.
+    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`, `placebos` are by `ask.with_placebos`;
+    there is no score where the model can say none. By `TABLES` (`figures` with `set` for `part`, `items` less
+    diversities); a table without rows is left out. Errors as of `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:

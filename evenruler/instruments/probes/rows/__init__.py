@@ -139,12 +139,11 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
 
 
 def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
-    criterion = source.published
+    criterion, keyed = source.published, source.keys.keyed if source.keys else {}
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None
         match = criterion.matches[slug] if criterion else "none"
-        key = source.key_of(word)
-        content = (word, value, match, *([] if key is None else [key]))
+        content = (word, value, match, *([keyed[word]] if word in keyed else []))
         yield {
             **carried(row_id(family="probes", benchmark=name, attribute=slug), source, *content),
             "attribute": slug,
@@ -152,5 +151,5 @@ def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
             "criterion": value,
             "criterion_label": criterion.label if criterion else None,
             "match": match,
-            "key": key,
+            "key": keyed.get(word),
         }
