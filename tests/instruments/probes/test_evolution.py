@@ -119,9 +119,15 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
     return diversities({"templates": none, "history": history}, EMBEDDINGS)
 
 
+def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
+    """What evolved on the model m."""
+    found = {"diversity": diversity_of(tables["history"])}
+    return Record("trades-evolved", subject("m"), tables, {"evolved": {"model": "m"}}, found)
+
+
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
     tables = {"history": history, "biases": biases}
-    return by_generation(tables, diversity_of(history), "trades-evolved", "m", RESAMPLING)
+    return by_generation(evolved(tables), RESAMPLING)
 
 
 def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Series]:
@@ -397,9 +403,7 @@ class TestGuidance:
     def found(self, *runs: str) -> pd.DataFrame:
         tables = {"history": self.HISTORY, "biases": self.BIASES}
         tables = {name: table[table["run"].isin(runs)] for name, table in tables.items()}
-        diversity = diversity_of(tables["history"])
-        tables |= {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}
-        return guidance(tables, diversity, "trades-evolved", "m", RESAMPLING)
+        return guidance(evolved(tables | {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}), RESAMPLING)
 
     def test_last_populations_are_compared_and_the_chosen_set(self, tmp_path) -> None:
         rows = self.found("guided", "random")

@@ -234,19 +234,17 @@ def _of_instrument(
     record: Record, firsts: Mapping[str, Record], records: Sequence[Record], resampling: Resampling
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """What is told of an instrument once, whoever was asked."""
-    name, diversity = record.instrument, record.found["diversity"]
+    diversity = record.found["diversity"]
     yield "figures", _of_parts(quality.of_sets(diversity[diversity["set"].notna()]))
     if "evolved" not in record.plan:
         return
     from evenruler.instruments.probes.diagnose import evolution  # likewise
 
-    of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
-    own = (record.tables, diversity, name, model, resampling)
-    yield "generations", evolution.by_generation(*own)
-    yield "rewordings", evolution.rewordings(record.tables["tries"], name)
-    if of in firsts:
-        yield "comparisons", evolution.comparisons(record, firsts[of], records, resampling)
-    yield "comparisons", evolution.guidance(*own)
+    yield "generations", evolution.by_generation(record, resampling)
+    yield "rewordings", evolution.rewordings(record.tables["tries"], record.instrument)
+    if other := firsts.get(record.plan["evolved"]["of"]):
+        yield "comparisons", evolution.comparisons(record, other, records, resampling)
+    yield "comparisons", evolution.guidance(record, resampling)
 
 
 def evidence(tables: Tables) -> dict[str, Any]:

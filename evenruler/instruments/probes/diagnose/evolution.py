@@ -109,44 +109,30 @@ def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame
         yield _row(of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
-def by_generation(
-    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
-) -> pd.DataFrame:
-    """Reliability and diversity of the whole population, generation by generation.
+def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
+    """Reliability and diversity of the whole population of what evolved, by `schemas.GENERATIONS`.
 
-    Args:
-        tables: `history` and `biases`, by `schemas.HISTORY` and `schemas.OWN_BIASES`.
-        diversity: By `schemas.DIVERSITY`, of generations.
-        benchmark: Whose evolution it is.
-        model: That it evolved on.
-        resampling: Of the intervals, which are over attributes; a diversity has none.
-
-    Returns:
-        By `schemas.GENERATIONS`; a diversity is the mean over templates, 0 is all alike. ValueError where a template
-        of the history lacks a bias.
+    Intervals are over attributes; a diversity, the mean over templates (0 is all alike), has none. ValueError where a
+    template of the history lacks a bias.
     """
-    rows = []
-    for (run, generation), population in tables["history"].groupby(["run", "generation"], sort=True):
-        x = _of_population(population, tables["biases"]).to_numpy()
+    rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
+    for (run, generation), population in record.tables["history"].groupby(["run", "generation"], sort=True):
+        x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
-        key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
+        key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
         told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
-def guidance(
-    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
-) -> pd.DataFrame:
+def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
     """What replacing hotspots brings: the guided run's last population, and the set chosen of it, against the random's.
 
-    It is one run of each: intervals are over attributes and say nothing about the luck of a run. Arguments and errors
-    as of `by_generation`; `tables` has `choices` and `attributes`, too.
-
-    Returns:
-        By `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness
-        is relative to a population, so it is not compared.
+    It is one run of each: intervals are over attributes and say nothing about the luck of a run. By
+    `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness is
+    relative to a population, so it is not compared. Errors as of `by_generation`.
     """
+    tables, diversity = record.tables, record.found["diversity"]
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
     rows: list[Row] = []
     if {GUIDED, RANDOM} <= set(history["run"]):
@@ -154,13 +140,16 @@ def guidance(
         chosen = choices.loc[choices["chosen"], "template"]
         criterion = tables["attributes"].set_index("attribute")["criterion"]
         own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
-        both, here = (POPULATION, RANDOM), {"benchmark": benchmark, "model": model, "transfer": False}
+        both, here = (
+            (POPULATION, RANDOM),
+            {"benchmark": record.instrument, "model": record.plan["evolved"]["model"], "transfer": False},
+        )
         found = [
             *compared(both, (last, other), None, resampling),
             *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
             *compared((CHOSEN, RANDOM), (own, other), criterion, resampling),
         ]
-        rows = [{**here, **row} for row in found]
+        rows = [{"benchmark": record.instrument, "model": model, "transfer": False, **row} for row in found]
     return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
 
@@ -211,18 +200,10 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
     without the templates whose correlation with the rest has an interval below 0 on that model, and `BEST_START`,
     chosen as the chosen set was, of the start alone; the chosen set also against the elites. Rows of `HELD_OUT` are of
     sets that one half of the attributes chose, judged by the other, mean of both ways; the model is the one that the
-    templates evolved on.
+    templates evolved on. So it is of diversity, which depends on no model; its n counts the evolved set's templates.
 
-    Args:
-        record: Of what evolved, on any model.
-        other: Of what it evolved of, on any model.
-        records: Every instrument on every model.
-        resampling: Of intervals, which leave the same attribute out of both sets; `TAKEN` and diversities have none.
-
-    Returns:
-        By `schemas.COMPARISONS`; `difference` is the evolved set's value minus the other's. Diversity depends on no
-        model and stands once, with the one that the set evolved on; its n counts the evolved set's templates. Semantic
-        diversity is by the embedder that evolution used.
+    By `schemas.COMPARISONS`; intervals leave the same attribute out of both sets, `TAKEN` and diversities have none.
+    `record` is of what evolved, `other` of what it evolved of, on any model; `records`: all instruments and models.
     """
     name, plan = record.instrument, record.plan["evolved"]
     both = (name, other.instrument)
