@@ -88,7 +88,7 @@ def _of_both(
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
     named = zip(of, values, why, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
-    row = _row(of, figure, *values, len(matrices[0]), reason="; ".join(reasons) or None)
+    row = _row(of, figure, values[0], values[1], len(matrices[0]), reason="; ".join(reasons) or None)
     if reasons:
         return row
     if row["n"] < FEWEST_UNITS:
@@ -140,10 +140,7 @@ def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
         chosen = choices.loc[choices["chosen"], "template"]
         criterion = tables["attributes"].set_index("attribute")["criterion"]
         own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
-        both, here = (
-            (POPULATION, RANDOM),
-            {"benchmark": record.instrument, "model": record.plan["evolved"]["model"], "transfer": False},
-        )
+        both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
         found = [
             *compared(both, (last, other), None, resampling),
             *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
