@@ -75,11 +75,6 @@ class FramingPlan(source.HowAsked):
         return {entry.outcome: entry.forms for entry in self.outcomes}
 
     @property
-    def samples_placebos(self) -> bool:
-        """Whether placebos are sampled, too: where they can be told from the cue, by replies or by wordings."""
-        return self.generations > 1 or self.most_wordings > 1
-
-    @property
     def words(self) -> dict[str, list[str]]:
         """By what replies are read, by class: forms and terms."""
         return {entry.outcome: entry.forms + entry.terms for entry in self.outcomes}

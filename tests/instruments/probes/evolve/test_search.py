@@ -48,7 +48,7 @@ class KnownRuler:
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         return [Measured(tuple(self._biases(template.text)), (), 1) for template in templates]
 
-    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+    def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         return np.zeros(len(templates))
 
     def _biases(self, text: str) -> list[float]:
