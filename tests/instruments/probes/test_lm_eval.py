@@ -52,8 +52,8 @@ def source() -> ProbeSource:
 def benchmark_of(declared: ProbeSource) -> Benchmark:
     built = compile_domain(DOMAIN, declared, settings_of(article="literal"))
     tables = {
-        "probes": pa.Table.from_pylist(built.probes, schema=schemas.PROBES),
-        "templates": pa.Table.from_pylist(built.templates, schema=schemas.TEMPLATES),
+        "probes": pa.Table.from_pylist(built["probes"], schema=schemas.PROBES),
+        "templates": pa.Table.from_pylist(built["templates"], schema=schemas.TEMPLATES),
     }
     name = f"probes-{DOMAIN}"
     return Benchmark(

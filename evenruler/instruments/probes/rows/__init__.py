@@ -1,7 +1,6 @@
 """Probes written out: every sentence, with templates, attributes and criterion; and what evolved, with its history."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -32,13 +31,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         `gradients`, `biases`, `choices`.
     """
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
-    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in vars(compiled).items()}
+    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()}
     if declaration.made:  # how it evolved, and the last population of the guided run
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
         tables |= declaration.made
-    said = [f"{len(compiled.probes):,} sentences, {len(compiled.rejected):,} rejected"]
+    said = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
     plan = sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"])
     return Built(tables, plan, said)
 
@@ -85,24 +84,15 @@ def _choice(source: ProbeSource) -> Plan:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """The tables of one domain, by their schemas in `schemas`."""
-
-    probes: list[Row]
-    templates: list[Row]
-    attributes: list[Row]
-    rejected: list[Row]
-
-
-def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compiled:
-    """Fill every template with every attribute and target: rows of the four tables.
+def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[str, list[Row]]:
+    """Fill every template with every attribute and target: rows of the tables, by `schemas`.
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
     counted twice.
     """
     probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
-    return Compiled(probes, list(_templates(name, source, settings)), list(_attributes(name, source)), rejected)
+    templates, attributes = list(_templates(name, source, settings)), list(_attributes(name, source))
+    return {"probes": probes, "templates": templates, "attributes": attributes, "rejected": rejected}
 
 
 def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
