@@ -15,7 +15,7 @@ from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefix
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import contrast
-from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
+from evenruler.instruments.probes.diagnose.quality import SPREAD, R, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
@@ -98,15 +98,16 @@ def diagnose(
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, known)
         items = items_of(cube, controls.get(cell), resampling.level)
-        general = variance_components(cube, resampling.level)
+        variances, curve, general = variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
         moved = shifts(of_set, set(plan["placebos"]))
-        for table, rows in _tables(cube, known, items, general, moved, resampling).items():
+        own = _of_biases(cube, known, resampling.level)
+        for table, rows in {**own, "items": items, "variances": variances, "curve": curve, "shifts": moved}.items():
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         found = [
             *_figures(cube, known, resampling),
-            *general.figures,
+            *general,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
         fit = gain.fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
@@ -176,17 +177,10 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
         yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
 
 
-def _tables(
-    cube: Cube,
-    known: pd.DataFrame,
-    items: pd.DataFrame,
-    general: VarianceComponents,
-    moved: pd.DataFrame,
-    resampling: Resampling,
-) -> dict[str, pd.DataFrame]:
-    """Of one set on one model. Associations are beyond what each template gives to all, with intervals."""
+def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
+    """Tables of one set on one model. Associations are beyond what each template gives to all, with intervals."""
     biases = cube.biases()
-    intervals = [quality.mean_interval(row, resampling.level) for row in (biases - biases.mean()).to_numpy()]
+    intervals = [quality.mean_interval(row, level) for row in (biases - biases.mean()).to_numpy()]
     associations = known.loc[biases.index, ["word", "criterion", "match"]].rename_axis("attribute").reset_index()
     associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
     associations[["centred", "low", "high"]] = [(own.value, own.low, own.high) for own in intervals]
@@ -196,10 +190,6 @@ def _tables(
         "associations": associations.filter(schemas.ASSOCIATIONS.names),
         "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
         "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
-        "curve": general.curve,
-        "items": items,
-        "shifts": moved,
-        "variances": general.variances,
     }
 
 
