@@ -158,12 +158,10 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
-    """What became of the replies to each kind of wish.
+    """What became of the replies to each kind of wish, by `schemas.REWORDINGS`.
 
-    Returns:
-        By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
-        kind's replies. Those that were taken stand first, without a reason, also where there are none. The n of a kind
-        add up to its replies.
+    One row a reason with the number of replies that it turned down and their share of that kind's replies. Those that
+    were taken stand first, without a reason, also where there are none. The n of a kind add up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
     taken = tries.groupby(kind, dropna=False, as_index=False).agg(n=("accepted", "sum"), replies=("accepted", "size"))

@@ -184,14 +184,9 @@ class Evolved:
 def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
     """Evolve the templates of an instrument; a run that broke off goes on after its last whole generation.
 
-    Args:
-        declaration: Its source is what users wrote.
-        load: A model by its name in the catalogue; the operator is not asked for.
-        kept: The folder where generations are kept.
-        replies: The file of what the operator said.
-
-    Raises:
-        UserError: The file is missing, or lacks a reply that is wanted; or no template may be chosen.
+    The source of `declaration` is what users wrote; `load` gives a model by its name in the catalogue, and is not asked
+    for the operator; `kept`: the folder of generations; `replies`: the file of what the operator said. UserError where
+    that is missing, or lacks a reply that is wanted; or where no template may be chosen.
     """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
