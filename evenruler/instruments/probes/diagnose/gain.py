@@ -191,6 +191,7 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
 def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmatory:
     """A gain that is an effect only if attributes off the construct, keyed alike, surely gain less."""
     n, facets = len(own.axis), own.facets()
+    rival = replace(rival, poles=own.poles)  # its words are the same; a plan without `groups` may name them otherwise
     facets["attributes"] = Facet([*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)])
 
     def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
