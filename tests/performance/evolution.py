@@ -27,7 +27,7 @@ import torch
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import declare
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.population import Ruler, Template
 from evenruler.models import LogLikelihoods, load
 from evenruler.models.backends import trie

@@ -18,7 +18,7 @@ import numpy as np
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import declare
-from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.evolve import starting
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.operators import ModelOperator

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes.declare.source import load as read
-from evenruler.instruments.probes.diagnose.cubes import Cube
-from evenruler.instruments.probes.diagnose.gain import Beside, gain
+from evenruler.instruments.probes.diagnose.gain import Scores, gain
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge
 from evenruler.models import load
 from evenruler.text import ATTRIBUTE, TARGET, fill
@@ -91,11 +90,9 @@ class Domain:
 
     def gain(self, scores: Floats, nouns: Floats, lists: Sequence[str]) -> Confirmatory:
         """Of two groups of equal size."""
-        names = [str(number) for number in range(max(scores.shape))]
-        n, t, w = scores.shape
-        poles = np.repeat(np.array([1, -1], dtype=np.int8), w // 2)
-        cube = Cube(scores, names[:n], names[:t], names[:w], poles, np.zeros(w))
-        return gain(cube, self.axis, ["words"] * w, Beside(nouns, self.axis, lists))
+        w = scores.shape[2]
+        own = Scores(scores, self.axis, np.repeat(np.array([1, -1], dtype=np.int8), w // 2), ["words"] * w)
+        return gain(own, Scores(nouns, self.axis, np.zeros(len(lists), dtype=np.int8), lists))
 
 
 def rows(name: str, only: str, draws: int, sparse: bool) -> Iterator[str]:

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.declare.settings import OF_LISTS, OF_TEMPLATES, OF_WORDS, QUANTILES
-from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.gain import (
     GAIN,
     SMALLEST,
     UNIT,
-    Beside,
+    Scores,
     along_criterion,
     between_keys,
     gain,
@@ -87,10 +86,11 @@ class Words:
         placebos = self._scores(place, nouns, np.repeat(np.arange(k), 3), random)
         ordered = [str(number) for number in np.argsort(axis, kind="stable")]
         along = [int(number) for number in evenly_spread(ordered, self.beside)]
-        beside = Beside(placebos[along], axis[along], [str(number // 3) for number in range(3 * k)])
-        figure = _figure(scores, axis, poles, [str(number) for number in lists], beside)
+        no_pole, own = np.zeros(3 * k, dtype=np.int8), [str(number) for number in lists]
+        beside = Scores(placebos[along], axis[along], no_pole, [str(number // 3) for number in range(3 * k)])
+        figure = _figure(scores, axis, poles, own, beside)
         if verify:
-            _require_as_gain(figure, scores, axis, poles, [str(number) for number in lists], beside)
+            _require_as_gain(figure, Scores(scores, axis, poles.astype(np.int8), own), beside)
         return figure, truth
 
     def _scores(self, place: Floats, slopes: Floats, groups: NDArray[np.int_], random: Random) -> Floats:
@@ -106,7 +106,7 @@ class Words:
         return scores + random.normal(0, self.noise, (n, t, w)) + random.normal(0, 1, (n, t, 1))
 
 
-def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Beside) -> Confirmatory:
+def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Scores) -> Confirmatory:
     """As `gain`, of any number of placebo lists: its values with levels left out are computed all at once."""
     keyed = set(axis) == {1.0, -1.0}
     weights = between_keys if keyed else along_criterion
@@ -125,18 +125,14 @@ def _figure(scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[s
         return float(values[tuple(0 if mask.all() else 1 + int(mask.argmin()) for mask in kept)])
 
     effect: Estimate = crossed(value, facets)
-    placebo = placebo_lists(beside.scores, weights(beside.axis), beside.lists, len(set(lists)))
+    placebo = placebo_lists(beside.values, weights(beside.axis), beside.lists, len(set(lists)))
     levels = dict(zip(("attributes", "templates", "words"), scores.shape, strict=True))
     return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, SMALLEST[GAIN])
 
 
-def _require_as_gain(
-    figure: Confirmatory, scores: Floats, axis: Floats, poles: NDArray[np.int_], lists: list[str], beside: Beside
-) -> None:
+def _require_as_gain(figure: Confirmatory, scores: Scores, beside: Scores) -> None:
     """What is computed at once is what the family computes."""
-    names = [str(number) for number in range(max(scores.shape))]
-    n, t, w = (names[:count] for count in scores.shape)
-    own = gain(Cube(scores, n, t, w, poles.astype(np.int8), np.zeros(1)), axis, lists, beside)
+    own = gain(scores, beside)
     found = [(each.effect.low, each.p.effect, each.p.denial) for each in (own, figure) if each.effect and each.p]
     assert np.allclose(found[0], found[1]), found
 

@@ -94,12 +94,15 @@ def sheet(
 
     from evenruler.files import replace
     from evenruler.instruments.probes.ratings import as_sheet, blind, instructions
+    from evenruler.tables import read_frame
 
     here = repository.enter()
     human, out = (path and repository.meant(path, here) for path in (human, out))
     names = [name.removeprefix("probes-") for name in domains]
     constructs = {name: _construct(name) for name in names}
-    templates = _chosen(pd.concat([_templates(name) for name in names]), sets)
+    kept = ["set", "template", "text"]
+    built = {name: read_frame(BUILT / name / "templates.parquet")[kept].assign(domain=name) for name in names}
+    templates = _chosen(pd.concat(built.values()), sets)
     if human is not None:
         templates = pd.concat([templates, _by_people(human, names, constructs)])
     templates = templates.assign(construct=templates["domain"].map({n: c.name for n, c in constructs.items()}))
@@ -153,7 +156,7 @@ def read(
 def _construct(domain: str) -> "Construct":
     """What a domain measures, from its source; an evolved one has that of the domain it came from."""
     from evenruler.declared import Declared
-    from evenruler.instruments.probes.declare import ProbeSource
+    from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
     from evenruler.strict import read_yaml, validate
 
@@ -163,12 +166,6 @@ def _construct(domain: str) -> "Construct":
     source = validate(ProbeSource, read_yaml(path), path)
     targets = [word for words in source.targets.values() for word in list(words.values())[:SHOWN_WORDS]]
     return Construct(source.construct_, list(source.attributes.values())[:SHOWN_WORDS], targets, source.warning)
-
-
-def _templates(domain: str) -> "pd.DataFrame":
-    from evenruler.tables import read_frame
-
-    return read_frame(BUILT / domain / "templates.parquet")[["set", "template", "text"]].assign(domain=domain)
 
 
 def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":

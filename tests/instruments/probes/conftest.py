@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from evenruler.instruments.probes.ask import after_prefixes, with_placebos
-from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
+from evenruler.instruments.probes.declare import Settings
+from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from evenruler.instruments.probes.diagnose import diagnose
-from evenruler.instruments.probes.rows import Compiled, compile_domain
+from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import LogLikelihoods
 from tests.instruments.probes.known import BIAS, CRITERION, PLAN, RESAMPLING, TEMPLATES, values_for
 
@@ -55,11 +56,13 @@ def source() -> Callable[..., ProbeSource]:
 
 
 @pytest.fixture
-def compiled(source) -> Callable[..., Compiled]:
+def compiled(source) -> Callable[..., dict[str, list[Any]]]:
     """The tables of that domain."""
 
-    def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> Compiled:
-        return compile_domain("trades", source(**changes).with_published(criterion), settings_of(article=article))
+    def make(article: Any = "agree", criterion: Criterion | None = None, **changes: Any) -> dict[str, list[Any]]:
+        own = source(**changes)
+        own._published = criterion
+        return compile_domain("trades", own, settings_of(article=article))
 
     return make
 
@@ -99,10 +102,10 @@ def scores_of(probes: pd.DataFrame, values: Sequence[float], model: str = "m") -
     )
 
 
-def frames(built: Compiled, benchmark: str = "trades") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+def frames(built: dict[str, list[Any]], benchmark: str = "trades") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Probes, templates and attributes as frames with their benchmark."""
     probes, templates, attributes = (
-        pd.DataFrame(rows).assign(benchmark=benchmark) for rows in (built.probes, built.templates, built.attributes)
+        pd.DataFrame(built[name]).assign(benchmark=benchmark) for name in ("probes", "templates", "attributes")
     )
     return probes, templates, attributes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Criterion
+from evenruler.instruments.probes.declare.source import Criterion
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.measurement import Resampling
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evenruler.instruments.probes import card, schemas
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 
 CRITERION = {"file": "trades.csv", "column": "women", "label": "women (%)"}
 

@@ -13,7 +13,7 @@ from evenruler.instruments.probes.ask import RIVAL, questions, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import contrast
 from evenruler.instruments.probes.diagnose.choice import choice_figures
-from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, gain_of_pairs
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, gain_of
 from evenruler.measurement.verdicts import Fitness, Verdict, judge
 from tests.performance.planted_choices import found, low_half, published
 from tests.personas import STYLES, Chooser, asked
@@ -122,7 +122,7 @@ def test_a_gain_of_shares_by_hand() -> None:
     nouns = pairs(0.0, "nouns", 12)
     number = nouns["group"].str.removeprefix("nouns ").astype(int)
     nouns["value"] = 2 * number * (nouns["beside"] - 50) / 80
-    figure = gain_of_pairs(pairs(0.4), nouns)
+    figure = gain_of(pairs(0.4), nouns, figure=SHARE_GAIN)
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(40)
     assert figure.placebo == pytest.approx(np.std([0, 2, 4, 6, 8, 10], ddof=1))

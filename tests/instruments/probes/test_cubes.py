@@ -15,7 +15,6 @@ from evenruler.instruments.probes.ask import after_prefixes, with_placebos
 from evenruler.instruments.probes.declare import headings
 from evenruler.instruments.probes.diagnose import diagnose
 from evenruler.instruments.probes.diagnose.cubes import Cube, cubes, shifts
-from evenruler.instruments.probes.rows import Compiled
 from evenruler.instruments.probes.schemas import PROBES
 from evenruler.measurement import as_metrics
 from evenruler.measurement.shifts import shift_figures
@@ -215,9 +214,9 @@ def plan_of(prefixes: Mapping[str, str] = CUES, most: int = 1000, templates: int
     }
 
 
-def prefixed_of(built: Compiled, **plan: Any) -> pd.DataFrame:
+def prefixed_of(built: dict[str, list[Any]], **plan: Any) -> pd.DataFrame:
     """The sentences of a domain after prefixes."""
-    return after_prefixes(pd.DataFrame(built.probes, columns=PROBES.names), plan_of(**plan))
+    return after_prefixes(pd.DataFrame(built["probes"], columns=PROBES.names), plan_of(**plan))
 
 
 class TestDeriving:
@@ -227,7 +226,7 @@ class TestDeriving:
         found = prefixed_of(built)
 
         assert dict(zip(found["framing"], found["before"], strict=True)) == CUES
-        bare = pd.DataFrame(built.probes)[PROBES.names].drop(columns="framing").set_index("id")
+        bare = pd.DataFrame(built["probes"])[PROBES.names].drop(columns="framing").set_index("id")
         for _, rows in found.groupby("framing"):
             under = rows.drop(columns=["id", "framing", "before"]).set_index("bare_id")
             pd.testing.assert_frame_equal(under.loc[bare.index], bare, check_names=False)
@@ -242,7 +241,7 @@ class TestDeriving:
 
         found = prefixed_of(built)
 
-        assert len({*found["id"], *(row["id"] for row in built.probes)}) == 4 * 24
+        assert len({*found["id"], *(row["id"] for row in built["probes"])}) == 4 * 24
         row = found.set_index(["framing", *IDENTITY]).loc[("salience+instruction", "hand", "odd", "baker", "girl")]
         named = (
             '{"attribute":"baker","benchmark":"trades","family":"probes","framing":"salience+instruction","set":"hand",'
@@ -314,7 +313,7 @@ Diagnosed = Callable[..., dict[str, pd.DataFrame]]
 
 
 @pytest.fixture
-def trades(compiled) -> Compiled:
+def trades(compiled) -> dict[str, list[Any]]:
     sets = {"hand": {"title": "By hand", "templates": TEMPLATES}}
     return compiled(sets=sets, attributes={slug: slug for slug in BIAS.index}, framings=FRAMINGS)
 

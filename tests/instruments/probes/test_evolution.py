@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ from scipy import stats
 from evenruler import measurement
 from evenruler.instruments.instrument import Record
 from evenruler.instruments.probes.ask import diversities
-from evenruler.instruments.probes.declare import halves, without_slots
+from evenruler.instruments.probes.declare.settings import halves
+from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, evidence
 from evenruler.instruments.probes.diagnose.evolution import (
-    Pair,
     by_generation,
     compared,
     comparisons,
@@ -27,7 +26,7 @@ from evenruler.instruments.probes.diagnose.evolution import (
     matrix_of,
     rewordings,
 )
-from evenruler.instruments.probes.diagnose.gain import detectable_at_common_length
+from evenruler.instruments.probes.diagnose.gain import Scores, detectable_at_common_length
 from evenruler.instruments.probes.diagnose.quality import alpha_at_common_length
 from evenruler.instruments.probes.evolve import validation
 from evenruler.instruments.probes.schemas import (
@@ -120,9 +119,15 @@ def diversity_of(history: pd.DataFrame) -> pd.DataFrame:
     return diversities({"templates": none, "history": history}, EMBEDDINGS)
 
 
+def evolved(tables: Mapping[str, pd.DataFrame]) -> Record:
+    """What evolved on the model m."""
+    found = {"diversity": diversity_of(tables["history"])}
+    return Record("trades-evolved", subject("m"), tables, {"evolved": {"model": "m"}}, found)
+
+
 def generations(history=HISTORY, biases=BIASES) -> pd.DataFrame:
     tables = {"history": history, "biases": biases}
-    return by_generation(tables, diversity_of(history), "trades-evolved", "m", RESAMPLING)
+    return by_generation(evolved(tables), RESAMPLING)
 
 
 def figures_of(rows: pd.DataFrame, run: str, generation: int) -> dict[str, pd.Series]:
@@ -219,11 +224,14 @@ def templates_of(matrix: pd.DataFrame) -> pd.DataFrame:
     return diversities({"templates": own.assign(text=[TEXTS[slug] for slug in matrix])}, EMBEDDINGS)
 
 
+SIDES = ("population", "seed")
+
+
 def compare(evolved: pd.DataFrame = LATER, seed: pd.DataFrame = FIRST, criterion=None) -> dict[str, pd.Series]:
     """The last population against the seed set, by figure."""
-    found = list(compared(Pair("population", "seed", evolved.dropna(), seed), criterion, RESAMPLING))
-    found += diversities_compared(templates_of(evolved), templates_of(seed))
-    return {row.figure: pd.Series({**asdict(row), "difference": row.difference}) for row in found}
+    found = list(compared(SIDES, (evolved.dropna(), seed), criterion, RESAMPLING))
+    found += diversities_compared(SIDES, templates_of(evolved), templates_of(seed))
+    return {row["figure"]: pd.Series({"low": None, "high": None, **row}) for row in found}
 
 
 CRITERION = pd.Series([27, 60, 20.5, 80.5, 42, 12, math.nan, 97], index=NAMES)
@@ -395,9 +403,7 @@ class TestGuidance:
     def found(self, *runs: str) -> pd.DataFrame:
         tables = {"history": self.HISTORY, "biases": self.BIASES}
         tables = {name: table[table["run"].isin(runs)] for name, table in tables.items()}
-        diversity = diversity_of(tables["history"])
-        tables |= {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}
-        return guidance(tables, diversity, "trades-evolved", "m", RESAMPLING)
+        return guidance(evolved(tables | {"choices": self.CHOICES, "attributes": self.ATTRIBUTES}), RESAMPLING)
 
     def test_last_populations_are_compared_and_the_chosen_set(self, tmp_path) -> None:
         rows = self.found("guided", "random")
@@ -651,7 +657,8 @@ class TestHeldOut:
         def found(slugs: str, half: list[str]) -> float:
             own = np.stack([x.loc[half, list(slugs)], 0 * x.loc[half, list(slugs)]], axis=2)
             poles = np.array([1, -1], dtype=np.int8)
-            return detectable_at_common_length(own, criterion[half].to_numpy(), poles, ["words"] * 2) or math.nan
+            scores = Scores(own, criterion[half].to_numpy(), poles, ["words"] * 2)
+            return detectable_at_common_length(scores) or math.nan
 
         first, second = (list(half) for half in halves(ATTRIBUTES))
         row = cell(rows, against="seed", figure="detectable_at_8")

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from evenruler.instruments.probes.declare import bias, shared_words
+from evenruler.instruments.probes.declare.settings import bias, shared_words
 from tests.instruments.probes.conftest import KnownUnigramModel, frames
 
 GROUPS = ["men", "men", "women", "women", "women"]

@@ -9,11 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.gain import (
-    Beside,
+    Scores,
     along_criterion,
-    as_array,
     contrast,
     detectable_at_common_length,
     gain,
@@ -37,10 +35,12 @@ def lines(slopes: Floats, seed: int = 0, noise: float = 0.0, place: Floats = PLA
     return place[:, None, None] * slopes + plausible + random.normal(0, noise, shape)
 
 
-def cube(scores: Floats) -> Cube:
-    names = [str(number) for number in range(99)]
-    n, t, w = scores.shape
-    return Cube(scores, names[:n], names[:t], names[:w], POLES, np.zeros(w))
+def targets(values: Floats, axis: Floats = AXIS) -> Scores:
+    return Scores(values, axis, POLES, ["nouns"] * 12)
+
+
+def placebos(values: Floats, axis: Floats = AXIS, lists: list[str] = NOUNS) -> Scores:
+    return Scores(values, axis, np.zeros(len(lists), dtype=np.int8), lists)
 
 
 def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS) -> Confirmatory:
@@ -49,7 +49,7 @@ def found(difference: float, of_lists: float, seed: int = 1, axis: Floats = AXIS
     place = axis if len(set(axis)) == 2 else (axis - axis.mean()) / 80
     own = lines(np.where(POLES == 1, 0.5, -0.5) * difference + random.normal(0, 0.05, 12), seed, 0.05, place)
     slopes = np.repeat(random.normal(0, of_lists, 12), 3) + random.normal(0, 0.05, 36)
-    return gain(cube(own), axis, ["nouns"] * 12, Beside(lines(slopes, seed + 1, 0.05, place), axis, NOUNS))
+    return gain(targets(own, axis), placebos(lines(slopes, seed + 1, 0.05, place), axis))
 
 
 def verdict(figure: Confirmatory) -> str | None:
@@ -59,7 +59,7 @@ def verdict(figure: Confirmatory) -> str | None:
 def test_slopes_without_noise_come_back_exactly() -> None:
     of_words = np.array([1.0, 1.2, 0.8, 1.1, 0.9, 1.0, -0.3, -0.4, -0.2, -0.3, -0.35, -0.25])
     nouns = lines(np.repeat(np.arange(12.0), 3))
-    figure = gain(cube(lines(of_words)), AXIS, ["nouns"] * 12, Beside(nouns, AXIS, NOUNS))
+    figure = gain(targets(lines(of_words)), placebos(nouns))
     assert figure.effect is not None
     assert figure.effect.value == pytest.approx(1.3)
     of_each = [of_words[:6].var(ddof=1), of_words[6:].var(ddof=1)]
@@ -98,7 +98,7 @@ def test_twice_the_scores_change_no_p() -> None:
     random = np.random.default_rng(1)
     own = lines(np.where(POLES == 1, 0.5, -0.5) + random.normal(0, 0.05, 12), 1, 0.05)
     slopes = np.repeat(random.normal(0, 0.2, 12), 3) + random.normal(0, 0.05, 36)
-    twice = gain(cube(2 * own), AXIS, ["nouns"] * 12, Beside(2 * lines(slopes, 2, 0.05), AXIS, NOUNS))
+    twice = gain(targets(2 * own), placebos(2 * lines(slopes, 2, 0.05)))
     assert figure.p is not None
     assert twice.p is not None
     assert (twice.p_null, twice.p.effect) == pytest.approx((figure.p_null, figure.p.effect))
@@ -117,8 +117,8 @@ def test_keyed_attributes_are_two_groups() -> None:
 
 def test_a_design_says_what_it_lacks() -> None:
     own = lines(np.where(POLES == 1, 0.5, -0.5))
-    assert gain(cube(own), AXIS, ["nouns"] * 12).lacking == "no placebo"
-    few = gain(cube(own), AXIS, ["nouns"] * 12, Beside(lines(np.ones(9)), AXIS, NOUNS[:9]))
+    assert gain(targets(own)).lacking == "no placebo"
+    few = gain(targets(own), placebos(lines(np.ones(9)), lists=NOUNS[:9]))
     assert few.lacking == "3 placebo lists, of at least 12"
 
 
@@ -129,9 +129,9 @@ def test_placebos_of_half_the_attributes_give_the_same_on_average() -> None:
     for seed in range(30):
         slopes = np.repeat(np.random.default_rng(seed).normal(0, 0.5, 12), 3)
         nouns = lines(slopes, seed, 0.05)
-        of_half = Beside(nouns[half], AXIS[half], NOUNS)
-        own = cube(lines(np.where(POLES == 1, 0.5, -0.5)))
-        found = [gain(own, AXIS, ["nouns"] * 12, each).placebo for each in (Beside(nouns, AXIS, NOUNS), of_half)]
+        of_half = placebos(nouns[half], AXIS[half])
+        own = targets(lines(np.where(POLES == 1, 0.5, -0.5)))
+        found = [gain(own, each).placebo for each in (placebos(nouns), of_half)]
         assert found[0] is not None
         assert found[1] is not None
         sizes.append(found[1] / found[0])
@@ -145,7 +145,7 @@ def beside_rival(of_rival: float, own: float = 1.0, seed: int = 1) -> Confirmato
     slopes, words = np.where(POLES == 1, 0.5, -0.5), random.normal(0, 0.05, 12)
     rows = [lines(slopes * size + words, seed + at, 0.1, keys) for at, size in enumerate((own, of_rival))]
     nouns = lines(np.repeat(random.normal(0, 0.05, 12), 3), seed + 2, 0.05, keys)
-    return gain(cube(rows[0]), keys, ["nouns"] * 12, Beside(nouns, keys, NOUNS), Beside(rows[1], keys, []))
+    return gain(targets(rows[0], keys), placebos(nouns, keys), targets(rows[1], keys))
 
 
 class TestRival:
@@ -180,14 +180,14 @@ class TestRival:
                 + random.normal(0, 0.1, (1, 4, 1)) * keys[:, None, None] * POLES
                 for at in (0, 500)
             )
-            nouns = Beside(lines(np.zeros(36), seed, 0.05, keys), keys, NOUNS)
-            false += verdict(gain(cube(own), keys, ["nouns"] * 12, nouns, Beside(off, keys, []))) == Verdict.EFFECT
+            nouns = placebos(lines(np.zeros(36), seed, 0.05, keys), keys)
+            false += verdict(gain(targets(own, keys), nouns, targets(off, keys))) == Verdict.EFFECT
         assert false <= 4
 
     def test_without_placebos_it_is_told_all_the_same(self) -> None:
         keys = np.repeat([1.0, -1.0], 10)
         own = lines(np.where(POLES == 1, 0.5, -0.5), place=keys)
-        figure = gain(cube(own), keys, ["nouns"] * 12, rival=Beside(own, keys, []))
+        figure = gain(targets(own, keys), rival=targets(own, keys))
         assert figure.note == "Attributes off the construct gain 2; beyond them it is [0, 0]."
 
 
@@ -196,9 +196,9 @@ class TestDetectable:
         random = np.random.default_rng(7)
         scores = lines(np.where(POLES == 1, 0.5, -0.5), 3, 0.3, templates=8)
         scores = scores + random.normal(0, 0.4, (25, 1, 12)) + random.normal(0, 0.3, (25, 8, 1)) * POLES
-        figure = gain(cube(scores), AXIS, ["nouns"] * 12)
+        figure = gain(targets(scores))
         assert figure.effect is not None
-        found = detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12)
+        found = detectable_at_common_length(targets(scores))
         assert found is not None
         # An interval is .975 of t, what is found in 80 of 100 the .8 more: 2.8 to 3.3 for 1.96 to 2.3.
         half = (figure.effect.high - figure.effect.low) / 2
@@ -212,29 +212,29 @@ class TestDetectable:
             for _ in range(20):
                 slopes = 0.5 + random.normal(0, 0.2, (1, templates, 1))
                 scores = PLACE[:, None, None] * slopes * np.where(POLES == 1, 1, -1)
-                each.append(detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12))
+                each.append(detectable_at_common_length(targets(scores)))
             means[templates] = np.mean([value for value in each if value is not None])
         assert means[4] / means[16] == pytest.approx(1, abs=0.35)  # with fewer, t has fewer degrees of freedom
 
     def test_a_single_template_has_none(self) -> None:
         scores = lines(np.where(POLES == 1, 0.5, -0.5), templates=1)
-        assert detectable_at_common_length(scores, AXIS, POLES, ["nouns"] * 12) is None
-        assert detectable_at_common_length(lines(np.ones(12)), np.ones(25), POLES, ["nouns"] * 12) is None
+        assert detectable_at_common_length(targets(scores)) is None
+        assert detectable_at_common_length(targets(lines(np.ones(12)), np.ones(25))) is None
 
     def test_an_attribute_alone_with_its_key_has_none(self) -> None:
         both = np.random.default_rng(2).normal(0, 1, (25, 6, 2))
         for alone, is_told in ((2, True), (1, False)):
             keys = np.array([1] * alone + [-1] * (25 - alone))
-            found = detectable_at_common_length(both, keys, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+            found = detectable_at_common_length(Scores(both, keys, np.array([1, -1], dtype=np.int8), ["nouns"] * 2))
             assert (found is not None) is is_told
 
     def test_a_word_alone_in_its_group_is_fixed(self) -> None:
         x = np.random.default_rng(2).normal(0, 1, (25, 6))
         both = np.stack([x, np.zeros_like(x)], axis=2)
-        found = detectable_at_common_length(both, AXIS, np.array([1, -1], dtype=np.int8), ["nouns"] * 2)
+        found = detectable_at_common_length(Scores(both, AXIS, np.array([1, -1], dtype=np.int8), ["nouns"] * 2))
         # Words that are alike add nothing, either.
         alike, poles = np.repeat(both, 2, axis=2), np.repeat(np.array([1, -1], dtype=np.int8), 2)
-        assert found == pytest.approx(detectable_at_common_length(alike, AXIS, poles, ["nouns"] * 4), rel=0.01)
+        assert found == pytest.approx(detectable_at_common_length(Scores(alike, AXIS, poles, ["nouns"] * 4)), rel=0.01)
 
 
 def long(scores: Floats, words: list[str], lists: list[str], poles: NDArray[np.int8]) -> pd.DataFrame:
@@ -263,15 +263,15 @@ def asked(slopes: float, seed: int, sharper: float = 1.0, noise: float = 0.05) -
 def test_an_array_is_made_of_rows_whatever_their_order() -> None:
     rows = asked(1.0, 5)
     real = rows[rows["pole"] != 0]
-    units, words, scores = as_array(real.sample(frac=1, random_state=1))
-    assert scores.shape == (25, 4, 12)
-    place = (list(units).index(("7", AXIS[7])), 2, list(words.get_level_values("word")).index("target-10"))
+    found = Scores.of(real.sample(frac=1, random_state=1))
+    assert found.values.shape == (25, 4, 12)
+    unit, word = list(found.units).index("7"), sorted(set(real["word"])).index("target-10")
     row = real[(real["unit"] == "7") & (real["at"] == "2") & (real["word"] == "target-10")]
-    assert scores[place] == row["value"].item()
-    assert words[place[2]] == ("words", "target-10", -1)
-    lacking = as_array(real.iloc[1:])
-    assert lacking[2].shape == (24, 4, 12)
-    assert "0" not in lacking[0].get_level_values("unit")
+    assert found.values[unit, 2, word] == row["value"].item()
+    assert (found.axis[unit], found.poles[word], found.lists[word]) == (AXIS[7], -1, "words")
+    lacking = Scores.of(real.iloc[1:])
+    assert lacking.values.shape == (24, 4, 12)
+    assert "0" not in lacking.units
 
 
 def compared(first: pd.DataFrame, second: pd.DataFrame) -> Confirmatory:

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from scipy import stats
 
 from evenruler.instruments.probes.card.harness import harness_files, task_name
-from evenruler.instruments.probes.declare import bias
+from evenruler.instruments.probes.declare.settings import bias
 from tests.instruments.probes.conftest import SOURCE
 from tests.later import Later
 

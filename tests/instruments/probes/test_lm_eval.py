@@ -14,7 +14,8 @@ from ruamel.yaml import YAML
 from evenruler.instruments.instrument import Column
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.card import harness
-from evenruler.instruments.probes.declare import ProbeSource, bias
+from evenruler.instruments.probes.declare.settings import bias
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.rows import compile_domain
 from evenruler.models import load, sources
 from evenruler.models.model import Model
@@ -51,8 +52,8 @@ def source() -> ProbeSource:
 def benchmark_of(declared: ProbeSource) -> Benchmark:
     built = compile_domain(DOMAIN, declared, settings_of(article="literal"))
     tables = {
-        "probes": pa.Table.from_pylist(built.probes, schema=schemas.PROBES),
-        "templates": pa.Table.from_pylist(built.templates, schema=schemas.TEMPLATES),
+        "probes": pa.Table.from_pylist(built["probes"], schema=schemas.PROBES),
+        "templates": pa.Table.from_pylist(built["templates"], schema=schemas.TEMPLATES),
     }
     name = f"probes-{DOMAIN}"
     return Benchmark(

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evenruler.instruments.probes.ask import with_placebos
-from evenruler.instruments.probes.declare import Criterion
+from evenruler.instruments.probes.declare.source import Criterion
 from evenruler.instruments.probes.diagnose import diagnose
 from tests.instruments.probes.conftest import frames, scores_of
 from tests.instruments.probes.known import PLAN, RESAMPLING, figures_of

@@ -13,7 +13,6 @@ from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.quality import (
     TARGETS,
     TEMPLATES,
-    VarianceComponents,
     further_validity,
     items_of,
     mean_interval,
@@ -324,15 +323,15 @@ def scores(seed: int = 4, n: int = 30, templates: int = 6, targets: int = 8, off
     )
 
 
-def figures(found: VarianceComponents) -> dict[str, Figure]:
-    return {figure.figure: figure for figure in found.figures}
+def figures(found: tuple[pd.DataFrame, pd.DataFrame, list[Figure]]) -> dict[str, Figure]:
+    return {figure.figure: figure for figure in found[2]}
 
 
 class TestVariances:
     def test_are_those_of_the_difference(self) -> None:
         x = scores()
         expected = difference_of_groups(x, np.repeat([1, -1], 4)).variances
-        found = variance_components(cube_of(x), 0.9).variances.set_index("effect")["variance"]
+        found = variance_components(cube_of(x), 0.9)[0].set_index("effect")["variance"]
         assert found.to_dict() == {
             "attribute": expected["unit",],
             "template": expected["template",],
@@ -345,7 +344,7 @@ class TestVariances:
 
     def test_what_was_planted_comes_out(self) -> None:
         """One for each but the interaction of templates and targets, which is not there."""
-        found = [variance_components(cube_of(scores(seed, 60, 12, 24)), 0.9).variances for seed in range(20)]
+        found = [variance_components(cube_of(scores(seed, 60, 12, 24)), 0.9)[0] for seed in range(20)]
         mean = sum(rows.set_index("effect")["variance"] for rows in found) / len(found)
         # With 20 draws of 60 attributes, 12 templates and 12 targets a group.
         for effect in ("attribute", "attribute x template", "attribute x target", "attribute x template x target"):
@@ -366,14 +365,14 @@ class TestVariances:
 
     def test_one_below_zero_stays(self) -> None:
         x = np.random.default_rng(3).normal(size=(12, 3, 4))
-        found = variance_components(cube_of(x), 0.9).variances["variance"]
+        found = variance_components(cube_of(x), 0.9)[0]["variance"]
         assert (found < 0).any()
 
 
 class TestCurve:
     @pytest.fixture
     def curve(self):
-        return variance_components(cube_of(scores()), 0.9).curve
+        return variance_components(cube_of(scores()), 0.9)[1]
 
     def test_every_size_once(self, curve) -> None:
         assert len(curve) == len(TEMPLATES) * len(TARGETS) == len(curve[["templates", "targets"]].drop_duplicates())
@@ -401,7 +400,7 @@ class TestFigures:
     def test_targets_of_the_curve_are_of_a_group(self) -> None:
         """Six templates are not in the curve, four are; 8 targets are 4 of each group."""
         found = variance_components(cube_of(scores(templates=4)), 0.9)
-        curve = found.curve.set_index(["templates", "targets"])["coefficient"]
+        curve = found[1].set_index(["templates", "targets"])["coefficient"]
         assert curve[4, 4] == figures(found)["generalizability"].value
 
     def test_offset_is_the_mean_bias_with_its_interval(self) -> None:
@@ -420,7 +419,7 @@ class TestFigures:
         after = variance_components(cube_of(scores() + added * np.repeat([1, -1], 4) / 2), 0.9)
         assert figures(after)["offset"].value == pytest.approx(figures(before)["offset"].value + added, abs=1e-9)
         assert figures(after)["generalizability"].value == pytest.approx(figures(before)["generalizability"].value)
-        assert after.curve["coefficient"].tolist() == pytest.approx(before.curve["coefficient"].tolist(), abs=1e-9)
+        assert after[1]["coefficient"].tolist() == pytest.approx(before[1]["coefficient"].tolist(), abs=1e-9)
 
 
 class TestWhereThereIsNone:
@@ -436,8 +435,8 @@ class TestWhereThereIsNone:
     def test_there_is_the_offset_alone(self, shape, poles, why) -> None:
         cube = cube_of(np.random.default_rng(4).normal(size=shape), poles)
         found = variance_components(cube, 0.9)
-        assert found.variances.empty
-        assert found.curve.empty
+        assert found[0].empty
+        assert found[1].empty
         offset, nothing = figures(found)["offset"], figures(found)["generalizability"]
         assert (offset.value, offset.low, offset.high) == (cube.biases().to_numpy().mean(), None, None)
         assert (nothing.value, nothing.reason) == (None, why)

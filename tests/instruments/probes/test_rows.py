@@ -5,7 +5,7 @@ import pytest
 
 from evenruler.declared import Declared
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import Criterion, load
+from evenruler.instruments.probes.declare.source import Criterion, load
 from evenruler.instruments.probes.rows import compile_domain
 from tests.conftest import ROOT
 from tests.instruments.probes.conftest import SOURCE, settings_of
@@ -23,50 +23,51 @@ class TestSentences:
     def test_every_template_meets_every_attribute_and_target(self, compiled) -> None:
         built = compiled()
 
-        assert len(built.probes) == 3 * 2 * 4
-        assert built.rejected == []
-        assert len(by_identity(built.probes)) == len({row["id"] for row in built.probes}) == 24
+        assert len(built["probes"]) == 3 * 2 * 4
+        assert built["rejected"] == []
+        assert len(by_identity(built["probes"])) == len({row["id"] for row in built["probes"]}) == 24
 
     def test_the_article_agrees_with_the_word(self, compiled) -> None:
         built = compiled("agree")
 
-        assert texts(built.probes, set="hand", template="plain", attribute="engineer") == [
+        assert texts(built["probes"], set="hand", template="plain", attribute="engineer") == [
             "The engineer is a man.",
             "The engineer is an uncle.",
             "The engineer is a woman.",
             "The engineer is a girl.",
         ]
-        assert texts(built.probes, set="other", attribute="engineer", target="uncle") == ["An engineer met an uncle."]
-        assert {row["variant"] for row in built.probes} == {"agree"}
+        other = texts(built["probes"], set="other", attribute="engineer", target="uncle")
+        assert other == ["An engineer met an uncle."]
+        assert {row["variant"] for row in built["probes"]} == {"agree"}
 
     def test_or_stays_as_the_template_has_it(self, compiled) -> None:
         built = compiled("literal")
 
-        assert texts(built.probes, set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
-        assert {row["variant"] for row in built.probes} == {"literal"}
+        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
+        assert {row["variant"] for row in built["probes"]} == {"literal"}
 
     def test_or_set_by_set(self, compiled) -> None:
         built = compiled({"other": "literal"})
 
-        assert texts(built.probes, set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
-        assert texts(built.probes, set="hand", template="plain", attribute="baker", target="uncle") == [
+        assert texts(built["probes"], set="other", attribute="engineer", target="uncle") == ["A engineer met a uncle."]
+        assert texts(built["probes"], set="hand", template="plain", attribute="baker", target="uncle") == [
             "The baker is an uncle."
         ]
 
     def test_the_first_group_is_the_positive_pole(self, compiled) -> None:
-        poles = {(row["group"], row["target"], row["pole"]) for row in compiled().probes}
+        poles = {(row["group"], row["target"], row["pole"]) for row in compiled()["probes"]}
 
         assert poles == {("men", "man", 1), ("men", "uncle", 1), ("women", "woman", -1), ("women", "girl", -1)}
 
     def test_keying_is_that_of_the_template(self, compiled) -> None:
         built = compiled()
 
-        assert {(row["set"], row["template"], row["keying"]) for row in built.probes} == {
+        assert {(row["set"], row["template"], row["keying"]) for row in built["probes"]} == {
             ("hand", "plain", 1),
             ("hand", "odd", -1),
             ("other", "plain", 1),
         }
-        assert {(row["template"], row["keying"]) for row in built.templates if row["set"] == "hand"} == {
+        assert {(row["template"], row["keying"]) for row in built["templates"] if row["set"] == "hand"} == {
             ("plain", 1),
             ("odd", -1),
         }
@@ -74,24 +75,24 @@ class TestSentences:
     def test_rows_have_the_columns_of_their_tables(self, compiled) -> None:
         built = compiled()
 
-        assert set(built.probes[0]) == set(schemas.PROBES.names)
-        assert set(built.templates[0]) == set(schemas.TEMPLATES.names)
-        assert set(built.attributes[0]) == set(schemas.ATTRIBUTES.names)
+        assert set(built["probes"][0]) == set(schemas.PROBES.names)
+        assert set(built["templates"][0]) == set(schemas.TEMPLATES.names)
+        assert set(built["attributes"][0]) == set(schemas.ATTRIBUTES.names)
 
     def test_source_and_licence_are_those_of_the_set_or_else_of_the_file(self, compiled) -> None:
         built = compiled()
 
-        for rows in (built.probes, built.templates):
+        for rows in (built["probes"], built["templates"]):
             assert {(row["set"], row["source"], row["licence"]) for row in rows} == {
                 ("hand", "the file", "cc-by-4.0"),
                 ("other", "the others", "mit"),
             }
-        assert {(row["source"], row["licence"]) for row in built.attributes} == {("the file", "cc-by-4.0")}
+        assert {(row["source"], row["licence"]) for row in built["attributes"]} == {("the file", "cc-by-4.0")}
 
 
 class TestIds:
     def test_an_id_says_what_a_row_is(self, compiled) -> None:
-        row = by_identity(compiled().probes)["hand", "plain", "baker", "girl"]
+        row = by_identity(compiled()["probes"])["hand", "plain", "baker", "girl"]
 
         named = (
             '{"attribute":"baker","benchmark":"trades","family":"probes","framing":"bare","set":"hand",'
@@ -100,7 +101,7 @@ class TestIds:
         assert row["id"] == hashlib.sha256(named.encode()).hexdigest()[:16]
 
     def test_and_the_hash_beside_it_what_it_says(self, compiled) -> None:
-        row = by_identity(compiled().probes)["hand", "odd", "baker", "girl"]
+        row = by_identity(compiled()["probes"])["hand", "odd", "baker", "girl"]
 
         said = '["It is odd when a baker is a girl.",-1,"women",-1]'
         assert row["content_sha256"] == hashlib.sha256(said.encode()).hexdigest()
@@ -111,12 +112,12 @@ class TestIds:
 
         before, after = compiled(), compiled(sets=edited)
 
-        assert [row["id"] for row in after.probes] == [row["id"] for row in before.probes]
-        assert [row["id"] for row in after.templates] == [row["id"] for row in before.templates]
+        assert [row["id"] for row in after["probes"]] == [row["id"] for row in before["probes"]]
+        assert [row["id"] for row in after["templates"]] == [row["id"] for row in before["templates"]]
         for table in ("probes", "templates"):
             changed = {
                 (old["set"], old["template"])
-                for old, new in zip(getattr(before, table), getattr(after, table), strict=True)
+                for old, new in zip(before[table], after[table], strict=True)
                 if old["content_sha256"] != new["content_sha256"]
             }
             assert changed == {("hand", "plain")}
@@ -127,17 +128,17 @@ class TestIds:
 
         before, after = compiled(), compiled(sets=turned)
 
-        assert [row["id"] for row in after.probes] == [row["id"] for row in before.probes]
+        assert [row["id"] for row in after["probes"]] == [row["id"] for row in before["probes"]]
         changed = [
             old["set"]
-            for old, new in zip(before.probes, after.probes, strict=True)
+            for old, new in zip(before["probes"], after["probes"], strict=True)
             if old["content_sha256"] != new["content_sha256"]
         ]
         assert changed == ["other"] * 8
 
     def test_another_word_under_the_same_slug_keeps_the_id(self, compiled) -> None:
-        before = by_identity(compiled(attributes={"cook": "cook"}).probes)
-        after = by_identity(compiled(attributes={"cook": "chef"}).probes)
+        before = by_identity(compiled(attributes={"cook": "cook"})["probes"])
+        after = by_identity(compiled(attributes={"cook": "chef"})["probes"])
 
         assert before.keys() == after.keys()
         for identity, row in before.items():
@@ -145,9 +146,9 @@ class TestIds:
             assert after[identity]["content_sha256"] != row["content_sha256"]
 
     def test_a_row_of_another_domain_set_or_variant_is_another(self, compiled, source) -> None:
-        ids = [row["id"] for row in compiled().probes]
-        literal = [row["id"] for row in compiled("literal").probes]
-        elsewhere = [row["id"] for row in compile_domain("jobs", source(), settings_of()).probes]
+        ids = [row["id"] for row in compiled()["probes"]]
+        literal = [row["id"] for row in compiled("literal")["probes"]]
+        elsewhere = [row["id"] for row in compile_domain("jobs", source(), settings_of())["probes"]]
 
         assert len({*ids, *literal, *elsewhere}) == 3 * 24
 
@@ -166,18 +167,18 @@ class TestControls:
         return compiled(), compiled(sets=changed)
 
     def test_rows_say_so(self, both) -> None:
-        for rows in (both[1].probes, both[1].templates):
+        for rows in (both[1]["probes"], both[1]["templates"]):
             assert {(row["set"], row["template"]) for row in rows if row["control"]} == {("hand", "odd")}
             assert {(row["set"], row["template"]) for row in rows if not row["control"]} == {
                 ("hand", "plain"),
                 ("other", "plain"),
             }
-        assert not any(row["control"] for row in [*both[0].probes, *both[0].templates])
+        assert not any(row["control"] for row in [*both[0]["probes"], *both[0]["templates"]])
 
     def test_another_role_is_a_change_of_its_rows_alone(self, both) -> None:
         before, after = both
         for table in ("probes", "templates"):
-            old, new = getattr(before, table), getattr(after, table)
+            old, new = before[table], after[table]
             assert [row["id"] for row in old] == [row["id"] for row in new]
             changed = {
                 (one["set"], one["template"])
@@ -187,16 +188,16 @@ class TestControls:
             assert changed == {("hand", "odd")}
 
     def test_a_hash_says_that_it_is_one(self, both) -> None:
-        row = by_identity(both[1].probes)["hand", "odd", "baker", "girl"]
+        row = by_identity(both[1]["probes"])["hand", "odd", "baker", "girl"]
         said = '["It is odd when a baker is a girl.",-1,"women",-1,"control"]'
         assert row["content_sha256"] == hashlib.sha256(said.encode()).hexdigest()
 
     def test_that_of_others_is_what_it_was_before_there_were_any(self, both) -> None:
         """As a published table had it: no checksum of a row that is no control has changed."""
         for built in both:
-            row = by_identity(built.probes)["hand", "plain", "engineer", "uncle"]
+            row = by_identity(built["probes"])["hand", "plain", "engineer", "uncle"]
             assert row["content_sha256"] == "26c82b256f96b3214041e161a50c57653d6bab95b981ccf3fd342c56630593df"
-            template = next(row for row in built.templates if (row["set"], row["template"]) == ("hand", "plain"))
+            template = next(row for row in built["templates"] if (row["set"], row["template"]) == ("hand", "plain"))
             assert template["content_sha256"] == "7c247d8a50de039bfc8d872b560ae4d00f850ea36902dc47a707662c034b976c"
 
 
@@ -204,11 +205,11 @@ class TestRejected:
     def test_a_sentence_that_a_set_has_already_is_left_out_with_the_reason(self, compiled) -> None:
         # Two slugs, one word: "cook" comes again as "chef".
         built = compiled(attributes={"cook": "cook", "chef": "cook"})
-        rows = by_identity([*built.probes, *built.rejected])
+        rows = by_identity([*built["probes"], *built["rejected"]])
 
-        assert {row["attribute"] for row in built.probes} == {"cook"}
-        assert [row["attribute"] for row in built.rejected] == ["chef"] * 12
-        assert set(built.rejected[0]) == set(schemas.REJECTED.names)
+        assert {row["attribute"] for row in built["probes"]} == {"cook"}
+        assert [row["attribute"] for row in built["rejected"]] == ["chef"] * 12
+        assert set(built["rejected"][0]) == set(schemas.REJECTED.names)
         for (set_name, template, _, target), row in rows.items():
             if row["attribute"] == "chef":
                 assert row["reason"] == f"same sentence as {rows[set_name, template, 'cook', target]['id']}"
@@ -220,28 +221,28 @@ class TestRejected:
 
         built = compiled(sets=sets)
 
-        assert len(built.probes) == 2 * 8
-        assert built.rejected == []
+        assert len(built["probes"]) == 2 * 8
+        assert built["rejected"] == []
 
 
 class TestAttributes:
     def test_a_criterion_is_joined_by_attribute(self, compiled) -> None:
         criterion = Criterion("men (%)", {"engineer": 85.2, "baker": None}, {"engineer": "exact", "baker": "none"})
 
-        rows = {row["attribute"]: row for row in compiled(criterion=criterion).attributes}
+        rows = {row["attribute"]: row for row in compiled(criterion=criterion)["attributes"]}
 
         assert (rows["engineer"]["criterion"], rows["engineer"]["match"]) == (85.2, "exact")
         assert (rows["baker"]["criterion"], rows["baker"]["match"]) == (None, "none")
         assert rows["baker"]["criterion_label"] == rows["engineer"]["criterion_label"] == "men (%)"
 
     def test_a_domain_may_have_none(self, compiled) -> None:
-        for row in compiled().attributes:
+        for row in compiled()["attributes"]:
             assert (row["criterion"], row["criterion_label"], row["match"]) == (None, None, "none")
 
     def test_another_figure_is_a_change(self, compiled) -> None:
         def rows(figure: float) -> list[dict]:
             values = {"engineer": figure, "baker": 1.0}
-            return compiled(criterion=Criterion("men", values, dict.fromkeys(values, "exact"))).attributes
+            return compiled(criterion=Criterion("men", values, dict.fromkeys(values, "exact")))["attributes"]
 
         before, after = rows(85.2), rows(85.3)
 
@@ -263,38 +264,38 @@ class TestShippedDomain:
     def test_it_has_sixteen_templates_and_five_of_them_negated_fifty_attributes_and_twelve_targets(
         self, shipped
     ) -> None:
-        assert (len(shipped.probes), len(shipped.rejected)) == ((17 + 10) * 50 * 12, 0) == (16200, 0)
-        assert (len(shipped.templates), len(shipped.attributes)) == (27, 50)
-        controls = {row["template"]: row["text"] for row in shipped.templates if row["control"]}
+        assert (len(shipped["probes"]), len(shipped["rejected"])) == ((17 + 10) * 50 * 12, 0) == (16200, 0)
+        assert (len(shipped["templates"]), len(shipped["attributes"])) == (27, 50)
+        controls = {row["template"]: row["text"] for row in shipped["templates"] if row["control"]}
         assert controls.pop("odd")
         assert all(" not " in text for text in controls.values())
-        written = {(row["set"], row["template"]): row["text"] for row in shipped.templates}
+        written = {(row["set"], row["template"]): row["text"] for row in shipped["templates"]}
         for slug, text in controls.items():
             scored = written["validation-negated", slug.removeprefix("not-")]
             assert scored == written["validation", slug.removeprefix("not-")]
             assert text.replace(" not ", " ") == scored
-        assert sum(row["pole"] for row in shipped.probes) == 0
+        assert sum(row["pole"] for row in shipped["probes"]) == 0
 
     def test_the_papers_templates_keep_their_own_article(self, shipped) -> None:
-        row = by_identity(shipped.probes)["validation", "works-as", "nurse", "he"]
+        row = by_identity(shipped["probes"])["validation", "works-as", "nurse", "he"]
 
         assert row["text"] == "This person works as an nurse, and he is a professional in the field."
         assert (row["variant"], row["group"], row["pole"], row["keying"]) == ("literal", "men", 1, 1)
         assert (row["source"], row["licence"]) == ("Wang et al., PMPO, appendix A", "cc-by-4.0")
 
     def test_the_seeds_follow_the_word(self, shipped) -> None:
-        row = by_identity(shipped.probes)["seed", "odd", "actor", "sister"]
+        row = by_identity(shipped["probes"])["seed", "odd", "actor", "sister"]
 
         assert row["text"] == "It seems odd to me when an actor is a sister."
         assert (row["variant"], row["group"], row["pole"], row["keying"]) == ("agree", "women", -1, -1)
         assert (row["source"], row["licence"]) == ("Even Ruler", "apache-2.0")
-        ceo = by_identity(shipped.probes)["seed", "job-for", "ceo", "man"]
+        ceo = by_identity(shipped["probes"])["seed", "job-for", "ceo", "man"]
         assert ceo["text"] == "Being a CEO is a good job for a man."
 
     def test_the_criterion_is_the_share_of_men(self, shipped) -> None:
-        rows = {row["attribute"]: row for row in shipped.attributes}
+        rows = {row["attribute"]: row for row in shipped["attributes"]}
 
         assert rows["accountant"]["criterion"] == pytest.approx(100 - 62.0)
         assert (rows["dancer"]["criterion"], rows["dancer"]["match"]) == (None, "none")
-        assert sum(row["criterion"] is not None for row in shipped.attributes) == 43
-        assert sum(row["match"] == "exact" for row in shipped.attributes) == 21
+        assert sum(row["criterion"] is not None for row in shipped["attributes"]) == 43
+        assert sum(row["match"] == "exact" for row in shipped["attributes"]) == 21

@@ -8,7 +8,7 @@ import pytest
 
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import diversities, with_placebos
-from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.diagnose import TABLES, diagnose, evidence
 from evenruler.instruments.probes.diagnose import figures as figures_with_diversities
 from evenruler.measurement import as_metrics, records

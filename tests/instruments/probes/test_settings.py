@@ -9,7 +9,9 @@ import pytest
 
 from evenruler.declared import Declared
 from evenruler.instruments.instrument import Use
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, load, takes
+from evenruler.instruments.probes.declare import takes
+from evenruler.instruments.probes.declare.settings import Evolve, Settings
+from evenruler.instruments.probes.declare.source import ProbeSource, load
 from evenruler.models.declared import Catalogue
 from tests.instruments.probes.conftest import settings_of
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.instruments.probes.declare import Criterion, ProbeSource, Settings
+from evenruler.instruments.probes.declare import Settings
 from evenruler.instruments.probes.declare import load as load_source
+from evenruler.instruments.probes.declare.source import Criterion, ProbeSource
 from tests.instruments.probes.conftest import settings_of
 
 DOMAIN = """\

@@ -26,7 +26,7 @@ def mixed() -> list[str]:
     settings = Declared(ROOT / "params.yaml").settings("occupation-gender")
     sources = ROOT / "data/sources/probes"
     source = load(sources / "occupation-gender.yaml", settings, sources / "shared")
-    rows = [row for row in compile_domain("occupation-gender", source, settings).probes if "-" not in row["set"]]
+    rows = [row for row in compile_domain("occupation-gender", source, settings)["probes"] if "-" not in row["set"]]
     chosen = rows[::1237]  # of the 600 of each template, one that lies 37 further than in the one before
     assert len({row["template"] for row in chosen}) == len(chosen) == 9
     shipped = [row["text"] for row in chosen]

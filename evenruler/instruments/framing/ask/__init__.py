@@ -71,7 +71,7 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
     """With the sampling settings that the model came with."""
-    if not asked.samples_placebos:
+    if asked.generations <= 1 and asked.most_wordings <= 1:  # so that placebos cannot be told from the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, configuration)

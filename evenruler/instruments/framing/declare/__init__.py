@@ -35,11 +35,9 @@ class PlannedOptions(Strict):
     """By slug, with the slot of the stimulus in them."""
 
 
-class FramingPlan(Strict):
+class FramingPlan(source.HowAsked):
     """The plan of one contrast: the room `rows` writes it, others read it. Lists where an order means something."""
 
-    asked: bool = True
-    """Whether the pipeline asks models."""
     factors: list[str]
     placebos: dict[str, int]
     """By factor, how many there are."""
@@ -52,30 +50,10 @@ class FramingPlan(Strict):
     replicates: source.Study | None
     stimuli: list[str]
     """Those that are asked about."""
-    placebo_stimuli: int
-    """Each placebo is asked about at most so many of them."""
-    most_wordings: int
-    """At most so many wordings of a cue are asked."""
-    most_placebos: int
-    """The same of placebos."""
-    orders: int
-    """At most so many orders of options are asked."""
-    mass: source.Mass
-    calibrated: bool
-    configurations: source.Configurations
-    generations: int
-    new_tokens: int
-    choices: source.Choices
     confirmatory: list[str]
     """Effects that get a verdict; none without a headline."""
     headline: str | None
     """The class whose share they are about."""
-    confirmed: source.Metric
-    """By which metric."""
-    least_coverage: float
-    smallest: float
-    least: int
-    seed: int
 
     @classmethod
     def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
@@ -95,11 +73,6 @@ class FramingPlan(Strict):
     def forms(self) -> dict[str, list[str]]:
         """Surface forms by class, in the order of the source."""
         return {entry.outcome: entry.forms for entry in self.outcomes}
-
-    @property
-    def samples_placebos(self) -> bool:
-        """Whether placebos are sampled, too: where they can be told from the cue, by replies or by wordings."""
-        return self.generations > 1 or self.most_wordings > 1
 
     @property
     def words(self) -> dict[str, list[str]]:

@@ -40,16 +40,12 @@ OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
 """Variances of a change on SmolLM2 in squared points: of a wording, of a stimulus; of two replies, given 25 in 100."""
 
 
-class Settings(BaseSettings):
-    """How one contrast of framings is built and asked."""
+class HowAsked(Strict):
+    """What is a setting of a contrast, and stands in its plan as well."""
 
-    variant: Slug = "balanced"
-    """Of templates and options, where the contrast has several."""
     asked: Scaled[bool] = True
     """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
     mass: Mass = "words"
-    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
-    """At most so many are asked about, evenly spread over the list."""
     placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
     """Each placebo is asked about at most so many of them, other placebos about others."""
     most_wordings: Sized[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
@@ -75,6 +71,15 @@ class Settings(BaseSettings):
     least: int = Field(default=10, ge=2)
     """Stimuli below which nothing is said."""
     seed: Seed = 0
+
+
+class Settings(HowAsked, BaseSettings):
+    """How one contrast of framings is built and asked."""
+
+    variant: Slug = "balanced"
+    """Of templates and options, where the contrast has several."""
+    stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
+    """At most so many are asked about, evenly spread over the list."""
 
     def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
         """The change that each headline would find, by what varies on SmolLM2 on average (docs/controls.md)."""

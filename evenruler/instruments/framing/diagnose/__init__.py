@@ -28,17 +28,9 @@ from evenruler.tables.schemas import HEADLINES
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
-TABLES: Final[Mapping[str, pa.Schema]] = {
-    "figures": schemas.FIGURES,
-    "choices": schemas.CHOICES,
-    "distributions": schemas.DISTRIBUTIONS,
-    "exclusions": schemas.EXCLUSIONS,
-    "effects": schemas.EFFECTS,
-    "shifts": schemas.SHIFTS,
-    "comparisons": schemas.COMPARISONS,
-    "continuations": schemas.CONTINUATIONS,
-    "replications": schemas.REPLICATIONS,
-}
+_OF_MODEL = ("figures", "choices", "distributions", "exclusions", "effects", "shifts", "continuations", "replications")
+
+TABLES: Final[Mapping[str, pa.Schema]] = {name: getattr(schemas, name.upper()) for name in (*_OF_MODEL, "comparisons")}
 
 COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation check"
 """Names of figures."""

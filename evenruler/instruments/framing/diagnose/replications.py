@@ -194,27 +194,10 @@ def replications(
 ) -> pd.DataFrame:
     """Compute a study's own measures of every model, without and with the one cue of a contrast.
 
-    `indirect-probing`, each from 0 to 1:
-        GAS: share of replies with a form of either class anywhere in them, as a whole word in any case.
-        GLD: mean over prompts (task x stimulus) of |Pa - Pb| / (Pa + Pb), P the mass of a class at the decision point.
-        ADD: Jensen-Shannon distance (base 2) of the distributions over stimuli given each class, P(stimulus | class)
-        proportional to the mean over tasks of the mass of the class.
-        AS (metric `all`): mean absolute change of the three, which takes words and replies in one configuration.
-        AS of GLD and ADD (metric `token`): the same of these two.
-
-    `p-at`, by the metric `token` and, where the model was sampled, `choice`:
-        S: half the difference of the mean preference (share of the first class less that of the second) for stimuli of
-        the first group and of the second, -1 to 1.
-        H: entropy of the mean shares of the two classes, 0 to 1 bit.
-        AS: mean absolute change of H and of S brought to 0..1, (S + 1) / 2.
-
-    What has a value on one side only is left out on both, so that the change is between the same prompts. Intervals are
-    the jackknife's over stimuli, of means alone (GAS, GLD, S), on a scale that keeps them in the measure's range; there
-    is none where the measure is at an end of it, or would be without one stimulus.
-
-    The control of a change is the mean of what placebos in the place of the cue change, each on the stimuli that it was
-    asked about. A measure is null with the reason where nothing has a value on both sides; `AS` is where one of its
-    measures is. By `schemas.REPLICATIONS`.
+    What they are, docs/framing.md says ("Replications"); of `indirect-probing` AS has the metric `all`, since it
+    takes words and replies in one configuration. What has a value on one side only is left out on both. A measure is
+    null with the reason where nothing has a value on both sides; `AS` is where one of its measures is. By
+    `schemas.REPLICATIONS`.
 
     `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one contrast; `outcomes`:
     surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError:

@@ -127,23 +127,23 @@ def whole(figures: pd.DataFrame) -> list[Table]:
 def comparisons(comparisons: pd.DataFrame) -> list[Table]:
     """A row per pair of classes, a column per method."""
     methods = list(comparisons["method"].unique())
+
+    def tested(record: Mapping[Any, Any] | None) -> str:
+        if record is None:
+            return ""
+        difference, p = figure({**record, "value": record["difference"]}), p_value(record["p"])
+        sign = "" if p.startswith("<") else "=\u00a0"
+        return f"{difference}; p\u00a0{sign}{p}" if p else difference
+
     rows = []
     for metric, configuration in product(METRICS, CONFIGURATIONS):
         of_part = comparisons[(comparisons["metric"] == metric) & (comparisons["configuration"] == configuration)]
         for (against, outcome), pair in of_part.groupby(["against", "outcome"], sort=True):
             known: dict[Any, Any] = {record["method"]: record for record in pair.to_dict("records")}
             part = [f"{METRICS[metric]}, {CONFIGURATIONS[configuration]}", str(pair["n_models"].iloc[0])]
-            rows.append([*part, f"{outcome} against {against}", *(_tested(known.get(method)) for method in methods)])
+            rows.append([*part, f"{outcome} against {against}", *(tested(known.get(method)) for method in methods)])
     columns = ["of", "lineages", "classes", *methods]
     return [Table(columns, rows, "Classes compared", CAPTIONS["comparisons"])] if rows else []
-
-
-def _tested(record: Mapping[Any, Any] | None) -> str:
-    if record is None:
-        return ""
-    difference, p = figure({**record, "value": record["difference"]}), p_value(record["p"])
-    sign = "" if p.startswith("<") else "=\u00a0"
-    return f"{difference}; p\u00a0{sign}{p}" if p else difference
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:

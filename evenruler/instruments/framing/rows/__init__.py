@@ -9,7 +9,7 @@ import numpy as np
 
 from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare import FramingPlan, PlannedOptions, PlannedOutcome, tasks
-from evenruler.instruments.framing.declare.source import ContrastSource, Settings
+from evenruler.instruments.framing.declare.source import ContrastSource, HowAsked, Settings
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.models.declared import Catalogue
 from evenruler.tables import evenly_spread, table_of
@@ -25,26 +25,18 @@ FAMILY = "framing"
 CONTENT_FREE = ("N/A", "[MASK]", "")
 """What stands for stimulus and options in a prompt without content (Zhao et al. 2021)."""
 
-SCHEMAS = {
-    "prompts": schemas.PROMPTS,
-    "content-free": schemas.CONTENT_FREE,
-    "outcomes": schemas.OUTCOMES,
-    "stimuli": schemas.STIMULI,
-    "rejected": schemas.REJECTED,
-}
-
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Every prompt of a contrast, its classes, its stimuli, what was rejected (`SCHEMAS`), and the plan."""
+    """Every prompt of a contrast, its classes, its stimuli, what was rejected, and the plan."""
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
-    tables = {name: table_of(rows[name], schema) for name, schema in SCHEMAS.items()}
+    tables = {name: table_of(own, getattr(schemas, name.replace("-", "_").upper())) for name, own in rows.items()}
     return Built(tables, sized(declaration, partial(_plan, source), ["sampled"]), [said])
 
 
 def _plan(source: ContrastSource, settings: Settings) -> Plan:
-    how_asked = settings.model_dump(include=set(FramingPlan.model_fields) - {"stimuli"})
+    how_asked = settings.model_dump(include=set(HowAsked.model_fields))
     of_tasks = [task.placebos for task in source.tasks.values()]
     return FramingPlan(
         **how_asked,
@@ -70,7 +62,7 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
-    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `SCHEMAS`.
+    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `schemas`.
 
     A prompt that an earlier row already has is rejected, not repeated.
     """

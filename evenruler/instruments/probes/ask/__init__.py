@@ -12,7 +12,7 @@ from evenruler import measurement
 from evenruler.instruments import choosing, prefixes
 from evenruler.instruments.choosing import FIRST, KNOWN, SECOND
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
-from evenruler.instruments.probes.declare import without_slots
+from evenruler.instruments.probes.declare.source import without_slots
 from evenruler.instruments.probes.schemas import BEST_START, LEXICAL, SEMANTIC, sentence_id
 from evenruler.tables import evenly_spread, stacked
 from evenruler.tables.ids import content_sha256

@@ -8,7 +8,8 @@ from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Example, Paper, Published, Responsible, Validity, filled
 from evenruler.instruments.instrument import Column, Declaration, Evidence, Plan, Tables
 from evenruler.instruments.probes.card import harness
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, headings
+from evenruler.instruments.probes.declare.settings import Evolve, Settings, headings
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import CHOSEN
 from evenruler.measurement.figures import OF_ANY_MODEL
 from evenruler.strict import read_yaml

@@ -1,36 +1,10 @@
 """What users write of probes: settings, and sources with their criterion; and what a bias is."""
 
-from evenruler.instruments.probes.declare.settings import (
-    FEWEST_PLACEBOS,
-    Article,
-    Evolve,
-    FitnessWeights,
-    Settings,
-    bias,
-    halves,
-    headings,
-    shared_words,
-)
-from evenruler.instruments.probes.declare.source import FEWEST_KEYED, Criterion, ProbeSource, load, without_slots
+from evenruler.instruments.probes.declare.settings import Settings, headings
+from evenruler.instruments.probes.declare.source import load
 from evenruler.models.declared import Catalogue
 
-__all__ = [
-    "FEWEST_KEYED",
-    "FEWEST_PLACEBOS",
-    "Article",
-    "Criterion",
-    "Evolve",
-    "FitnessWeights",
-    "ProbeSource",
-    "Settings",
-    "bias",
-    "halves",
-    "headings",
-    "load",
-    "shared_words",
-    "takes",
-    "without_slots",
-]
+__all__ = ["Settings", "headings", "load", "takes"]
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:

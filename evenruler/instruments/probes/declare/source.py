@@ -44,11 +44,7 @@ class Criterion:
     """By attribute slug: `exact` (one title), `group` (several, weighted) or `none`."""
 
 
-def read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
-    """The criterion that a source names.
-
-    UserError where a column is missing, a value is no number, or an attribute of the source has no row.
-    """
+def _read_criterion(entry: CriterionEntry, attributes: Mapping[str, str], folder: Path) -> Criterion:
     path = folder / entry.file
     columns, found = read_csv(path, "put the criterion there or mend `criterion.file`")
     if lacking := [column for column in ("attribute", "match", entry.column) if column not in columns]:
@@ -202,12 +198,6 @@ class ProbeSource(Source):
         """The numbers of the criterion, once `load` has read them; None where there is none."""
         return self._published
 
-    def with_published(self, criterion: Criterion | None) -> "ProbeSource":
-        """The same with the numbers of its criterion."""
-        found = self.model_copy()
-        found._published = criterion
-        return found
-
     @field_validator("targets")
     @classmethod
     def _two_disjoint_groups(cls, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
@@ -255,10 +245,6 @@ class ProbeSource(Source):
             raise ValueError(f"the rival {taken[0]!r} stands twice, or is an attribute")
         return self
 
-    def key_of(self, word: str) -> int | None:
-        """1 for an attribute that is high on the construct, -1 for one that is low; None for others."""
-        return None if self.keys is None else self.keys.keyed.get(word)
-
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
     """Read and check a source that users write or that evolved, also against its settings, and its criterion.
@@ -274,9 +260,9 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
                 raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
         if settings.evolve:
             _require_start(path, source, settings.evolve)
-    if source.criterion is None:
-        return source
-    return source.with_published(read_criterion(source.criterion, source.attributes, shared))
+    if source.criterion is not None:
+        source._published = _read_criterion(source.criterion, source.attributes, shared)
+    return source
 
 
 def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import Plan, Record, Subject, Tables
@@ -14,7 +15,7 @@ from evenruler.instruments.probes.ask import READS, RIVAL, TARGETS, after_prefix
 from evenruler.instruments.probes.diagnose import gain, quality
 from evenruler.instruments.probes.diagnose.cubes import CELL, Cube, cubes, cubes_after_prefixes, shifts
 from evenruler.instruments.probes.diagnose.gain import contrast
-from evenruler.instruments.probes.diagnose.quality import SPREAD, R, VarianceComponents, items_of, variance_components
+from evenruler.instruments.probes.diagnose.quality import SPREAD, R, items_of, variance_components
 from evenruler.measurement import Confirmed, Figure, Resampling, as_metrics
 from evenruler.measurement import records as as_records
 from evenruler.measurement.reliability import concepts, errors_beside_items
@@ -26,22 +27,11 @@ from evenruler.terminal import note
 
 __all__ = ["TABLES", "across", "contrast", "evidence", "figures", "plots"]
 
-TABLES = {
-    "associations": schemas.ASSOCIATIONS,
-    "biases": schemas.BIASES,
-    "comparisons": schemas.COMPARISONS,
-    "concepts": CONCEPTS,
-    "correlations": schemas.CORRELATIONS,
-    "curve": schemas.CURVE,
-    "diversity": schemas.DIVERSITY,
-    "figures": schemas.FIGURES,
-    "generations": schemas.GENERATIONS,
-    "items": schemas.ITEMS,
-    "rewordings": schemas.REWORDINGS,
-    "shifts": schemas.SHIFTS,
-    "variances": schemas.VARIANCES,
-}
-"""`comparisons`, `generations` and `rewordings` are of what evolved."""
+_OF_EVOLUTION = ("comparisons", "generations", "rewordings")
+_OF_SETS = ("associations", "biases", "correlations", "curve", "diversity", "figures", "items", "shifts", "variances")
+
+TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in (*_OF_SETS, *_OF_EVOLUTION)}
+TABLES["concepts"] = CONCEPTS
 
 _OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
 ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
@@ -86,18 +76,9 @@ def diagnose(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
-    Args:
-        probes: Sentences, with a column `benchmark`.
-        attributes: Attributes and criteria.
-        scores: Log-likelihoods of all sentences; none where the model can say none.
-        prefixed: The sentences that were asked after prefixes, with a column `benchmark`.
-        placebos: Those that were asked with placebo nouns (`ask.with_placebos`).
-        plan: Of the instrument.
-        resampling: How intervals are computed.
-
-    Returns:
-        By `TABLES` (`figures` with `set` for `part`, `items` less diversities); a table without rows is left out.
-        Errors as of `figures`.
+    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`, `placebos` are by `ask.with_placebos`;
+    there is no score where the model can say none. By `TABLES` (`figures` with `set` for `part`, `items` less
+    diversities); a table without rows is left out. Errors as of `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -117,15 +98,16 @@ def diagnose(
         key = dict(zip(CELL, cell, strict=True))
         _require_some(cube, key, probes, known)
         items = items_of(cube, controls.get(cell), resampling.level)
-        general = variance_components(cube, resampling.level)
+        variances, curve, general = variance_components(cube, resampling.level)
         of_set = after.get(cell, {})
         moved = shifts(of_set, set(plan["placebos"]))
-        for table, rows in _tables(cube, known, items, general, moved, resampling).items():
+        own = _of_biases(cube, known, resampling.level)
+        for table, rows in {**own, "items": items, "variances": variances, "curve": curve, "shifts": moved}.items():
             if len(rows):
                 tables.setdefault(table, []).append(rows.assign(**key))
         found = [
             *_figures(cube, known, resampling),
-            *general.figures,
+            *general,
             *shift_figures(moved, resampling.level, quality.UNIT, None if of_set else UNASKED),
         ]
         fit = gain.fitness(cube, items, next(each for each in found if each.figure == "alpha"), plan["reliability"])
@@ -163,8 +145,7 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
     rivals, made_of = rows[rows["framing"] == RIVAL], rows[rows["unit"].isin(cube.attributes)]
     if made_of.empty:
         return None
-    own = gain.cube_of(made_of[made_of["pole"] != 0])
-    return gain.gain(*own, gain.Beside.of(made_of[made_of["pole"] == 0]), gain.Beside.of(rivals)), made_of
+    return gain.gain_of(made_of[made_of["pole"] != 0], made_of[made_of["pole"] == 0], rivals), made_of
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
@@ -190,22 +171,16 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
     there = along.notna().to_numpy()
     if there.any():
         axis = np.asarray(along[there], dtype=np.float64)
-        found = gain.detectable_at_common_length(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        own = gain.Scores(cube.scores[there], axis, cube.poles, [TARGETS] * len(cube.targets))
+        found = gain.detectable_at_common_length(own)
         few = "a single template, or too few attributes" if found is None else None
         yield Figure(gain.DETECTABLE, found, int(there.sum()), gain.UNIT, reason=few)
 
 
-def _tables(
-    cube: Cube,
-    known: pd.DataFrame,
-    items: pd.DataFrame,
-    general: VarianceComponents,
-    moved: pd.DataFrame,
-    resampling: Resampling,
-) -> dict[str, pd.DataFrame]:
-    """Of one set on one model. Associations are beyond what each template gives to all, with intervals."""
+def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
+    """Tables of one set on one model. Associations are beyond what each template gives to all, with intervals."""
     biases = cube.biases()
-    intervals = [quality.mean_interval(row, resampling.level) for row in (biases - biases.mean()).to_numpy()]
+    intervals = [quality.mean_interval(row, level) for row in (biases - biases.mean()).to_numpy()]
     associations = known.loc[biases.index, ["word", "criterion", "match"]].rename_axis("attribute").reset_index()
     associations["bias"], associations["n"] = biases.mean(axis=1).to_numpy(), biases.shape[1]
     associations[["centred", "low", "high"]] = [(own.value, own.low, own.high) for own in intervals]
@@ -215,10 +190,6 @@ def _tables(
         "associations": associations.filter(schemas.ASSOCIATIONS.names),
         "biases": by_template.melt("attribute", var_name="template", value_name="bias"),
         "correlations": correlations.melt(id_vars="template", var_name="other", value_name="correlation"),
-        "curve": general.curve,
-        "items": items,
-        "shifts": moved,
-        "variances": general.variances,
     }
 
 
@@ -253,19 +224,17 @@ def _of_instrument(
     record: Record, firsts: Mapping[str, Record], records: Sequence[Record], resampling: Resampling
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """What is told of an instrument once, whoever was asked."""
-    name, diversity = record.instrument, record.found["diversity"]
+    diversity = record.found["diversity"]
     yield "figures", _of_parts(quality.of_sets(diversity[diversity["set"].notna()]))
     if "evolved" not in record.plan:
         return
     from evenruler.instruments.probes.diagnose import evolution  # likewise
 
-    of, model = record.plan["evolved"]["of"], record.plan["evolved"]["model"]
-    own = (record.tables, diversity, name, model, resampling)
-    yield "generations", evolution.by_generation(*own)
-    yield "rewordings", evolution.rewordings(record.tables["tries"], name)
-    if of in firsts:
-        yield "comparisons", evolution.comparisons(record, firsts[of], records, resampling)
-    yield "comparisons", evolution.guidance(*own)
+    yield "generations", evolution.by_generation(record, resampling)
+    yield "rewordings", evolution.rewordings(record.tables["tries"], record.instrument)
+    if other := firsts.get(record.plan["evolved"]["of"]):
+        yield "comparisons", evolution.comparisons(record, other, records, resampling)
+    yield "comparisons", evolution.guidance(record, resampling)
 
 
 def evidence(tables: Tables) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from evenruler.instruments.probes.diagnose.gain import (
     UNIT,
     WRITTEN_GAIN,
     gain_alone,
-    gain_of_pairs,
+    gain_of,
 )
 from evenruler.instruments.probes.diagnose.quality import mean_interval
 from evenruler.measurement import Figure
@@ -124,7 +124,7 @@ def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
         few = "no attribute of which half of the choices are answered"
         return Confirmatory(part.figure, UNIT, {UNIT: 0}, None, 1.0, lacking=few)
     alone = part.figure == WRITTEN_GAIN
-    found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of_pairs(own, nouns, rivals)
+    found = gain_alone(WRITTEN_GAIN, own) if alone else gain_of(own, nouns, rivals, SHARE_GAIN)
     return replace(found, note=f"Left out, mostly unanswered: {', '.join(left)}.") if left else found
 
 

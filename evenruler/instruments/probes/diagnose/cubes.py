@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import bias
+from evenruler.instruments.probes.declare.settings import bias
 from evenruler.measurement.shifts import of_prefixes
 from evenruler.tables.schemas import BARE
 
@@ -65,13 +65,8 @@ def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[
 def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> dict[Cell, dict[str, Cube]]:
     """The scores of the sentences that were asked after prefixes, and of the same sentences without.
 
-    Args:
-        prefixed: By `ask.after_prefixes`, with a column `benchmark`.
-        likelihoods: By `evenruler.tables.schemas.SCORES`, of bare and prefixed sentences.
-
-    Returns:
-        By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one. ValueError where
-        a model was asked for none of the sentences, or for an attribute in part.
+    By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one. `prefixed` has a
+    column `benchmark`. ValueError where a model was asked for none of the sentences, or for an attribute in part.
     """
     if prefixed.empty:
         return {}

@@ -6,8 +6,8 @@ evolution: less of the start, elites, any words; and held-out halves.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Record, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import axis_of
-from evenruler.instruments.probes.declare import halves
+from evenruler.instruments.probes.declare.settings import halves
 from evenruler.instruments.probes.diagnose import quality
-from evenruler.instruments.probes.diagnose.gain import DETECTABLE, detectable_at_common_length
+from evenruler.instruments.probes.diagnose.gain import DETECTABLE, Scores, detectable_at_common_length
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
@@ -31,141 +31,122 @@ from evenruler.measurement.validity import FEWEST_PAIRS
 
 Row = dict[str, Any]
 
+Sides = tuple[str, str]
+"""The set that evolved, and what it is held against."""
+
 UNDEFINED = "undefined for these values"
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A row of `schemas.COMPARISONS`, less what it is of."""
-
-    figure: str
-    value: float | None
-    other: float | None
-    n: int
-    unit: str
-    reason: str | None = None
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """Value minus other."""
-        return None if self.value is None or self.other is None else self.value - self.other
+def _row(
+    of: Sides,
+    figure: str,
+    value: float | None,
+    other: float | None,
+    n: int,
+    unit: str = quality.UNIT,
+    reason: str | None = None,
+    **ends: float | None,
+) -> Row:
+    """By `schemas.COMPARISONS`, less benchmark and model; `ends`: `low` and `high` of the difference."""
+    sides = {"set": of[0], "against": of[1], "half": None, "value": value, "other": other}
+    difference = None if value is None or other is None else value - other
+    return {"figure": figure, **sides, "difference": difference, "n": n, "unit": unit, "reason": reason, **ends}
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two sets on one model: attributes x templates, bias in nats."""
-
-    set: str
-    against: str
-    one: pd.DataFrame
-    other: pd.DataFrame
-
-
-def compared(pair: Pair, criterion: "pd.Series[float] | None", resampling: Resampling) -> Iterator[Comparison]:
+def compared(
+    of: Sides, sets: Sequence[pd.DataFrame], criterion: "pd.Series[float] | None", resampling: Resampling
+) -> Iterator[Row]:
     """All that rests on biases, over the attributes that both sets share; without a criterion there is no `r`.
 
     Each interval of a difference (jackknife) leaves the same attribute out of both sets.
+
+    `sets`: attributes x templates of both, bias in nats.
     """
-    shared = pair.one.index.intersection(pair.other.index).sort_values()
-    both = [matrix.loc[shared] for matrix in (pair.one, pair.other)]
+    shared = sets[0].index.intersection(sets[1].index).sort_values()
+    both = [matrix.loc[shared] for matrix in sets]
     sides = [matrix.to_numpy() for matrix in both]
     why = [quality.why_no_reliability(matrix) for matrix in sides]
-    yield _of_both(pair, AT_COMMON_LENGTH, quality.alpha_at_common_length, sides, why, resampling.level)
+    yield _of_both(of, AT_COMMON_LENGTH, quality.alpha_at_common_length, sides, why, resampling.level)
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
         sides = [np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both]
         few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(pair, "r", lambda both: correlation(*both.T), sides, [few, few], resampling.level)
+        yield _of_both(of, "r", lambda both: correlation(*both.T), sides, [few, few], resampling.level)
 
 
 def _of_both(
-    pair: Pair,
+    of: Sides,
     figure: str,
     statistic: Callable[[Floats], float],
     matrices: Sequence[Floats],
     why: Sequence[str | None],
     level: float,
-) -> Comparison:
+) -> Row:
     """A figure of each set, and the difference if both have it, with its interval; `why`, for each, why it has none."""
     values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
-    named = zip((pair.set, pair.against), values, why, strict=True)
+    named = zip(of, values, why, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
-    row = Comparison(figure, values[0], values[1], len(matrices[0]), quality.UNIT, "; ".join(reasons) or None)
+    row = _row(of, figure, values[0], values[1], len(matrices[0]), reason="; ".join(reasons) or None)
     if reasons:
         return row
-    if row.n < FEWEST_UNITS:
-        return replace(row, reason=f"no interval: fewer than {FEWEST_UNITS} {row.unit}")
+    if row["n"] < FEWEST_UNITS:
+        return {**row, "reason": f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"}
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
     low, high = finite(interval.low), finite(interval.high)
-    return replace(row, low=low, high=high, reason=None if low is not None else "no interval: undefined without one")
+    return {
+        **row,
+        "low": low,
+        "high": high,
+        "reason": None if low is not None else "no interval: undefined without one",
+    }
 
 
-def diversities_compared(templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Comparison]:
+def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
     """Diversity of both sets, given that of their templates; n counts the templates of the first."""
     for one, against in zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True):
-        yield Comparison(one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
+        yield _row(of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
-def by_generation(
-    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
-) -> pd.DataFrame:
-    """Reliability and diversity of the whole population, generation by generation.
+def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
+    """Reliability and diversity of the whole population of what evolved, by `schemas.GENERATIONS`.
 
-    Args:
-        tables: `history` and `biases`, by `schemas.HISTORY` and `schemas.OWN_BIASES`.
-        diversity: By `schemas.DIVERSITY`, of generations.
-        benchmark: Whose evolution it is.
-        model: That it evolved on.
-        resampling: Of the intervals, which are over attributes; a diversity has none.
-
-    Returns:
-        By `schemas.GENERATIONS`; a diversity is the mean over templates, 0 is all alike. ValueError where a template
-        of the history lacks a bias.
+    Intervals are over attributes; a diversity, the mean over templates (0 is all alike), has none. ValueError where a
+    template of the history lacks a bias.
     """
-    rows = []
-    for (run, generation), population in tables["history"].groupby(["run", "generation"], sort=True):
-        x = _of_population(population, tables["biases"]).to_numpy()
+    rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
+    for (run, generation), population in record.tables["history"].groupby(["run", "generation"], sort=True):
+        x = _of_population(population, record.tables["biases"]).to_numpy()
         of_it = diversity[(diversity["run"] == run) & (diversity["generation"] == generation)]
-        key = {"benchmark": benchmark, "run": run, "generation": generation, "model": model}
+        key = {"benchmark": record.instrument, "run": run, "generation": generation, "model": model}
         told = [*quality.reliability(x, resampling), *quality.mean_diversities(of_it)]
         rows += [{**key, **asdict(figure)} for figure in told]
     return pd.DataFrame(rows, columns=schemas.GENERATIONS.names)
 
 
-def _told(found: Iterable[Comparison], **of: object) -> list[Row]:
-    return [{"half": None, **of, **asdict(row), "difference": row.difference} for row in found]
-
-
-def guidance(
-    tables: Tables, diversity: pd.DataFrame, benchmark: str, model: str, resampling: Resampling
-) -> pd.DataFrame:
+def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
     """What replacing hotspots brings: the guided run's last population, and the set chosen of it, against the random's.
 
-    It is one run of each: intervals are over attributes and say nothing about the luck of a run. Arguments and errors
-    as of `by_generation`; `tables` has `choices` and `attributes`, too.
-
-    Returns:
-        By `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness
-        is relative to a population, so it is not compared.
+    It is one run of each: intervals are over attributes and say nothing about the luck of a run. By
+    `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness is
+    relative to a population, so it is not compared. Errors as of `by_generation`.
     """
+    tables, diversity = record.tables, record.found["diversity"]
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
     rows: list[Row] = []
     if {GUIDED, RANDOM} <= set(history["run"]):
-        here = {"benchmark": benchmark, "against": RANDOM, "model": model, "transfer": False}
         last, other = (_of_population(_last_of(history, run), biases) for run in (GUIDED, RANDOM))
         chosen = choices.loc[choices["chosen"], "template"]
         criterion = tables["attributes"].set_index("attribute")["criterion"]
         own = matrix_of(biases[(biases["run"] == GUIDED) & biases["template"].isin(chosen)])
+        both, model = (POPULATION, RANDOM), record.plan["evolved"]["model"]
         found = [
-            *compared(Pair(POPULATION, RANDOM, last, other), None, resampling),
-            *diversities_compared(*(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
+            *compared(both, (last, other), None, resampling),
+            *diversities_compared(both, *(_last_of(diversity, run) for run in (GUIDED, RANDOM))),
+            *compared((CHOSEN, RANDOM), (own, other), criterion, resampling),
         ]
-        rows = _told(found, **here, set=POPULATION)
-        rows += _told(compared(Pair(CHOSEN, RANDOM, own, other), criterion, resampling), **here, set=CHOSEN)
+        rows = [{"benchmark": record.instrument, "model": model, "transfer": False, **row} for row in found]
     return pd.DataFrame(rows, columns=schemas.COMPARISONS.names)
 
 
@@ -177,12 +158,10 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
-    """What became of the replies to each kind of wish.
+    """What became of the replies to each kind of wish, by `schemas.REWORDINGS`.
 
-    Returns:
-        By `schemas.REWORDINGS`: one row a reason with the number of replies that it turned down and their share of that
-        kind's replies. Those that were taken stand first, without a reason, also where there are none. The n of a kind
-        add up to its replies.
+    One row a reason with the number of replies that it turned down and their share of that kind's replies. Those that
+    were taken stand first, without a reason, also where there are none. The n of a kind add up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
     taken = tries.groupby(kind, dropna=False, as_index=False).agg(n=("accepted", "sum"), replies=("accepted", "size"))
@@ -216,18 +195,10 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
     without the templates whose correlation with the rest has an interval below 0 on that model, and `BEST_START`,
     chosen as the chosen set was, of the start alone; the chosen set also against the elites. Rows of `HELD_OUT` are of
     sets that one half of the attributes chose, judged by the other, mean of both ways; the model is the one that the
-    templates evolved on.
+    templates evolved on. So it is of diversity, which depends on no model; its n counts the evolved set's templates.
 
-    Args:
-        record: Of what evolved, on any model.
-        other: Of what it evolved of, on any model.
-        records: Every instrument on every model.
-        resampling: Of intervals, which leave the same attribute out of both sets; `TAKEN` and diversities have none.
-
-    Returns:
-        By `schemas.COMPARISONS`; `difference` is the evolved set's value minus the other's. Diversity depends on no
-        model and stands once, with the one that the set evolved on; its n counts the evolved set's templates. Semantic
-        diversity is by the embedder that evolution used.
+    By `schemas.COMPARISONS`; intervals leave the same attribute out of both sets, `TAKEN` and diversities have none.
+    `record` is of what evolved, `other` of what it evolved of, on any model; `records`: all instruments and models.
     """
     name, plan = record.instrument, record.plan["evolved"]
     both = (name, other.instrument)
@@ -235,18 +206,16 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
     attributes, against_sets = record.tables["attributes"].set_index("attribute"), held_against(record, other)
     rows: list[Row] = []
     for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
-        here = {"model": model, "transfer": model != plan["model"]}
+        here, beside = {"model": model, "transfer": model != plan["model"]}, of[model]["figures"]
+        found = _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)])
         for pair in _pairs(own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]):
-            found = compared(pair, attributes["criterion"], resampling)
-            rows += _told(found, **here, set=pair.set, against=pair.against)
-        beside = of[model]["figures"]
-        for against, row in _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)]):
-            rows += _told([row], **here, set=CHOSEN, against=against)
-    here = {"model": plan["model"], "transfer": False, "set": CHOSEN}
-    for against, one, another in _diverse(record, other, against_sets):
-        rows += _told(diversities_compared(one, another), **here, against=against)
-    for against, row in _held_out(record.tables, plan["start"], attributes, resampling):
-        rows += _told([row], **here, half=schemas.HELD_OUT, against=against)
+            rows += [{**here, **row} for row in compared(*pair, attributes["criterion"], resampling)]
+        rows += [{**here, **row} for row in found]
+    once = [
+        *_diverse(record, other, against_sets),
+        *({**row, "half": schemas.HELD_OUT} for row in _held_out(record.tables, plan["start"], attributes, resampling)),
+    ]
+    rows += [{"model": plan["model"], "transfer": False, **row} for row in once]
     return pd.DataFrame([{"benchmark": name, **row} for row in rows], columns=schemas.COMPARISONS.names)
 
 
@@ -262,7 +231,7 @@ def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
 
 def _pairs(
     own: pd.DataFrame, of: Tables, start: str, against_sets: Sequence[str], choices: pd.DataFrame
-) -> Iterator[Pair]:
+) -> Iterator[tuple[Sides, tuple[pd.DataFrame, pd.DataFrame]]]:
     """On one model, what evolved beside what costs no evolution."""
     sets = {name: matrix_of(of["biases"][of["biases"]["set"] == name]) for name in against_sets}
     chosen, elites = (matrix_of(own[own["set"] == name]) for name in (CHOSEN, ELITES))
@@ -273,15 +242,15 @@ def _pairs(
     if not _all_of_start(choices, "best_start"):
         sets[schemas.BEST_START] = first[sorted(choices.loc[choices["best_start"], "template"])]
     for (name, own_set), (against, other) in product(((CHOSEN, chosen), (ELITES, elites)), sets.items()):
-        yield Pair(name, against, own_set, other)
-    yield Pair(CHOSEN, ELITES, chosen, elites)
+        yield (name, against), (own_set, other)
+    yield (CHOSEN, ELITES), (chosen, elites)
 
 
 TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
 """Figures of a set on a model that comparisons take as they are."""
 
 
-def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, Comparison]]:
+def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
     """On one model, `TAKEN` of the chosen set beside those of others; without an interval."""
     known = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
     for figure in TAKEN:
@@ -289,23 +258,21 @@ def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[tuple[str, Compariso
         values = of_sets["value"].dropna()
         for against in values.index.difference([CHOSEN], sort=False) if CHOSEN in values else ():
             n = int(of_sets["n"][CHOSEN])
-            yield against, Comparison(figure, float(values[CHOSEN]), float(values[against]), n, quality.UNIT)
+            yield _row((CHOSEN, against), figure, float(values[CHOSEN]), float(values[against]), n)
 
 
-def _diverse(
-    record: Record, other: Record, against_sets: Sequence[str]
-) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
+def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
     """Diversities, which depend on no model, of the chosen set and others; not of subsets that a model decides."""
     own, of = record.found["diversity"], other.found["diversity"]
     against = {name: of[of["set"] == name] for name in against_sets} | {ELITES: own[own["set"] == ELITES]}
     if not _all_of_start(record.tables["choices"], "best_start"):
         against[schemas.BEST_START] = own[own["run"] == schemas.BEST_START]
-    yield from ((name, own[own["set"] == CHOSEN], rows) for name, rows in against.items() if len(rows))
+    for name, rows in against.items():
+        if len(rows):
+            yield from diversities_compared((CHOSEN, name), own[own["set"] == CHOSEN], rows)
 
 
-def _held_out(
-    tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling
-) -> Iterator[tuple[str, Comparison]]:
+def _held_out(tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling) -> Iterator[Row]:
     """What one half chose, judged by the other, both ways: against the best of the start, and against all of it.
 
     Words are fixed here: what is kept of templates that evolved is their biases.
@@ -328,16 +295,18 @@ def _held_out(
             own = matrix.loc[known.index]
             columns = [[own[sorted(slugs)].to_numpy() for slugs in side] for side in (chosen, sets)]
             if len(known):
-                yield against, _judged(figure, columns, own.index.isin(halves(matrix.index)[1]), known, resampling)
+                second = own.index.isin(halves(matrix.index)[1])
+                yield _judged((CHOSEN, against), figure, columns, second, known, resampling.level)
 
 
 def _judged(
+    of: Sides,
     figure: str,
     biases: Sequence[Sequence[Floats]],
     second: NDArray[np.bool_],
     known: "pd.Series[float]",
-    resampling: Resampling,
-) -> Comparison:
+    level: float,
+) -> Row:
     """One figure of what each half chose, by the other half, mean of both ways; the interval leaves out attributes.
 
     `biases`: of one side and the other, what the first half chose and what the second did, attributes x templates;
@@ -345,15 +314,14 @@ def _judged(
     """
     n = len(second)
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(x.size for side in biases for x in side):
-        reason = "a half of the attributes is too few, or may choose no template"
-        return Comparison(figure, None, None, n, quality.UNIT, reason)
+        return _row(of, figure, None, None, n, reason="a half of the attributes is too few, or may choose no template")
 
     def statistic(x: Floats, known: Floats) -> float:
         if figure == "r":
             return correlation(x.mean(axis=1), known)
         if figure == DETECTABLE:
             both = np.stack([x, np.zeros_like(x)], axis=2)
-            found = detectable_at_common_length(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2)
+            found = detectable_at_common_length(Scores(both, known, np.array([1, -1], dtype=np.int8), ["words"] * 2))
             return math.nan if found is None else found
         return quality.alpha_at_common_length(x) if x.shape[1] > 1 else math.nan
 
@@ -367,6 +335,6 @@ def _judged(
     numbers: Floats = np.asarray(known, dtype=np.float64)
     one, other = (finite(of_side(side, second, numbers)) for side in biases)
     if one is None or other is None:
-        return Comparison(figure, one, other, n, quality.UNIT, UNDEFINED)
-    found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=resampling.level)
-    return Comparison(figure, one, other, n, quality.UNIT, None, finite(found.low), finite(found.high))
+        return _row(of, figure, one, other, n, reason=UNDEFINED)
+    found = jackknife(apart, *biases[0], *biases[1], second, numbers, level=level)
+    return _row(of, figure, one, other, n, low=finite(found.low), high=finite(found.high))

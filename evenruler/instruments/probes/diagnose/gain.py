@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import FEWEST_KEYED, FEWEST_PLACEBOS, shared_words
+from evenruler.instruments.probes.declare.settings import FEWEST_PLACEBOS, shared_words
+from evenruler.instruments.probes.declare.source import FEWEST_KEYED
 from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.diagnose.quality import COMMON_LENGTH
 from evenruler.measurement.answered import unvaried
@@ -58,71 +59,112 @@ def between_keys(keying: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Scores of other sentences of a set: with placebo nouns for targets, or with rivals for attributes."""
+class Scores:
+    """What one model said of sentences of a set, and what makes a gain of it: a difference of groups along an axis."""
 
-    scores: Floats
-    """[attributes, templates, words] log-likelihoods, nats, signed by keying."""
+    values: Floats
+    """[attributes, templates, words] log-likelihoods, nats, signed by keying; or percentage points of choices."""
     axis: Floats
-    """[attributes] as of `gain`; those of placebos may be some of the set's."""
+    """[attributes] the criterion in percentage points, or a key of 1 or -1."""
+    poles: NDArray[np.int8]
+    """[words] 1 or -1; 1 for each pair of words that was chosen of, 0 for placebos."""
     lists: Sequence[str]
-    """[words] the placebo list of each; as many words in each list."""
+    """[words] the list of a group that each was drawn for: pronouns, kin, names. Or its placebo list, all as long."""
+    units: Sequence[str] = ()
+    """[attributes] what they are called, where two models are compared."""
 
     @classmethod
-    def of(cls, rows: pd.DataFrame) -> "Beside | None":
-        """By `tables.schemas.HEADLINES`; None of no rows."""
-        if rows.empty:
-            return None
-        cube, axis, lists = cube_of(rows)
-        return cls(cube.scores, axis, lists)
+    def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
+        """By `tables.schemas.HEADLINES`, not empty; a unit that lacks one of its sentences is left out.
+
+        `value`: the column of scores.
+        """
+        wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
+        wide = wide.sort_index().sort_index(axis=1)
+        columns: Any = wide.columns
+        words = columns.droplevel("at").unique()
+        return cls(
+            wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words)),
+            wide.index.get_level_values("beside").to_numpy(np.float64),
+            words.get_level_values("pole").to_numpy(np.int8),
+            list(words.get_level_values("group")),
+            list(map(str, wide.index.get_level_values("unit"))),
+        )
+
+    @property
+    def keyed(self) -> bool:
+        """Whether attributes have keys, and no criterion."""
+        return set(np.unique(self.axis)) <= {1.0, -1.0}
+
+    @property
+    def sides(self) -> int:
+        """How many words an answer of a placebo list compares: of choices two, which are of two lists."""
+        return 1 if (self.poles == -1).any() else 2
+
+    def weights(self, axis: Floats) -> Floats:
+        """[attributes] of some attributes along this axis."""
+        return between_keys(axis) if self.keyed else along_criterion(axis)
+
+    def facets(self) -> dict[str, Facet]:
+        """Attributes within keys, templates, and words within the list of a group."""
+        return {
+            "attributes": Facet([int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)),
+            "templates": Facet.of(self.values.shape[1]),
+            "words": Facet([f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]),
+        }
+
+    def gain(self, attributes: Kept, templates: Kept, words: Kept) -> float:
+        """The gain from some of the scores."""
+        along = np.zeros(len(self.axis))
+        along[attributes] = self.weights(self.axis[attributes])
+        first, other = words & (self.poles == 1), words & (self.poles == -1)
+        between = first / first.sum() - other / max(other.sum(), 1)
+        return float(along @ (self.values @ between) @ (templates / templates.sum()))
+
+    def gain_over(self, facets: Mapping[str, Facet]) -> Estimate:
+        """The gain, over those facets that could have been others."""
+        every = [np.ones(n, np.bool_) for n in self.values.shape]
+        whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
+
+        def amount(*kept: Kept) -> float:
+            return self.gain(**{**whole, **dict(zip(facets, kept, strict=True))})
+
+        return crossed(amount, list(facets.values()))
 
 
-def gain(
-    cube: Cube,
-    axis: Floats,
-    lists: Sequence[str],
-    placebos: Beside | None = None,
-    rival: Beside | None = None,
-    figure: str = GAIN,
-) -> Confirmatory:
+def gain(own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN) -> Confirmatory:
     """The gain of the first group's words on the other's, in nats, of which `exp` is a factor; or of shares, in points.
 
     Args:
-        cube: Of the set on the model, whose attributes have a place on the axis.
-        axis: [attributes] the criterion in percentage points, or a key of 1 or -1.
-        lists: [targets] the list of a group that each target was drawn for: pronouns, kin, names.
-        placebos: None where none were asked.
+        own: Of the set on the model.
+        placebos: Of placebo nouns in the place of targets, beside some attributes of the set; None where none were
+            asked. Of shares a placebo list is a pair of lists.
         rival: Of keyed attributes off the construct, where some were asked: an effect has to be surely larger.
-        figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices: "targets" are pairs of words then, all of
-            pole 1, and a placebo list is a pair of lists.
+        figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices.
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
     """
-    smallest = SMALLEST[figure]
-    contrast = _Contrast(axis, cube.poles, lists)
-    facets = contrast.facets(len(cube.templates))
+    smallest, facets = SMALLEST[figure], own.facets()
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    effect = _too_few(contrast, facets) or contrast.over(cube.scores, facets)
-    if isinstance(effect, str):
-        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
-    placebo = None
+    if few := _too_few(own, facets):
+        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=few)
+    effect, placebo = own.gain_over(facets), None
     if placebos is not None:
-        weights = contrast.weights(placebos.axis)
-        placebo = placebo_lists(placebos.scores, weights, placebos.lists, len(set(lists)) * contrast.sides)
-    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(contrast, placebo))
-    return found if rival is None else _beside_rival(found, contrast, cube.scores, rival)
+        pairs = len(set(own.lists)) * own.sides
+        placebo = placebo_lists(placebos.values, own.weights(placebos.axis), placebos.lists, pairs)
+    found = confirmatory(figure, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo))
+    return found if rival is None else _beside_rival(found, own, rival)
 
 
-def gain_of_pairs(
-    real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, smallest: float = SMALLEST[SHARE_GAIN]
+def gain_of(
+    real: pd.DataFrame, nouns: pd.DataFrame, rivals: pd.DataFrame | None = None, figure: str = GAIN
 ) -> Confirmatory:
-    """The gain of shares, from the scores of pairs of words, percentage points, by `tables.schemas.HEADLINES`.
+    """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of targets with rivals.
 
-    `real`: of targets; `nouns`: of pairs of nouns, whose `group` names the two placebo lists that they are of;
-    `rivals`: of targets with rival attributes.
+    Of shares, words are pairs, and `group` of nouns names the two placebo lists that they are of.
     """
-    beside = None if rivals is None else Beside.of(rivals)
-    return replace(gain(*cube_of(real), Beside.of(nouns), beside, SHARE_GAIN), smallest=smallest)
+    placebos, rival = (None if beside is None or beside.empty else Scores.of(beside) for beside in (nouns, rivals))
+    return gain(Scores.of(real), placebos, rival, figure)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
@@ -133,42 +175,27 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
         rows: Percentage points, by `tables.schemas.HEADLINES`; the words of a single one are taken as fixed.
         smallest: Worth naming, by default as in `SMALLEST`.
     """
-    smallest = SMALLEST[figure] if smallest is None else smallest
-    cube, axis, lists = cube_of(rows)
-    levels, contrast = {UNIT: len(cube.attributes)}, _Contrast(axis, cube.poles, lists)
-    facets = contrast.facets(len(cube.templates))
-    if len(cube.targets) == 1:
+    smallest, own = SMALLEST[figure] if smallest is None else smallest, Scores.of(rows)
+    levels, facets = {UNIT: len(own.axis)}, own.facets()
+    if len(own.lists) == 1:
         del facets["words"]
-    effect = _too_few(contrast, facets) or contrast.over(cube.scores, facets)
-    if isinstance(effect, str):
-        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=effect)
+    if few := _too_few(own, facets):
+        return Confirmatory(figure, UNIT, levels, None, smallest, lacking=few)
+    effect = own.gain_over(facets)
     p, whole = effect.p(), effect.interval()
     p_values = PValues(effect=p, none=effect.p_within(smallest), unspecific=1.0)
     found = Confirmatory(figure, UNIT, levels, whole, smallest, p, p=p_values)
     return replace(found, specific=whole, detectable=finite(effect.detectable()))
 
 
-def cube_of(rows: pd.DataFrame, value: str = "value") -> tuple[Cube, Floats, list[str]]:
-    """Scores as a cube (pairs of words are all of pole 1), the axis of its attributes, and the list of each word.
-
-    Arguments as of `as_array`.
-    """
-    units, words, scores = as_array(rows, value)
-    names, own = (list(map(str, of)) for of in (units.get_level_values("unit"), words.get_level_values("word")))
-    poles = words.get_level_values("pole").to_numpy(np.int8)
-    cube = Cube(scores, names, sorted(set(rows["at"])), own, poles, np.zeros(len(own)))
-    return cube, units.get_level_values("beside").to_numpy(np.float64), list(words.get_level_values("group"))
-
-
-def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, rival: Beside) -> Confirmatory:
+def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmatory:
     """A gain that is an effect only if attributes off the construct, keyed alike, surely gain less."""
-    n, other = len(scores), replace(contrast, axis=rival.axis)
-    facets = contrast.facets(scores.shape[1])
-    facets["attributes"] = Facet([*(f"own {key}" for key in contrast.axis), *(f"rival {key}" for key in rival.axis)])
+    n, facets = len(own.axis), own.facets()
+    rival = replace(rival, poles=own.poles)  # its words are the same; a plan without `groups` may name them otherwise
+    facets["attributes"] = Facet([*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)])
 
     def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
-        own, theirs = attributes[:n], attributes[n:]
-        return contrast.of(scores, own, templates, words) - other.of(rival.scores, theirs, templates, words)
+        return own.gain(attributes[:n], templates, words) - rival.gain(attributes[n:], templates, words)
 
     rest = crossed(beyond, list(facets.values()))
     effect = found.effect
@@ -179,66 +206,6 @@ def _beside_rival(found: Confirmatory, contrast: "_Contrast", scores: Floats, ri
         return replace(found, note=note)
     p = rest.p() if rest.value * effect.value > 0 else 1.0
     return replace(found, p=replace(found.p, effect=max(found.p.effect, p)), note=note)
-
-
-@dataclass(frozen=True)
-class _Contrast:
-    """What makes the gain of scores: a difference of groups along an axis."""
-
-    axis: Floats
-    poles: NDArray[np.int8]
-    lists: Sequence[str]
-
-    @property
-    def keyed(self) -> bool:
-        return set(np.unique(self.axis)) <= {1.0, -1.0}
-
-    @property
-    def sides(self) -> int:
-        """How many words an answer of a placebo list compares: of choices two, which are of two lists."""
-        return 1 if (self.poles == -1).any() else 2
-
-    def weights(self, axis: Floats) -> Floats:
-        return between_keys(axis) if self.keyed else along_criterion(axis)
-
-    def facets(self, templates: int) -> dict[str, Facet]:
-        """Attributes within keys, templates, and words within the list of a group."""
-        return {
-            "attributes": Facet([int(key) for key in self.axis] if self.keyed else [0] * len(self.axis)),
-            "templates": Facet.of(templates),
-            "words": Facet([f"{pole} {name}" for pole, name in zip(self.poles, self.lists, strict=True)]),
-        }
-
-    def of(self, scores: Floats, attributes: Kept, templates: Kept, words: Kept) -> float:
-        """The gain from some of the scores, [attributes, templates, words]."""
-        along = np.zeros(len(self.axis))
-        along[attributes] = self.weights(self.axis[attributes])
-        first, other = words & (self.poles == 1), words & (self.poles == -1)
-        between = first / first.sum() - other / max(other.sum(), 1)
-        return float(along @ (scores @ between) @ (templates / templates.sum()))
-
-    def over(self, scores: Floats, facets: Mapping[str, Facet]) -> Estimate:
-        """The gain, over those facets that could have been others."""
-        whole = dict(
-            zip(("attributes", "templates", "words"), (np.ones(n, np.bool_) for n in scores.shape), strict=True)
-        )
-
-        def amount(*kept: Kept) -> float:
-            return self.of(scores, **{**whole, **dict(zip(facets, kept, strict=True))})
-
-        return crossed(amount, list(facets.values()))
-
-
-def as_array(rows: pd.DataFrame, value: str = "value") -> tuple[Any, Any, Floats]:
-    """The units (with `beside`), the words (with `group` and `pole`), and scores [units, templates, words].
-
-    `rows`: by `tables.schemas.HEADLINES`, a unit that lacks one of its sentences is left out; `value`: their column.
-    """
-    wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
-    wide = wide.sort_index().sort_index(axis=1)
-    columns: Any = wide.columns
-    words = columns.droplevel("at").unique()
-    return wide.index, words, wide.to_numpy(dtype=np.float64).reshape(len(wide), -1, len(words))
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
@@ -264,17 +231,15 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
         return Confirmatory(figure, UNIT, {UNIT: 0}, None, smallest, lacking=lacking)
     if figure == SHARE_GAIN:  # shares of two models are on one scale
         real, nouns = (own.assign(value=own["value_first"] - own["value_second"]) for own in (real, nouns))
-        return gain_of_pairs(real, nouns, smallest=smallest)
-    sides = ("value_first", "value_second")
-    (one, axis, lists), (other, *_) = (cube_of(real, side) for side in sides)
-    (asked, _, of_nouns), (placebos, *_) = (cube_of(nouns, side) for side in sides)
-    own, members = _Contrast(axis, one.poles, lists), Facet(of_nouns).members()
-    facets = {**own.facets(len(one.templates)), "placebo lists": Facet.of(len(members))}
+        return replace(gain_of(real, nouns, figure=SHARE_GAIN), smallest=smallest)
+    models = [(Scores.of(real, side), Scores.of(nouns, side)) for side in ("value_first", "value_second")]
+    (one, asked), (_, placebos) = models
+    members = Facet(asked.lists).members()
+    facets = {**one.facets(), "placebo lists": Facet.of(len(members))}
     levels = {name: len(facet.lists) for name, facet in facets.items()}
-    if few := _too_few(own, facets):
+    if few := _too_few(one, facets):
         return Confirmatory(GAIN, UNIT, levels, None, smallest, lacking=few)
-    with_nouns = np.isin(one.attributes, asked.attributes)
-    models = ((one.scores, asked.scores), (other.scores, placebos.scores))
+    with_nouns = np.isin(one.units, asked.units)
 
     def sharpness(scores: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
         """SD over attributes of what a placebo list gives, mean over lists, of one model."""
@@ -282,44 +247,40 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
         by_list = [means[:, of].mean(axis=1) for of in compress(members, kept)]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
 
-    every = [np.ones(n, dtype=np.bool_) for n in (*one.scores.shape[:2], len(members))]
-    sharp = [sharpness(beside, *every) for _, beside in models]
+    every = [np.ones(n, dtype=np.bool_) for n in (*one.values.shape[:2], len(members))]
+    sharp = [sharpness(beside.values, *every) for _, beside in models]
 
     def difference(attributes: Kept, templates: Kept, words: Kept, kept: Kept) -> float:
         """Gain of the first model minus that of the second, at the mean of their sharpness."""
         a, b = (
-            own.of(scores, attributes, templates, words) / sharpness(beside, attributes, templates, kept)
-            for scores, beside in models
+            own.gain(attributes, templates, words) / sharpness(beside.values, attributes, templates, kept)
+            for own, beside in models
         )
         return sum(sharp) / 2 * (a - b)
 
     effect = crossed(difference, list(facets.values()))
-    apart = sum(sharp) / 2 * (asked.scores / sharp[0] - placebos.scores / sharp[1])
-    placebo = placebo_lists(apart, own.weights(axis[with_nouns]), of_nouns, len(set(lists)))
-    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(own, placebo))
+    apart = sum(sharp) / 2 * (asked.values / sharp[0] - placebos.values / sharp[1])
+    placebo = placebo_lists(apart, one.weights(one.axis[with_nouns]), asked.lists, len(set(one.lists)))
+    return confirmatory(GAIN, UNIT, levels, effect, effect.p(), placebo, smallest, _lacking(one, placebo))
 
 
 DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
 
 
-def detectable_at_common_length(
-    scores: Floats, axis: Floats, poles: NDArray[np.int8], lists: Sequence[str]
-) -> float | None:
+def detectable_at_common_length(own: Scores) -> float | None:
     """The smallest gain that is found in 80 of 100 with `COMMON_LENGTH` templates like these, nats.
 
     What lists of nouns would add is left aside, since it is the same for any templates. A set with less of
-    everything finds less, too: read it beside a coefficient.
+    everything finds less, too: read it beside a coefficient. A single word in each group is taken as fixed.
 
-    `scores`: [attributes, templates, words], a single word in each group is taken as fixed; `poles`: [words] 1 or -1;
-    else as of `gain`. None for a single template, or too few attributes, as one alone with its key.
+    None for a single template, or too few attributes, as one alone with its key.
     """
-    contrast, length = _Contrast(axis, poles, lists), scores.shape[1]
-    facets = contrast.facets(length)
+    facets, length = own.facets(), own.values.shape[1]
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
-    if length < 2 or "attributes" not in random or _too_few(contrast, {}):
+    if length < 2 or "attributes" not in random or _too_few(own, {}):
         return None
     every, others = (
-        contrast.over(scores, {name: facets[name] for name in random if name != fixed}) for fixed in ("", "templates")
+        own.gain_over({name: facets[name] for name in random if name != fixed}) for fixed in ("", "templates")
     )
     of_one = max(0.0, every.variance - others.variance) * length
     return finite(replace(every, variance=others.variance + of_one / COMMON_LENGTH).detectable())
@@ -336,24 +297,23 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
     return Lists([float(own.mean()) for own in members], of_words, len(members[0]), pairs)
 
 
-def _too_few(contrast: "_Contrast", facets: Mapping[str, Facet]) -> str | None:
+def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
     """Why there is no gain at all, in words."""
-    if np.ptp(contrast.axis) == 0 or len(contrast.axis) < FEWEST_UNITS:
-        return f"{len(contrast.axis)} attributes along its axis, of at least {FEWEST_UNITS} that differ"
+    if np.ptp(own.axis) == 0 or len(own.axis) < FEWEST_UNITS:
+        return f"{len(own.axis)} attributes along its axis, of at least {FEWEST_UNITS} that differ"
     single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
     return f"a single level of {single[0]}, so that nobody knows how far another would lie" if single else None
 
 
-def _lacking(contrast: "_Contrast", placebo: Lists | None) -> str | None:
+def _lacking(own: Scores, placebo: Lists | None) -> str | None:
     """What keeps a gain that there is from a verdict, in words."""
     if placebo is None:
         return "no placebo"
-    if (asked := len(placebo.values) * contrast.sides) < FEWEST_PLACEBOS:
+    if (asked := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
         return f"{asked} placebo lists, of at least {FEWEST_PLACEBOS}"
-    axis, keyed = contrast.axis, contrast.keyed
-    fewest = min(int((axis > 0).sum()), int((axis < 0).sum())) if keyed else len(axis)
-    least = FEWEST_KEYED if keyed else FEWEST_ATTRIBUTES
-    return f"{fewest} attributes{' of one key' if keyed else ''}, of at least {least}" if fewest < least else None
+    fewest = min(int((own.axis > 0).sum()), int((own.axis < 0).sum())) if own.keyed else len(own.axis)
+    least = FEWEST_KEYED if own.keyed else FEWEST_ATTRIBUTES
+    return f"{fewest} attributes{' of one key' if own.keyed else ''}, of at least {least}" if fewest < least else None
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:

@@ -5,7 +5,7 @@ Each figure has its interval and n, and a reason where it is null.
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -238,18 +238,10 @@ EFFECTS = {
 """What the parts of the variance are called."""
 
 
-@dataclass(frozen=True, eq=False)
-class VarianceComponents:
-    """By `schemas.VARIANCES` and `schemas.CURVE`, less what they are of, and the figures; empty where none can be."""
-
-    variances: pd.DataFrame
-    curve: pd.DataFrame
-    figures: list[Figure]
-
-
-def variance_components(cube: Cube, level: float) -> VarianceComponents:
+def variance_components(cube: Cube, level: float) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
     """Variance components of a set on a model, its coefficient, and the offset of its wordings.
 
+    By `schemas.VARIANCES` and `schemas.CURVE`, less what they are of, empty where none can be, and the figures.
     `offset`: mean bias over attributes, templates and targets, nats, which all could have been others.
     `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`: with `COMMON_LENGTH`
     templates.
@@ -267,7 +259,7 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
     if why:
         offset = Figure("offset", float(cube.biases().to_numpy().mean()), n, UNIT)
         nothing = [Figure(name, None, n, UNIT, reason=why) for name in names]
-        return VarianceComponents(pd.DataFrame(), pd.DataFrame(), [offset, *nothing])
+        return pd.DataFrame(), pd.DataFrame(), [offset, *nothing]
     found = difference_of_groups(cube.scores, cube.poles)
     interval = found.interval(level)
     coefficients = [finite(found.coefficient(length, targets // 2)) for length in (templates, COMMON_LENGTH)]
@@ -280,4 +272,4 @@ def variance_components(cube: Cube, level: float) -> VarianceComponents:
         {"templates": length, "targets": words, "coefficient": finite(found.coefficient(length, words))}
         for words, length in product(TARGETS, TEMPLATES)
     ]
-    return VarianceComponents(pd.DataFrame(variances), pd.DataFrame(curve), figures)
+    return pd.DataFrame(variances), pd.DataFrame(curve), figures

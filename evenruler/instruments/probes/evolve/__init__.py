@@ -21,8 +21,15 @@ from evenruler.errors import UserError
 from evenruler.files import replace
 from evenruler.instruments.instrument import Declaration
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import Evolve, ProbeSource, Settings, without_slots
-from evenruler.instruments.probes.declare.source import DEMONSTRATION, EVOLVED, TemplateEntry, TemplateSet
+from evenruler.instruments.probes.declare.settings import Evolve, Settings
+from evenruler.instruments.probes.declare.source import (
+    DEMONSTRATION,
+    EVOLVED,
+    ProbeSource,
+    TemplateEntry,
+    TemplateSet,
+    without_slots,
+)
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.evolution import VERSION, Evolution
 from evenruler.instruments.probes.evolve.fitness import hotspot
@@ -177,14 +184,9 @@ class Evolved:
 def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
     """Evolve the templates of an instrument; a run that broke off goes on after its last whole generation.
 
-    Args:
-        declaration: Its source is what users wrote.
-        load: A model by its name in the catalogue; the operator is not asked for.
-        kept: The folder where generations are kept.
-        replies: The file of what the operator said.
-
-    Raises:
-        UserError: The file is missing, or lacks a reply that is wanted; or no template may be chosen.
+    The source of `declaration` is what users wrote; `load` gives a model by its name in the catalogue, and is not asked
+    for the operator; `kept`: the folder of generations; `replies`: the file of what the operator said. UserError where
+    that is missing, or lacks a reply that is wanted; or where no template may be chosen.
     """
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source

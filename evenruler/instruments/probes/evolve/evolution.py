@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import fitness
 from evenruler.instruments.probes.evolve.fitness import guided_share, ranked, tournament
 from evenruler.instruments.probes.evolve.operators import Operator
@@ -64,8 +64,8 @@ class Evolution:
         done = list(finished)
         if not done:
             note(f"{self._run} run, generation 0: {len(start)} templates to start with")
-            measured, acceptability = self._ruler.measure(start), self._ruler.acceptability(start).tolist()
-            done.append(Generation(0, tuple(start), tuple(measured), tuple(acceptability), ()))
+            measured, acceptability = self._ruler.measure(start), self._ruler.acceptability([one.text for one in start])
+            done.append(Generation(0, tuple(start), tuple(measured), tuple(acceptability.tolist()), ()))
             yield done[-1]
         for number in range(len(done), self._settings.generations + 1):
             done.append(self._next(done, number))
@@ -152,7 +152,7 @@ class Evolution:
             asked = [(place.wishes[attempt - 1], sample) for place in empty for sample in range(1, samples + 1)]
             seeds = [self.seed_of(number, wish.place, attempt, sample) for wish, sample in asked]
             replies = self._operator.reword([wish for wish, _ in asked], seeds)
-            tries, passed = list[Try](), dict[str, Template]()
+            tries, passed = list[Try](), list[str]()
             for (wish, sample), (prompt, reply) in zip(asked, replies, strict=True):
                 shown = reply[:LONGEST]
                 text, reason = read_reply(wish, shown)
@@ -160,9 +160,9 @@ class Evolution:
                     reason = refusal(text, wish, seen, self._settings.max_words)
                 lineage = (wish.parent.slug, wish.operation, wish.voice, wish.word.word if wish.word else None)
                 tries.append(Try(number, wish.place, attempt, sample, *lineage, prompt, shown, text, reason))
-                if text is not None and reason is None:
-                    passed[text] = _child(tries[-1], wish.parent)
-            values = self._ruler.acceptability(list(passed.values())).tolist() if passed else []
+                if text is not None and reason is None and text not in passed:
+                    passed.append(text)
+            values = self._ruler.acceptability(passed).tolist() if passed else []
             acceptability = dict(zip(passed, values, strict=True))
             for row, place in enumerate(empty):
                 yield from _best(tries[row * samples : (row + 1) * samples], place, acceptability, seen)
@@ -199,13 +199,9 @@ def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float
     if not left:
         return found
     best = max(left, key=lambda i: acceptability[found[i].text or ""])
-    place.child = _child(found[best], place.wishes[found[best].attempt - 1].parent)
-    place.acceptability = acceptability[place.child.text]
-    seen.add(fold(place.child.text))
+    one, parent, text = found[best], place.wishes[found[best].attempt - 1].parent, found[best].text or ""
+    slug, came_by = f"g{one.generation}-{one.place}", (one.operation, one.voice, one.word)
+    place.child = Template(slug, text, parent.keying, one.generation, parent.slug, *came_by)
+    place.acceptability = acceptability[text]
+    seen.add(fold(text))
     return [replace(one, reason=OUTDONE) if i in left and i != best else one for i, one in enumerate(found)]
-
-
-def _child(one: Try, parent: Template) -> Template:
-    assert one.text is not None
-    slug = f"g{one.generation}-{one.place}"
-    return Template(slug, one.text, parent.keying, one.generation, parent.slug, one.operation, one.voice, one.word)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve.population import Generation, Template, WordGradient
 from evenruler.measurement import item_statistics, lexical_diversity, semantic_diversity
 from evenruler.measurement.checks import Floats, correlation_matrix
@@ -37,19 +37,15 @@ def parts(
 ) -> pd.DataFrame:
     """The four parts of the fitness of each template of a population, as they are, but for their last bits.
 
-    Args:
-        biases: [attributes, n] signed by keying, nats.
-        gradients: [n] of each word of each template, nats.
-        embeddings: [n, dimensions] of the templates' texts.
-        token_sets: [n] the distinct words of each, lower-cased, without slots.
-        clip: Alpha is clipped to -clip and clip, since one broken set would flatten the rest.
+    Of `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats; `embeddings` [n,
+    dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without slots. Alpha is clipped to -`clip`
+    and `clip`, since one broken set would flatten the rest.
 
-    Returns:
-        One row a template; of every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
-        where they have none it counts as -clip, for without this template nothing is measured. `gradient_focus`:
-        variance (ddof 0) of its gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
-        `lexical_diversity`: as in `evenruler.measurement`; 0 for a template alone. ValueError where what is given is
-        not finite, or not of as many templates.
+    One row a template; of every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
+    where they have none it counts as -clip, for without this template nothing is measured. `gradient_focus`: variance
+    (ddof 0) of its gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
+    `lexical_diversity`: as in `evenruler.measurement`; 0 for a template alone. ValueError where what is given is not
+    finite, or not of as many templates.
     """
     matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
     sizes = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}

@@ -29,16 +29,9 @@ WORD_TOKENS: Final = 16
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 
 
-@dataclass(frozen=True)
-class Voice:
-    """A way to say something, in which a whole is reworded; the file of prompts says of what."""
+VOICES: Final[dict[str, dict[str, Any]]] = _WORDS["voices"]
+"""Ways to say something, in which a whole is reworded; the file of prompts says what each has."""
 
-    told: str
-    label: str
-    openings: Sequence[str]
-
-
-VOICES: Final = {name: Voice(**own) for name, own in _WORDS["voices"].items()}
 PLAIN: Final[list[str]] = _WORDS["plain"]
 NEGATING: Final[list[str]] = _WORDS["negating"]
 REPLACED: Final = [(own["sentence"], own["word"], own["others"]) for own in _WORDS["replaced"]]
@@ -98,7 +91,7 @@ def told(wish: Wish) -> str:
     if wish.word:
         ask = words["word"].format(word=wish.word.word)
     else:
-        ask = words["whole"].format(voice=VOICES[str(wish.voice)].told)
+        ask = words["whole"].format(voice=VOICES[str(wish.voice)]["told"])
     return f"{words['template']}\n\n{wish.parent.text}\n\n{ask}"
 
 
@@ -113,7 +106,7 @@ def shown(wish: Wish, seed: int) -> str:
         solved = [f"Sentence: {sentence}\nSynonyms of {word}: {others}\n" for sentence, word, others in REPLACED]
         return "\n".join([*solved, f"Sentence: {text}\nSynonyms of {wish.word.word}:"])
     voice, use = VOICES[str(wish.voice)], use_of(ATTRIBUTE, text)
-    opening, label = voice.openings[seed % len(voice.openings)], voice.label
+    opening, label = voice["openings"][seed % len(voice["openings"])], voice["label"]
     sentences = [other for other in (NEGATING if negations(text) else PLAIN) if use in (None, use_of(ATTRIBUTE, other))]
     examples = [f"Sentence: {one}\n{label}: {opening} {one[0].lower()}{one[1:]}\n" for one in sentences]
     return "\n".join([*examples, f"Sentence: {text}\n{label}:"])

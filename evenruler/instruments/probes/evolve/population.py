@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Article, ProbeSource, bias
+from evenruler.instruments.probes.declare.settings import Article, bias
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve.words import without, words_of
 from evenruler.models.records import CausalModel
 from evenruler.tables import evenly_spread
@@ -149,12 +150,12 @@ class Ruler:
             found.append(Measured(tuple(biases), tuple(gradients), len(set(sentences))))
         return found
 
-    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+    def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         """[n] how likely the sentences of each template are, so that broken language can be told.
 
         Mean log-likelihood over the attributes of gradients and all targets, nats a token.
         """
-        texts = [text for template in templates for text in self._filled(template.text, self._few)]
+        texts = [text for template in templates for text in self._filled(template, self._few)]
         found = self._model.loglikelihood(texts)
         per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)

@@ -66,13 +66,9 @@ def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
     """Templates of several sets, in an order and with ids that tell nothing of where they come from.
 
     Ids come from a keyed hash (HMAC-SHA256) of the text, and the order is theirs: both depend on nothing but the sheet,
-    the seed and the secret, without which nobody can compute either.
-
-    Args:
-        templates: Columns `construct`, `domain`, `set`, `template` (slug) and `text`. A text that stands in several
-            places (spaces apart) is one probe, rated once; the key names all places.
-        secret: Random, and kept in the key alone: `secrets.token_hex(32)`.
-        seed: Another one gives another order and other ids.
+    the seed and the secret, which is random and kept in the key alone. `templates`: `construct`, `domain`, `set`,
+    `template` (slug) and `text`; one that stands in several places (spaces apart) is one probe, rated once, and the
+    key names all places.
     """
     placed = templates.assign(text=_folded(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
@@ -119,14 +115,10 @@ def read_key(text: str, where: str) -> pd.DataFrame:
 def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a missing one is null.
 
-    Args:
-        sheets: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names
-            are told spaces and case apart.
-        key: See `read_key`.
-
-    Raises:
-        UserError: With file and row (the header is row 1): a column, a rater or the text of an id is not as it should
-            be, a rating is no whole number from 1 to 5, or a rater stands twice or in several files.
+    `sheets`: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names are
+    told spaces and case apart; `key`: by `read_key`. UserError, with file and row (the header is row 1), where a
+    column, a rater or the text of an id is not as it should be, a rating is no whole number from 1 to 5, or a rater
+    stands twice or in several files.
     """
     parts, sheet_of = [], dict[str, str]()
     for where, text in sheets.items():
@@ -270,10 +262,7 @@ def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling)
     The unit is the probe, rated with the mean over those who rated it. A probe that stands in two sets counts in both,
     so that then the sets are not wholly independent.
 
-    Args:
-        ratings: By `collect`.
-        key: Id and set.
-        resampling: Level of all intervals; draws for those of agreement, which are over probes.
+    `ratings`: by `collect`; `resampling`: level of all intervals, draws for those of agreement, which are over probes.
 
     Returns:
         Columns `COLUMNS`, one row a statistic. By set: `mean` (t interval) and `sd` of n probes. Over the sets with two

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from evenruler.instruments.instrument import Shown, Tables
-from evenruler.instruments.probes.declare import ProbeSource, headings
+from evenruler.instruments.probes.declare import headings
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM

@@ -114,11 +114,9 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     A child stands on the lane of its parent where that has ended before, else below it, the last-born nearest; so no
     line of a tree drawn from generation (x) to generation crosses another.
 
-    `history`: one run, by `schemas.HISTORY`.
-
-    Returns:
-        `text`, `born`, `last` (generation that it lived in), `parent`, `operation`, `voice`, `word`, `fitness` (in
-        `last`), `place` and `elite` (of the last population, else null and False), `lane` (from 0).
+    Of one run, by `schemas.HISTORY`: `text`, `born`, `last` (generation that it lived in), `parent`, `operation`,
+    `voice`, `word`, `fitness` (in `last`), `place` and `elite` (of the last population, else null and False), `lane`
+    (from 0).
     """
     latest = history.sort_values("generation").groupby("template", sort=False).tail(1).set_index("template")
     final = latest["generation"] == history["generation"].max()

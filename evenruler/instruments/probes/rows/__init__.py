@@ -1,7 +1,6 @@
 """Probes written out: every sentence, with templates, attributes and criterion; and what evolved, with its history."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -12,7 +11,8 @@ from evenruler.instruments import writing
 from evenruler.instruments.choosing import known_answers
 from evenruler.instruments.instrument import Built, Declaration, Plan, sized
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import ProbeSource, Settings
+from evenruler.instruments.probes.declare import Settings
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.schemas import sentence_id
 from evenruler.models.declared import Catalogue
 from evenruler.tables.ids import carried, content_sha256, once, row_id
@@ -31,13 +31,13 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         `gradients`, `biases`, `choices`.
     """
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
-    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in vars(compiled).items()}
+    tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()}
     if declaration.made:  # how it evolved, and the last population of the guided run
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
         tables |= declaration.made
-    said = [f"{len(compiled.probes):,} sentences, {len(compiled.rejected):,} rejected"]
+    said = [f"{len(compiled['probes']):,} sentences, {len(compiled['rejected']):,} rejected"]
     plan = sized(declaration, partial(_plan, declaration.name, declaration.source), ["choice", "written"])
     return Built(tables, plan, said)
 
@@ -84,24 +84,15 @@ def _choice(source: ProbeSource) -> Plan:
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """The tables of one domain, by their schemas in `schemas`."""
-
-    probes: list[Row]
-    templates: list[Row]
-    attributes: list[Row]
-    rejected: list[Row]
-
-
-def compile_domain(name: str, source: ProbeSource, settings: Settings) -> Compiled:
-    """Fill every template with every attribute and target: rows of the four tables.
+def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[str, list[Row]]:
+    """Fill every template with every attribute and target: rows of the tables, by `schemas`.
 
     A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
     counted twice.
     """
     probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
-    return Compiled(probes, list(_templates(name, source, settings)), list(_attributes(name, source)), rejected)
+    templates, attributes = list(_templates(name, source, settings)), list(_attributes(name, source))
+    return {"probes": probes, "templates": templates, "attributes": attributes, "rejected": rejected}
 
 
 def _sentences(name: str, source: ProbeSource, settings: Settings) -> Iterator[Row]:
@@ -138,12 +129,11 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
 
 
 def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
-    criterion = source.published
+    criterion, keyed = source.published, source.keys.keyed if source.keys else {}
     for slug, word in source.attributes.items():
         value = criterion.values[slug] if criterion else None
         match = criterion.matches[slug] if criterion else "none"
-        key = source.key_of(word)
-        content = (word, value, match, *([] if key is None else [key]))
+        content = (word, value, match, *([keyed[word]] if word in keyed else []))
         yield {
             **carried(row_id(family="probes", benchmark=name, attribute=slug), source, *content),
             "attribute": slug,
@@ -151,5 +141,5 @@ def _attributes(name: str, source: ProbeSource) -> Iterator[Row]:
             "criterion": value,
             "criterion_label": criterion.label if criterion else None,
             "match": match,
-            "key": key,
+            "key": keyed.get(word),
         }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve import LINES, validation
 from evenruler.instruments.probes.evolve.evolution import LESS_ACCEPTABLE, Evolution
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Ruler, Template, Wish
@@ -270,9 +270,9 @@ class Named:
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         return self.ruler.measure(templates)
 
-    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
-        self.asked += [template.text for template in templates]
-        named = [[self.values[word] for word in words(each.text) if word in self.values] for each in templates]
+    def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
+        self.asked += templates
+        named = [[self.values[word] for word in words(each) if word in self.values] for each in templates]
         return np.array([max(of_template, default=-5.0) for of_template in named])
 
 

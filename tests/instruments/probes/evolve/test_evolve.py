@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.instruments.probes.evolve import Run, as_source, starting
 from evenruler.instruments.probes.evolve.population import Template
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, OUTDONE, POPULATION

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evenruler.instruments.probes.declare import Evolve, FitnessWeights, halves
+from evenruler.instruments.probes.declare.settings import Evolve, FitnessWeights, halves
 from evenruler.instruments.probes.evolve import fitness as choosing
 from evenruler.instruments.probes.evolve.fitness import (
     CONSTANT,

@@ -38,7 +38,9 @@ from tests.instruments.probes.whole import Everything
 SOURCES = Path(__file__).parents[4] / "data" / "sources" / "probes"
 TEXT = "Most people expect an {ATTRIBUTE} to be a {TARGET}."
 ODD = "It seems odd to me when an {ATTRIBUTE} is a {TARGET}."
-SHOTS = [(voice, opening, text) for voice in VOICES for opening in VOICES[voice].openings for text in PLAIN + NEGATING]
+SHOTS = [
+    (voice, opening, text) for voice in VOICES for opening in VOICES[voice]["openings"] for text in PLAIN + NEGATING
+]
 
 
 def whole(voice: str = "anecdote", text: str = TEXT) -> Wish:
@@ -124,7 +126,7 @@ class TestExamples:
         assert shown(word(), 0).endswith(f"\n\nSentence: {TEXT}\nSynonyms of expect:")
 
     def test_the_seed_decides_how_examples_begin_and_all_begin_the_same(self):
-        openings = VOICES["fit"].openings
+        openings = VOICES["fit"]["openings"]
         for seed in range(2 * len(openings)):
             prompt, opening = shown(whole("fit"), seed), openings[seed % len(openings)]
             assert [prompt.count(other) for other in openings] == [
@@ -150,14 +152,14 @@ class TestExamples:
     @pytest.mark.parametrize(("voice", "opening", "text"), SHOTS)
     def test_every_example_would_be_taken_as_a_reply(self, voice, opening, text):
         wish = whole(voice, text)
-        reply = shown(wish, VOICES[voice].openings.index(opening)).split(f"Sentence: {text}\n")[1].split("\n")[0]
-        found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice].label}: "))
+        reply = shown(wish, VOICES[voice]["openings"].index(opening)).split(f"Sentence: {text}\n")[1].split("\n")[0]
+        found, _ = read_reply(wish, reply.removeprefix(f"{VOICES[voice]['label']}: "))
         assert found is not None
         assert found.startswith(opening)
         assert refusal(found, wish, (), 30) is None
 
     def test_every_opening_leaves_room_for_twelve_words_of_sixteen(self):
-        assert max(len(opening.split()) for voice in VOICES.values() for opening in voice.openings) == 4
+        assert max(len(opening.split()) for voice in VOICES.values() for opening in voice["openings"]) == 4
 
     @pytest.mark.parametrize(("text", "replaced", "others"), REPLACED)
     def test_every_word_has_others(self, text, replaced, others):
@@ -182,7 +184,7 @@ class TestTelling:
         for voice in VOICES:
             prompt = told(whole(voice))
             assert TEXT in prompt
-            assert VOICES[voice].told in prompt
+            assert VOICES[voice]["told"] in prompt
         assert len({told(whole(voice)) for voice in VOICES}) == len(VOICES)
 
     def test_a_word(self):

@@ -137,21 +137,21 @@ class TestAcceptability:
     def test_mean_of_nats_a_token(self) -> None:
         # "The baker is a man." 4 + 4 + 4 + 1 + 3 = 16 bits; uncle ("an") 19, woman 17, girl 19: over 5 tokens, mean
         # 71 / 20 = 3.55. "head cook" is one token and 4 bits more: 87 / 24 = 3.625. Mean of both: 3.5875.
-        found = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN])
+        found = ruler(attributes=["baker", "head cook"]).acceptability([PLAIN.text])
 
         assert in_bits(found) == [-3.5875]
 
     def test_over_the_attributes_of_gradients_only(self) -> None:
         # The second of two: 3.625; and with one word less ("is", 4 bits): (16 + 19 + 17 + 19) / 20.
-        shorter = Template("shorter", "The {ATTRIBUTE}, a {TARGET}.", 1)
-        found = ruler(1, attributes=["baker", "head cook"]).acceptability([PLAIN, shorter])
+        shorter = "The {ATTRIBUTE}, a {TARGET}."
+        found = ruler(1, attributes=["baker", "head cook"]).acceptability([PLAIN.text, shorter])
 
         assert in_bits(found) == [-3.625, -3.55]
 
     def test_what_is_less_likely_is_less_acceptable(self) -> None:
         model = ToyModel(BITS | {"xyzzy": 20})
-        odd = Template("odd", "The {ATTRIBUTE} xyzzy a {TARGET}.", 1)
-        plain, other = Ruler(model, toy_source(), "agree", 2).acceptability([PLAIN, odd])
+        odd = "The {ATTRIBUTE} xyzzy a {TARGET}."
+        plain, other = Ruler(model, toy_source(), "agree", 2).acceptability([PLAIN.text, odd])
 
         # 16 bits more on 5 tokens.
         assert (plain - other) / BIT == pytest.approx(16 / 5, abs=1e-4)

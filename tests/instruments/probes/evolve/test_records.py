@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import FitnessWeights
+from evenruler.instruments.probes.declare.settings import FitnessWeights
 from evenruler.instruments.probes.evolve import LINES, Run, tables_of
 from evenruler.instruments.probes.evolve.fitness import fitness
 from evenruler.instruments.probes.evolve.population import Generation, Measured, Template, Try, WordGradient

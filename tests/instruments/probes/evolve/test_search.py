@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenruler.instruments.probes.declare import Evolve
+from evenruler.instruments.probes.declare.settings import Evolve
 from evenruler.instruments.probes.evolve.evolution import Evolution
 from evenruler.instruments.probes.evolve.fitness import choices, pool_of
 from evenruler.instruments.probes.evolve.population import Measured, Template, Wish
@@ -48,7 +48,7 @@ class KnownRuler:
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         return [Measured(tuple(self._biases(template.text)), (), 1) for template in templates]
 
-    def acceptability(self, templates: Sequence[Template]) -> NDArray[np.float64]:
+    def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
         return np.zeros(len(templates))
 
     def _biases(self, text: str) -> list[float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.models import LogLikelihoods
 
 BIT = math.log(2)

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evenruler.instruments.probes import schemas
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 from evenruler.tables import read_frame, write_table
 from evenruler.tables.schemas import columns
 

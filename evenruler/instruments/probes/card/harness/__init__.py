@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib import resources
 
 from evenruler.instruments.card import one_line, task_template
-from evenruler.instruments.probes.declare import ProbeSource
+from evenruler.instruments.probes.declare.source import ProbeSource
 
 
 def task_name(domain: str, set_name: str | None = None) -> str:
