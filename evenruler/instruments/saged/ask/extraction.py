@@ -92,20 +92,20 @@ def extract(
         UserError: Weights of labels do not fit a model's labels.
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
-    replies, columns, topics = replies_of(prompts, generations, names, language), list[Column](), []
+    replies, columns = replies_of(prompts, generations, names, language), list[Column]()
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
-        if found.columns:
-            reasons = union_categoricals([column.reason for column in found.columns], sort_categories=True)
+        if found:
+            reasons = union_categoricals([column.reason for column in found], sort_categories=True)
             counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
             if len(counts):
                 told = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
                 note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
-        columns += found.columns
-        topics += found.topics
+        columns += found
+    topics = [column.topic for column in columns if column.topic]
     baselines = baselines_of(prompts, generations, language)
     said = [
-        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines).columns[0].value)
+        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines)[0].value)
         for name, feature in features.items()
         if feature.kind in OF_TEXTS
     ]

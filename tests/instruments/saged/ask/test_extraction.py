@@ -48,32 +48,25 @@ class Doubles:
         said: Callable[[str], str] = lambda prompt: pytest.fail(f"asked {prompt!r}"),
         labels: Sequence[str] = LABELS,
     ) -> None:
-        self.known, self.vectors, self.said, self.labels = probabilities or {}, vectors or {}, said, labels
-        self.name = "double"
+        self.known, self.places, self.said, self.own = probabilities or {}, vectors or {}, said, list(labels)
         self.asked: list[str] = []
         self.named: list[str | None] = []
 
-    def classifier(self, name: str) -> "Doubles":
-        self.named.append(name)
-        return self
+    def labels(self, classifier: str) -> list[str]:
+        self.named.append(classifier)
+        return self.own
 
-    def embedder(self, name: str | None) -> "Doubles":
-        self.named.append(name)
-        return self
-
-    def scorer(self, name: str) -> Callable[[Sequence[str]], list[str]]:
-        self.named.append(name)
-        return self.reply
-
-    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
-        return np.array([self.known.get(text, [np.nan] * len(self.labels)) for text in texts]).reshape(len(texts), -1)
+        return np.array([self.known.get(text, [np.nan] * len(self.own)) for text in texts])
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
+        self.named.append(embedder)
         self.asked += texts
-        return np.array([self.vectors[text] for text in texts], dtype=np.float32)
+        return np.array([self.places[text] for text in texts], dtype=np.float32)
 
-    def reply(self, prompts: Sequence[str]) -> list[str]:
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
+        self.named.append(scorer)
         self.asked += prompts
         return [self.said(prompt) for prompt in prompts]
 
@@ -248,7 +241,7 @@ class TestDistance:
         assert found.features["baseline"].isna().all()
         assert found.features["feature"].tolist() == ["cosine"] * 3 + ["l2"] * 3
         assert sorted(models.asked) == ["France is lovely.", "Spain is lovely.", "a", "b"]  # once for both
-        assert models.named == [None, None]
+        assert models.named == [None]
         fits(found)
 
     def test_what_was_not_given_is_null_and_no_empty_reply(self) -> None:
@@ -458,15 +451,20 @@ class Live:
     def __init__(self, catalogue: Catalogue, store: RowStore) -> None:
         self.catalogue, self.store = catalogue, store
 
-    def classifier(self, name: str) -> Model:
+    def labels(self, classifier: str) -> list[str]:
+        return list(self.loaded(classifier).labels)
+
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> np.ndarray:
+        return self.loaded(classifier).probabilities(texts)
+
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
+        return self.loaded(embedder or "minilm").embed(texts)
+
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
+        return self.loaded(scorer).generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
+
+    def loaded(self, name: str) -> Model:
         return load(name, self.catalogue, store=self.store)
-
-    def embedder(self, name: str | None) -> Model:
-        return load(name or "minilm", self.catalogue, store=self.store)
-
-    def scorer(self, name: str) -> Callable[[Sequence[str]], list[str]]:
-        model = load(name, self.catalogue, store=self.store)
-        return lambda prompts: model.generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
 
 
 @pytest.fixture(scope="module")
@@ -548,23 +546,21 @@ def answered() -> Answered:
 
 
 def test_each_tool_has_its_own_answers_in_the_order_of_the_texts(answered: Answered) -> None:
-    assert answered.embedder(None).embed(["b", "a", "b"]).tolist() == [[0, 1], [1, 0], [0, 1]]
-    assert answered.embedder("other").embed(["a"]).tolist() == [[0.5, 0.5]]
-    assert answered.embedder("other").name == "other"
+    assert answered.vectors(None, ["b", "a", "b"]).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert answered.vectors("other", ["a"]).tolist() == [[0.5, 0.5]]
 
 
 def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(answered: Answered) -> None:
-    moods = answered.classifier("moods")
-    assert list(moods.labels) == ["sad", "glad"]
-    found = moods.probabilities(["long", "a"])
+    assert answered.labels("moods") == ["sad", "glad"]
+    found = answered.probabilities("moods", ["long", "a"])
     assert np.isnan(found[0]).all()
     assert found[1].tolist() == [0.2, 0.8]
 
 
 def test_a_scorer_that_gave_nothing_says_none(answered: Answered) -> None:
-    assert answered.scorer("judge")(["Rate b.", "Rate a."]) == [None, "7"]
+    assert answered.replies("judge", ["Rate b.", "Rate a."]) == [None, "7"]
 
 
 def test_nothing_was_asked_of_a_tool(answered: Answered) -> None:
-    assert answered.classifier("none").labels == []
-    assert answered.scorer("none")([]) == []
+    assert answered.labels("none") == []
+    assert answered.replies("none", []) == []
