@@ -56,14 +56,14 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
-    parts = [
-        confirmatory,
-        marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing),
+    told = (
         quality.refusals(domain, replies, prompts),
         quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
         quality.noise(domain, features, prompts, again[is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
-    ]
+    )
+    ranges = marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing)
+    parts = [confirmatory, ranges, *(pd.DataFrame(rows, columns=quality.COLUMNS) for rows in told)]
     return {
         "summaries": summaries,
         "compared": disparities,

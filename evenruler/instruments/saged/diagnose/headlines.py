@@ -13,7 +13,7 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.quality import Rows, told
+from evenruler.instruments.saged.diagnose.quality import Row, told
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.resampling import Interval
@@ -113,7 +113,7 @@ def confirmed(
 
     Source: docs/controls.md, with simulated errors.
     """
-    figures, favour = Rows(), Rows()
+    figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
