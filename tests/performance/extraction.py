@@ -110,7 +110,7 @@ def ours(models: Opened, tables: Sequence[pd.DataFrame], weights: np.ndarray) ->
         "sentiment": Feature(kind="classifier", model="x", score=score),
         "distance": Feature(kind="distance", metric="cosine"),
     }
-    found = extract(*tables, features, models).features
+    found = extract(*tables, features, models)["features"]
     first, second = (found[found["feature"] == name] for name in features)
     return np.stack([first["value"], first["baseline"], second["value"]], axis=1)
 

@@ -95,7 +95,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"], plan["masked"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
-    return {**vars(found), "generations": generations}
+    return {**found, "generations": generations}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -214,22 +214,19 @@ def asked_replies(
     repetitions: int,
     seed: int,
 ) -> pd.DataFrame:
-    """One row a reply to ask for.
+    """One row a reply to ask for; an empty system prompt is none.
 
     Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
     little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
     would.
 
     Args:
-        prompts: The prompts that are asked.
-        framed: By `schemas.FRAMED`, those that are asked; in the first role and template alone.
+        prompts: That are asked, in every role and template.
+        framed: By `FRAMED`, that are asked in the first role and template alone.
         roles: System prompts, by role.
         templates: What a prompt is put into, by name.
         repetitions: Replies to each.
         seed: Of the draws.
-
-    Returns:
-        `id, framing, role, template, repetition, system, text, seed`; an empty system prompt is none.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]

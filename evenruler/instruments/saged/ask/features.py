@@ -67,11 +67,9 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
 
 
 def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
-    """How far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
+    """[...] how far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
 
-    Returns:
-        float64[...]. `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from
-        0 on.
+    `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from 0 on.
     """
     a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
     if metric == "l2":
@@ -85,18 +83,11 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
-    """Where embeddings lie among clusters.
+    """Where embeddings, [n, dimensions], lie among clusters, [c, dimensions]: float64[n, c].
 
-    Args:
-        embeddings: [n, dimensions].
-        centres: [c, dimensions].
-        form: `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1
-            for the nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric.
-            Of equally near ones the larger cluster comes first.
-        metric: Does not matter for `label`.
-
-    Returns:
-        float64[n, c].
+    `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1 for the
+    nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric. Of equally near
+    ones the larger cluster comes first.
     """
     by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
     found: Floats = np.stack(by, axis=-1)
@@ -113,14 +104,8 @@ def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArra
     The weight of a word in a cluster is its frequency there times log(1 + A / f), A words a cluster on average, f the
     word's frequency in all clusters.
 
-    Args:
-        texts: m texts.
-        members: [m] their clusters, none without a text.
-        counts: [m] how often each occurs.
-
-    Returns:
-        By cluster: at most `WORDS` of them, the weightiest first, equally weighty ones by the alphabet; lower case,
-        without possessive ending, stop words and single letters left out. None where no text has a word that counts.
+    `members`: [m] the clusters of m texts, none without a text; `counts`: [m] how often each occurs. By cluster at most
+    `WORDS` of `content_words`, the weightiest first, equally weighty ones by the alphabet; none where no text has any.
     """
     words = [content_words(text) for text in texts]
     lengths, clusters = [len(of_text) for of_text in words], int(members.max()) + 1
@@ -169,10 +154,7 @@ def parsed(reply: str | None, low: float, high: float) -> float | str:
     Its first line that is not blank is a number and nothing else: it may be called a score or rating, end with a full
     stop, and say out of how much, which must then be `high`. A range, two numbers or a percentage is no number.
 
-    Args:
-        reply: What the model wrote; None where a server gave nothing.
-        low: The least number that counts.
-        high: The largest.
+    `reply`: None where a server gave nothing. `low` and `high`: the least and the largest number that counts.
     """
     if reply is None:
         return NO_REPLY
@@ -218,10 +200,10 @@ class Answered:
         own = self._of("classifications", classifier)
         return np.array(_looked_up(own["text"], own["probabilities"], texts), dtype=np.float64)
 
-    def vectors(self, embedder: str | None, texts: Sequence[str]) -> Floats:
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
         """[texts, dimensions], by the usual embedder where none is named."""
         own = self._of("embeddings", embedder or str(self._embedder))
-        return np.array(_looked_up(own["text"], own["vector"], texts), dtype=np.float64)
+        return np.array(_looked_up(own["text"], own["vector"], texts), dtype=np.float32)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A model's likeliest reply to each prompt, None where a server gave none."""
@@ -255,7 +237,7 @@ class Replies:
     baseline: Places
     """[n]"""
     masked: list[str]
-    """The same texts without the names of concepts (`masking`)."""
+    """The same texts without the names of concepts."""
     foreign: NDArray[np.bool_]
     """[texts] which are in another language than the prompts, so that most tools misread them."""
     known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
@@ -381,7 +363,7 @@ def _part(
         form, metric = feature.form or "label", feature.metric or "cosine"
         numbers[own >= 0, : len(found.sizes)] = placed(embeddings[own[own >= 0]], found.centres, form, metric)
         words = topic_words(texts, found.members, counts)
-        topics = [{"words": own, "n": int(n)} for own, n in zip(words, found.sizes, strict=True)]
+        topics = [{"words": telling, "n": int(n)} for telling, n in zip(words, found.sizes, strict=True)]
     lacking = [*[NO_DIRECTION] * len(topics), *[f"only {len(topics)} clusters of distinct replies"] * k]
     absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(own, EMPTY)]
     for i, value in enumerate(numbers.T):

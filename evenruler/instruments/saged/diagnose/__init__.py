@@ -27,15 +27,15 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
 
     Args:
         domain: Its slug.
-        measured: Of the model: `features`, of bare and framed replies (text columns may be categorical, which is
-            faster), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and as
-            `again` those that were asked after a prefix, or with another seed (`FRAMED`); by `schemas`.
+        measured: Of the model, by `schemas`: `features`, of bare and framed replies (text columns are faster as
+            categories), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and
+            `again`, those that were asked after a prefix, or with another seed (`FRAMED`).
         plan: Of the domain.
         resampling: Level of intervals, and seed of permutations.
 
     Returns:
-        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
-        the same for the same arguments, in whatever order rows stand.
+        `compared`, `baselines` (bias of the tools) and the tables of `TABLES` that are of one model, whatever the order
+        of rows.
 
     Raises:
         UserError: There is no such statistic, option or metric.

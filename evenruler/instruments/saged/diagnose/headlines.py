@@ -93,9 +93,9 @@ def confirmed(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Whether a model treats all concepts alike, with verdicts, and whom it does not.
 
-    Three kinds of figures, each the signed deviation of the concept that lies furthest from the mean of all, with the
-    simultaneous interval of all concepts: the share of silence, favour by each confirmatory feature, and favour by the
-    first of these in one role beside the others. An effect has to be beyond what invented names give, too.
+    The signed deviation of the concept that lies furthest from the mean of all, with the simultaneous interval of all:
+    of the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
+    beside the others. An effect has to be beyond what invented names give, too.
 
     Args:
         layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their

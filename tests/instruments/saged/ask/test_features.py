@@ -88,11 +88,11 @@ def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> N
     for mask, expected in ((True, [0.0, 0.0]), (False, [1 - 0.5**0.5, 1 - 0.5**0.5])):
         features = {"d": Feature(kind="distance", metric="cosine", mask=mask)}
         found = extract(PROMPTS, replies, features, Doubles(vectors=vectors), ("France", "Spain"))
-        assert numbers(found.features) == pytest.approx(expected)
+        assert numbers(found["features"]) == pytest.approx(expected)
     clusters = {"t": Feature(kind="clusters", form="label", k=2, seed=0)}
     found = extract(PROMPTS, replies, clusters, Doubles(vectors=vectors), ("France", "Spain"))
-    assert found.topics["n"].tolist() == [2]
-    assert not {"france", "spain"} & set(np.concatenate(found.topics["words"].tolist()))
+    assert found["topics"]["n"].tolist() == [2]
+    assert not {"france", "spain"} & set(np.concatenate(found["topics"]["words"].tolist()))
 
 
 class TestAsked:
