@@ -266,23 +266,27 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     if tables["summaries"].empty:
         return []
     headlines = {name: own.disparities.headline for name, own in settings.items()}
-    summaries, few_summaries = _bounded(tables["summaries"], headlines)
-    compared, few_disparities = _bounded(_compared(tables), headlines)
+    called = " or ".join(dict.fromkeys(headlines.values()))
+    summaries, compared = (
+        table.assign(is_headline=table["statistic"] == table["domain"].map(headlines))
+        for table in (tables["summaries"], _compared(tables))
+    )
+    summaries, few_summaries = _bounded(summaries, called)
+    compared, few_disparities = _bounded(compared, called)
     choices = _choices(settings, summaries, compared, tables["tool_bias"])
     heat = charts.concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
-    bars = charts.disparities(compared.drop(columns="statistic"), choices)
+    bars = charts.disparities(compared.drop(columns=["statistic", "is_headline"]), choices)
     parts = [_picture("disparities", bars, few_disparities), _picture("concepts", heat, few_summaries)]
     tools = tables["tool_bias"].rename(columns={"concept": "group"})
     tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
     contexts = tables["context_bias"].dropna(subset=["mean"])
     contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
-    texts, far, of_topics, more = _by_role(summaries, settings, headlines, tables["topics"])
-    distance = f"{_any_of(headlines)} distance from the baseline"
+    texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
     drawn: list[tuple[str, pd.DataFrame, Callable[..., alt.TopLevelMixin], list[str]]] = [
-        ("calibration", _deviations(summaries[_is_headline(summaries, headlines)]), charts.calibration, []),
+        ("calibration", _deviations(summaries[summaries["is_headline"]]), charts.calibration, []),
         ("features", texts, charts.composition, []),
-        ("distance", far, charts.by_role, [distance]),
-        ("topics", of_topics, charts.by_role, [_any_of(headlines)]),
+        ("distance", far, charts.by_role, [f"{called} distance from the baseline"]),
+        ("topics", of_topics, charts.by_role, [called]),
         ("tool_bias", tools, charts.tool_bias, []),
         ("context_bias", contexts, charts.context_bias, []),
     ]
@@ -297,20 +301,11 @@ def _picture(name: str, chart: alt.TopLevelMixin, more: str) -> Picture:
     return Picture(title, f"{caption}{more}", chart)
 
 
-def _is_headline(table: pd.DataFrame, headlines: Mapping[str, str]) -> "pd.Series[bool]":
-    return table["statistic"] == table["domain"].map(headlines)
-
-
-def _bounded(table: pd.DataFrame, headlines: Mapping[str, str]) -> tuple[pd.DataFrame, str]:
+def _bounded(table: pd.DataFrame, called: str) -> tuple[pd.DataFrame, str]:
     """What a page can hold, and a sentence about what it leaves out."""
     if len(table) <= MOST_ROWS:
         return table, ""
-    words = _SAID["bounded"].format(n=len(table), headline=_any_of(headlines))
-    return table[_is_headline(table, headlines)], words
-
-
-def _any_of(headlines: Mapping[str, str]) -> str:
-    return " or ".join(dict.fromkeys(headlines.values()))
+    return table[table["is_headline"]], _SAID["bounded"].format(n=len(table), headline=called)
 
 
 def _compared(tables: Tables) -> pd.DataFrame:
@@ -361,16 +356,16 @@ def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
 
 
 def _by_role(
-    summaries: pd.DataFrame, settings: Mapping[str, Settings], headlines: Mapping[str, str], topics: pd.DataFrame
+    summaries: pd.DataFrame, settings: Mapping[str, Settings], topics: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
     """Over concepts: features of texts, distances from the baseline, the largest topics, and if there are others."""
-    known = summaries.dropna(subset=["value"]).groupby(CELL, sort=False)["value"]
+    known = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
     found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
     features = {name: own.features for name, own in settings.items()}
     of = [(features[domain], name) for domain, name in zip(found["domain"], found["feature"], strict=True)]
     kinds = [own[as_].kind if (as_ := declared_as(name, own)) else None for own, name in of]
     kind = pd.Series(kinds, found.index, dtype=object)
-    raw = (found["calibration"] == "raw") & _is_headline(found, headlines)
+    raw = (found["calibration"] == "raw") & found.pop("is_headline")
     sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
     largest = sizes.groupby("domain").head(MOST_TOPICS)
     drawn = raw & pd.MultiIndex.from_frame(found[["domain", "feature"]]).isin(largest.index)
