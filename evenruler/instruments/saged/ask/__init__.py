@@ -69,14 +69,16 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
             by_tool.setdefault((operation, feature.model or plan["embedder"]), []).append(feature)
     found = []
     for (operation, by), features in by_tool.items():
+        table, column, settings = _ASKED_OF_TOOLS[operation]
+        if table in answers:
+            continue
         if operation == "generate":
             texts = [question for each in read for feature in features for question in scorer_prompts(feature, each)[0]]
         else:  # the distances and clusters of baselines are not asked for
             own = read if operation == "classify" else read[:1]
             texts = [text for each in own for feature in features for text in each.read(feature)]
-        table, column, settings = _ASKED_OF_TOOLS[operation]
         distinct = list(dict.fromkeys(texts))
-        if distinct and table not in answers:
+        if distinct:
             rows = pd.DataFrame({"tool": by, column: pd.Series(distinct, dtype="str")})
             found.append(Request(table, operation, rows, {column: distinct}, settings, by))
     return found
