@@ -21,12 +21,10 @@ import pandas as pd
 
 from evenruler.declared import Declared
 from evenruler.instruments.saged.ask.extraction import extract
-from evenruler.instruments.saged.ask.features import Ask
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import GENERATIONS
 from evenruler.models import load
 from evenruler.models.declared import Catalogue
-from evenruler.models.model import Model
 from evenruler.models.store import RowStore
 from tests.performance.splitting import sentences
 
@@ -42,15 +40,18 @@ class Opened:
     def __init__(self, catalogue: Catalogue, folder: Path, classifier: str) -> None:
         store = RowStore(folder)
         self.own = load(classifier, catalogue, store=store)
-        self.vectors = load("all-minilm-l6-v2", catalogue, store=store)
+        self.vectorised = load("all-minilm-l6-v2", catalogue, store=store)
 
-    def classifier(self, name: str) -> Model:
-        return self.own
+    def labels(self, classifier: str) -> list[str]:
+        return list(self.own.labels)
 
-    def embedder(self, name: str | None) -> Model:
-        return self.vectors
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> np.ndarray:
+        return self.own.probabilities(texts)
 
-    def scorer(self, name: str) -> Ask:
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
+        return self.vectorised.embed(texts)
+
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
         raise NotImplementedError
 
 
@@ -88,7 +89,7 @@ def one_text(models: Opened) -> tuple[Single, Single]:
     """What one text gives, by a forward pass of its own."""
     import torch
 
-    backend, embedder = models.own.backend, models.vectors.backend._model
+    backend, embedder = models.own.backend, models.vectorised.backend._model
 
     def probabilities(text: str) -> np.ndarray:
         with torch.inference_mode():
@@ -109,7 +110,7 @@ def ours(models: Opened, tables: Sequence[pd.DataFrame], weights: np.ndarray) ->
         "sentiment": Feature(kind="classifier", model="x", score=score),
         "distance": Feature(kind="distance", metric="cosine"),
     }
-    found = extract(*tables, features, models).features
+    found = extract(*tables, features, models)["features"]
     first, second = (found[found["feature"] == name] for name in features)
     return np.stack([first["value"], first["baseline"], second["value"]], axis=1)
 
@@ -150,10 +151,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             models = Opened(catalogue, Path(folder), arguments.classifier)
             if backends:
-                models.own._backend, models.vectors._backend = backends
-            backends = models.own.backend, models.vectors.backend
+                models.own._backend, models.vectorised._backend = backends
+            backends = models.own.backend, models.vectorised.backend
             turns.append(contest(models, tables))
-            assert models.own.asked == models.vectors.asked == distinct
+            assert models.own.asked == models.vectorised.asked == distinct
     seconds = {contender: min(turn[contender][0] for turn in turns) for contender in turns[0]}
     n = len(tables[1])
     passes = {"ours": "in batches", "a pass a text": f"{2 * n:,}", "a pass a distinct text": f"{distinct:,}"}

@@ -1,6 +1,7 @@
 """Replies to the prompts of a domain, what tools say of them, and the numbers that are made of both (SAGED, 3)."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -8,10 +9,11 @@ import pyarrow as pa
 from evenruler.instruments.instrument import Form, Plan, Request, Subject, Tables
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.ask.extraction import baselines_of, extract, names_of, replies_of
-from evenruler.instruments.saged.ask.features import NEW_TOKENS, Answered, Replies, scorer_prompts
+from evenruler.instruments.saged.ask.features import NEW_TOKENS, Answered, scorer_prompts
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.settings import OPERATION_OF, PROMPT, Feature
 from evenruler.instruments.saged.schemas import FRAMED
+from evenruler.models.declared import Operation
 from evenruler.tables import evenly_spread
 from evenruler.tables.ids import content_sha256, row_id
 from evenruler.tables.schemas import BARE
@@ -60,36 +62,34 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
         return [Request("replies", "generate", rows, inputs, {"new_tokens": plan["new_tokens"]})]
     prompts, generations = _replies(tables, plan, answers, subject)
     masked = replies_of(prompts, generations, names_of(tables["prompts"], plan["masked"]), plan["language"])
-    # Each tool is asked about each distinct text once, whatever features name it.
     read = [masked, baselines_of(prompts, generations, plan["language"])]
+    by_tool: dict[tuple[Operation, str], list[Feature]] = {}
+    for feature in features_of(plan).values():
+        if operation := OPERATION_OF.get(feature.kind):
+            by_tool.setdefault((operation, feature.model or plan["embedder"]), []).append(feature)
     found = []
-    for operation, by in dict.fromkeys(tools_of(plan)):
-        own = [
-            feature
-            for feature in features_of(plan).values()
-            if OPERATION_OF.get(feature.kind) == operation and (feature.model or plan["embedder"]) == by
-        ]
-        if operation == "embed" and "embeddings" not in answers:
-            texts = _texts(own, read[:1])
-            found.append(Request("embeddings", "embed", _rows(by, "text", texts), {"text": texts}, by=by))
-        if operation == "classify" and "classifications" not in answers:
-            texts = _texts(own, read)
-            rows = _rows(by, "text", texts)
-            found.append(Request("classifications", "classify", rows, {"text": texts}, {"whole": True}, by))
-        if operation == "generate" and "scored" not in answers:
-            texts = list(dict.fromkeys(p for each in read for feature in own for p in scorer_prompts(feature, each)))
-            settings = {"new_tokens": NEW_TOKENS, "temperature": 0}
-            found.append(Request("scored", "generate", _rows(by, "prompt", texts), {"prompt": texts}, settings, by))
-    return [request for request in found if len(request.rows)]
+    for (operation, by), features in by_tool.items():
+        table, column, settings = _ASKED_OF_TOOLS[operation]
+        if table in answers:
+            continue
+        if operation == "generate":
+            texts = [question for each in read for feature in features for question in scorer_prompts(feature, each)[0]]
+        else:  # the distances and clusters of baselines are not asked for
+            own = read if operation == "classify" else read[:1]
+            texts = [text for each in own for feature in features for text in each.read(feature)]
+        distinct = list(dict.fromkeys(texts))
+        if distinct:
+            rows = pd.DataFrame({"tool": by, column: pd.Series(distinct, dtype="str")})
+            found.append(Request(table, operation, rows, {column: distinct}, settings, by))
+    return found
 
 
-def _texts(features: Sequence[Feature], read: Sequence[Replies]) -> list[str]:
-    """The distinct texts that a tool reads, as the features that name it do: masked or whole."""
-    return list(dict.fromkeys(text for each in read for feature in features for text in each.read(feature)))
-
-
-def _rows(by: str, column: str, texts: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame({"tool": by, column: pd.Series(texts, dtype="str")})
+_ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
+    "embed": ("embeddings", "text", {}),
+    "classify": ("classifications", "text", {"whole": True}),
+    "generate": ("scored", "prompt", {"new_tokens": NEW_TOKENS, "temperature": 0}),
+}
+"""By operation: the table of answers, the column of what is asked, and how it is asked."""
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
@@ -97,7 +97,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
     prompts, generations = _replies(tables, plan, answers, subject)
     models, names = Answered(answers, plan["embedder"]), names_of(tables["prompts"], plan["masked"])
     found = extract(prompts, generations, features_of(plan), models, names, plan["language"])
-    return {**vars(found), "generations": generations}
+    return {**found, "generations": generations}
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
@@ -108,15 +108,6 @@ def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
 def features_of(plan: Plan) -> dict[str, Feature]:
     """What is measured of replies, by name."""
     return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
-
-
-def tools_of(plan: Plan) -> list[tuple[str, str]]:
-    """Of each feature that a model measures: the operation that it needs, and the name of the model."""
-    return [
-        (OPERATION_OF[feature.kind], feature.model or plan["embedder"])
-        for feature in features_of(plan).values()
-        if feature.kind in OPERATION_OF
-    ]
 
 
 def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -161,16 +152,9 @@ def compared_with(prompts: pd.DataFrame) -> pd.Series:
 
 
 def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> pd.DataFrame:
-    """Every prompt after every prefix, by `schemas.FRAMED`."""
+    """Every prompt after every prefix, by `FRAMED`."""
     rows = [
-        {
-            "id": row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing),
-            "framing": framing,
-            "before": before,
-            "bare_id": key,
-            "concept": concept,
-            "root_id": root,
-        }
+        (row_id(family=FAMILY, benchmark=domain, bare=key, framing=framing), framing, before, key, concept, root)
         for key, concept, root in prompts[["id", "concept", "root_id"]].itertuples(index=False)
         for framing, before in prefixes.items()
     ]
@@ -184,8 +168,6 @@ CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 """What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would
 answer a bare one."""
 
-ASKED = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
-
 
 def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     """The replies that a plan asks of a model, as `asked_replies` gives them.
@@ -195,7 +177,7 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     roles = {role["role"]: role["text"] for role in plan["roles"][: plan["most_roles"]]}
     if not subject.chats:
         roles = {role: text for role, text in roles.items() if not text} or {"no-role": ""}
-    prompts = asked_bare(tables, plan)
+    prompts = with_items(tables["prompts"], plan["items"])
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
@@ -214,15 +196,10 @@ def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
 
     After a prefix each, and once more as they are (`RESEEDED`).
     """
-    asked = asked_bare(tables, plan)
+    asked = with_items(tables["prompts"], plan["items"])
     after = framed(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
     again = framed(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
     return pd.concat([after, again], ignore_index=True)
-
-
-def asked_bare(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The prompts that a plan asks as they are: of all concepts, and of so many root items."""
-    return with_items(tables["prompts"], plan["items"])
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -239,36 +216,32 @@ def asked_replies(
     repetitions: int,
     seed: int,
 ) -> pd.DataFrame:
-    """One row a reply to ask for.
+    """One row a reply to ask for; an empty system prompt is none.
 
     Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
     little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
     would.
 
     Args:
-        prompts: The prompts that are asked.
-        framed: By `schemas.FRAMED`, those that are asked; in the first role and template alone.
+        prompts: That are asked, in every role and template.
+        framed: By `FRAMED`, that are asked in the first role and template alone.
         roles: System prompts, by role.
         templates: What a prompt is put into, by name.
         repetitions: Replies to each.
         seed: Of the draws.
-
-    Returns:
-        `id, framing, role, template, repetition, system, text, seed`; an empty system prompt is none.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]
     whole = (framed["before"] + " " + framed["bare_id"].map(texts)).str.removeprefix(" ")
-    before = framed[["id", "root_id", "framing"]].assign(prompt=whole)
-    first = (next(iter(roles)), next(iter(templates)))
-    rows = [
-        (key, framing, role, template, repetition, system, text.replace(PROMPT, prompt), own)
-        for frame, cells in ((bare, [(role, template) for role in roles for template in templates]), (before, [first]))
-        for key, root, prompt, framing in frame[["id", "root_id", "prompt", "framing"]].itertuples(index=False)
-        for role, template in cells
-        for system, text in [(roles[role], templates[template])]
-        for repetition in range(repetitions)
-        for draw in [repetition + (repetitions if framing == RESEEDED else 0)]
-        for own in [int(content_sha256(seed, root, role, template, draw)[:15], 16)]
-    ]
-    return pd.DataFrame(rows, columns=ASKED)
+    before = framed[["id", "root_id"]].assign(prompt=whole, framing=framed["framing"])
+    every = [(role, template) for role in roles for template in templates]
+    rows = []
+    for key, root, prompt, framing in pd.concat([bare, before]).itertuples(index=False):
+        for role, template in every if framing == BARE else every[:1]:
+            text = templates[template].replace(PROMPT, prompt)
+            for repetition in range(repetitions):
+                draw = repetition + (repetitions if framing == RESEEDED else 0)
+                own = int(content_sha256(seed, root, role, template, draw)[:15], 16)
+                rows.append((key, framing, role, template, repetition, roles[role], text, own))
+    columns = ["id", "framing", "role", "template", "repetition", "system", "text", "seed"]
+    return pd.DataFrame(rows, columns=columns)

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.ask.features import EMPTY, NONE, UNCOMPARED, Answered, Column, Replies, measured
 from evenruler.instruments.saged.declare.settings import OF_TEXTS, Feature
 from evenruler.instruments.saged.schemas import BASELINES, FEATURES, GENERATIONS, TOPICS
@@ -50,19 +50,6 @@ _WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] 
 """Columns that are kept as categories: a million replies with 45 features say the same few words 45 million times."""
 
 
-@dataclass(frozen=True)
-class Extracted:
-    """Tables by `schemas`."""
-
-    features: pd.DataFrame
-    """By `FEATURES`: for each feature a row a reply, in the order of the features and of the replies; words are
-    categories, in order of the alphabet."""
-    topics: pd.DataFrame
-    """By `TOPICS`; `feature` is the name that the cluster has in `features`."""
-    baselines: pd.DataFrame
-    """By `BASELINES`: what each tool says of the baselines that were asked about, with their names."""
-
-
 def extract(
     prompts: pd.DataFrame,
     generations: pd.DataFrame,
@@ -70,7 +57,7 @@ def extract(
     models: Answered,
     names: Sequence[str] = (),
     language: str = "en",
-) -> Extracted:
+) -> Tables:
     """Every feature of every reply and of its baseline.
 
     Args:
@@ -81,36 +68,39 @@ def extract(
             for each domain and model; where they are apart by other columns too, these are in the name
             ("topics-france-0"), for they are other topics.
         models: What the models that features name said.
-        names: Of the concepts (`masking.names_of`), which features that mask do not read.
+        names: Of the concepts (`names_of`), which features that mask do not read.
         language: Of the prompts; a reply in another is null to features that are not multilingual.
 
     Returns:
-        For `lexicon`, `classifier` and `scorer` value and baseline; for `distance` and `clusters` the value alone.
-        Clusters are those of replies without framing; replies after a framing are placed among them.
+        `features`, for each a row a reply, in their order and that of replies, words as categories; value and baseline
+        for `lexicon`, `classifier` and `scorer`, for `distance` and `clusters` the value alone. `topics` of clusters,
+        which are of replies without framing; those after one are placed among them. `baselines`, what each tool says
+        of those that were asked about, with their names. All by `schemas`.
 
     Raises:
         UserError: Weights of labels do not fit a model's labels.
         ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
     """
-    replies, columns, topics = replies_of(prompts, generations, names, language), list[Column](), []
+    replies, columns = replies_of(prompts, generations, names, language), list[Column]()
     for name, feature in features.items():
         found = measured(name, feature, models, replies)
-        if found.columns:
-            reasons = union_categoricals([column.reason for column in found.columns], sort_categories=True)
+        if found:
+            reasons = union_categoricals([column.reason for column in found], sort_categories=True)
             counts = reasons.value_counts().drop(UNCOMPARED, errors="ignore")
             if len(counts):
                 told = ", ".join(f"{reason} ({n})" for reason, n in counts.items())
                 note(f"{name}: {counts.sum()} of {len(reasons)} rows lack a number: {told}")
-        columns += found.columns
-        topics += found.topics
+        columns += found
+    topics = [column.topic for column in columns if column.topic]
     baselines = baselines_of(prompts, generations, language)
     said = [
-        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines).columns[0].value)
+        baselines.frame[["id"]].assign(feature=name, value=measured(name, feature, models, baselines)[0].value)
         for name, feature in features.items()
         if feature.kind in OF_TEXTS
     ]
     of_baselines = pd.concat(said, ignore_index=True) if said else pd.DataFrame(columns=BASELINES.names)
-    return Extracted(_table(columns, replies), pd.DataFrame(topics, columns=TOPICS.names), of_baselines)
+    of_clusters = pd.DataFrame(topics, columns=TOPICS.names)
+    return {"features": _table(columns, replies), "topics": of_clusters, "baselines": of_baselines}
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:

@@ -4,8 +4,9 @@ Clusters are of k-means on embeddings of replies, with topic words (SAGED, secti
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged.declare.settings import SCORED, Feature
 from evenruler.measurement.checks import Floats
-from evenruler.models.records import Embedder
 from evenruler.tables.schemas import BARE
 from evenruler.text.pipeline import compound
 
@@ -67,11 +67,9 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
 
 
 def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
-    """How far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
+    """[...] how far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
 
-    Returns:
-        float64[...]. `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from
-        0 on.
+    `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from 0 on.
     """
     a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
     if metric == "l2":
@@ -85,18 +83,11 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
-    """Where embeddings lie among clusters.
+    """Where embeddings, [n, dimensions], lie among clusters, [c, dimensions]: float64[n, c].
 
-    Args:
-        embeddings: [n, dimensions].
-        centres: [c, dimensions].
-        form: `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1
-            for the nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric.
-            Of equally near ones the larger cluster comes first.
-        metric: Does not matter for `label`.
-
-    Returns:
-        float64[n, c].
+    `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1 for the
+    nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric. Of equally near
+    ones the larger cluster comes first.
     """
     by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
     found: Floats = np.stack(by, axis=-1)
@@ -113,29 +104,16 @@ def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArra
     The weight of a word in a cluster is its frequency there times log(1 + A / f), A words a cluster on average, f the
     word's frequency in all clusters.
 
-    Args:
-        texts: m texts.
-        members: [m] their clusters, none without a text.
-        counts: [m] how often each occurs.
-
-    Returns:
-        By cluster: at most `WORDS` of them, the weightiest first, equally weighty ones by the alphabet; lower case,
-        without possessive ending, stop words and single letters left out. None where no text has a word that counts.
+    `members`: [m] the clusters of m texts, none without a text; `counts`: [m] how often each occurs. By cluster at most
+    `WORDS` of `content_words`, the weightiest first, equally weighty ones by the alphabet; none where no text has any.
     """
-    from scipy.sparse import csr_array
-
     words = [content_words(text) for text in texts]
-    vocabulary = sorted({word for of_text in words for word in of_text})
-    clusters = int(members.max()) + 1
-    if not vocabulary:
+    lengths, clusters = [len(of_text) for of_text in words], int(members.max()) + 1
+    columns, vocabulary = pd.factorize(np.array([*chain(*words)], dtype=object), sort=True)
+    if not len(vocabulary):
         return [[] for _ in range(clusters)]
-    place = {word: i for i, word in enumerate(vocabulary)}
-    columns = [place[word] for of_text in words for word in of_text]
-    lengths = [len(of_text) for of_text in words]
-    table = csr_array(
-        (np.repeat(counts, lengths).astype(np.float64), (np.repeat(members, lengths), columns)),
-        shape=(clusters, len(vocabulary)),
-    ).toarray()
+    table = np.zeros((clusters, len(vocabulary)))
+    np.add.at(table, (np.repeat(members, lengths), columns), np.repeat(counts, lengths))
     weights = table * np.log1p(table.sum() / clusters / table.sum(axis=0))
     best = np.argsort(-weights.round(9), axis=1, kind="stable")[:, :WORDS]  # so that rounding breaks no tie
     return [[vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)]
@@ -164,57 +142,43 @@ _READ = re.compile(
 _MARKS = re.compile(r"[*_`\"'()\[\]\u201c\u201d\u2018\u2019]+")
 
 
-@dataclass(frozen=True)
-class Score:
-    """What a scorer said of one text."""
-
-    value: float | None
-    reason: str | None = None
-    """Why there is no value."""
-
-
 def asked(question: str, generation: str, baseline: str) -> str:
     """A scorer's question about a reply; placeholders in the texts themselves stay as they are."""
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
     return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
 
 
-def parsed(reply: str | None, low: float, high: float) -> Score:
-    """The number in a scorer's reply: its first line that is not blank is a number and nothing else.
+def parsed(reply: str | None, low: float, high: float) -> float | str:
+    """The number in a scorer's reply, or why there is none.
 
-    The number may be called a score or rating, may end with a full stop, and may say out of how much, which must then
-    be `high`. Nothing else is guessed: a range, two numbers, a sentence or a percentage is no number.
+    Its first line that is not blank is a number and nothing else: it may be called a score or rating, end with a full
+    stop, and say out of how much, which must then be `high`. A range, two numbers or a percentage is no number.
 
-    Args:
-        reply: What the model wrote; None where a server gave nothing.
-        low: The least number that counts.
-        high: The largest.
+    `reply`: None where a server gave nothing. `low` and `high`: the least and the largest number that counts.
     """
     if reply is None:
-        return Score(None, NO_REPLY)
+        return NO_REPLY
     line = next((line for line in reply.splitlines() if line.strip()), "")
     found = _READ.fullmatch(_MARKS.sub("", line).replace("\u2212", "-").strip())
     if found is None:
-        return Score(None, NO_NUMBER)
+        return NO_NUMBER
     value = float(found["number"])
     if found["most"] is not None and float(found["most"]) != high:
-        return Score(None, OTHER_SCALE)
-    return Score(value) if low <= value <= high else Score(None, OUTSIDE)
+        return OTHER_SCALE
+    return value if low <= value <= high else OUTSIDE
 
 
 Places = NDArray[np.int64]
 """Which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none."""
 
-EMPTY, NONE = -1, -2
+EMPTY, NONE, UNPAIRED = -1, -2, -3
+"""`UNPAIRED` where a scorer lacks the baseline that it asks about, too. All count from the end (`_taken`)."""
 
 UNCOMPARED = "no baseline"
 """Why the number of a baseline is null where a prompt has none."""
 
-Reasons = NDArray[np.str_]
+Reasons = NDArray[np.object_]
 """Why a number is missing, empty where it is not."""
-
-Ask = Callable[[Sequence[str]], Sequence[str | None]]
-"""A language model: its reply to each of n prompts, None where a server gave none."""
 
 NEW_TOKENS = 16
 """A scorer's reply at most: a number needs no more."""
@@ -227,42 +191,32 @@ class Answered:
         """Take the answers of tools, and the embedder that is taken where a feature names none."""
         self._answers, self._embedder = answers, embedder
 
-    def classifier(self, name: str) -> "_Classified":
-        """What a classifier said of texts."""
-        return _Classified(self._of("classifications", name))
+    def labels(self, classifier: str) -> list[str]:
+        """Of a classifier; none where nothing was asked."""
+        return [str(label) for label in next(iter(self._of("classifications", classifier)["labels"]), ())]
 
-    def embedder(self, name: str | None) -> Embedder:
-        """The embeddings of texts, by the usual embedder where none is named."""
-        own = name or str(self._embedder)
-        return _Embedded(own, self._of("embeddings", own))
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
+        """[texts, labels]; NaN where a text is too long."""
+        own = self._of("classifications", classifier)
+        return np.array(_looked_up(own["text"], own["probabilities"], texts), dtype=np.float64)
 
-    def scorer(self, name: str) -> Ask:
-        """A model's likeliest reply to each prompt."""
-        own = self._of("scored", name)
-        said = dict(zip(own["prompt"], own["reply"], strict=True))
-        return lambda prompts: [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
+        """[texts, dimensions], by the usual embedder where none is named."""
+        own = self._of("embeddings", embedder or str(self._embedder))
+        return np.array(_looked_up(own["text"], own["vector"], texts), dtype=np.float32)
+
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
+        """A model's likeliest reply to each prompt, None where a server gave none."""
+        own = self._of("scored", scorer)
+        return [None if pd.isna(said) else str(said) for said in _looked_up(own["prompt"], own["reply"], prompts)]
 
     def _of(self, table: str, tool: str) -> pd.DataFrame:
         return self._answers[table][self._answers[table]["tool"] == tool]
 
 
-class _Classified:
-    def __init__(self, rows: pd.DataFrame) -> None:
-        self.labels: list[str] = [str(label) for label in rows["labels"].iloc[0]] if len(rows) else []
-        self._known = dict(zip(rows["text"], rows["probabilities"], strict=True))
-
-    def probabilities(self, texts: Sequence[str]) -> Floats:
-        found: Floats = np.array([self._known[text] for text in texts], dtype=np.float64)
-        return found.reshape(len(texts), len(self.labels))
-
-
-class _Embedded:
-    def __init__(self, name: str, rows: pd.DataFrame) -> None:
-        self.name = name
-        self._known = dict(zip(rows["text"], rows["vector"], strict=True))
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._known[text] for text in texts], dtype=np.float32)
+def _looked_up(asked: "pd.Series[Any]", answers: "pd.Series[Any]", wanted: Sequence[str]) -> list[Any]:
+    known = dict(zip(asked, answers, strict=True))
+    return [known[text] for text in wanted]
 
 
 TOO_LONG = "longer than the model takes"
@@ -283,21 +237,21 @@ class Replies:
     baseline: Places
     """[n]"""
     masked: list[str]
-    """The same texts without the names of concepts (`masking`)."""
+    """The same texts without the names of concepts."""
     foreign: NDArray[np.bool_]
     """[texts] which are in another language than the prompts, so that most tools misread them."""
-    known: dict[tuple[str, bool], Floats] = field(default_factory=dict)
+    known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
     """Embeddings of the texts, by embedder, and whether they are masked."""
 
     def read(self, feature: Feature) -> list[str]:
         """The texts as a feature reads them."""
         return self.masked if feature.mask else self.texts
 
-    def embeddings(self, embedder: Embedder, feature: Feature) -> Floats:
-        """[texts, dimensions] of each distinct text as a feature reads it, embedded once."""
-        key = (embedder.name, feature.mask)
+    def embeddings(self, models: Answered, feature: Feature) -> Floats:
+        """[texts, dimensions] of each distinct text as a feature reads it, looked up once."""
+        key = (feature.model, feature.mask)
         if key not in self.known:
-            found = embedder.embed(self.read(feature)) if self.texts else np.zeros((0, 1))
+            found = models.vectors(feature.model, self.read(feature)) if self.texts else np.zeros((0, 1))
             self.known[key] = np.asarray(found, dtype=np.float64)
         return self.known[key]
 
@@ -313,165 +267,133 @@ class Column:
     baseline: Floats
     reason: pd.Categorical
     """Why a number is missing, null where it is not."""
+    topic: dict[str, object] | None = None
+    """Of a cluster, by `schemas.TOPICS`."""
+
+
+def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+    """What a feature says of replies, by what its models said; one of clusters is as many as there are clusters."""
+    return _MEASURE[feature.kind](name, feature, models, replies)
 
 
 def _column(
-    feature: str, value: Floats, baseline: Floats | float, reason: Reasons, rows: Places | None = None
+    feature: str,
+    value: Floats,
+    baseline: Floats | float,
+    reason: Reasons,
+    rows: Places | None = None,
+    topic: dict[str, object] | None = None,
 ) -> Column:
     """Of all replies, unless some are given; one baseline is that of all."""
     whose = np.arange(len(value)) if rows is None else rows
     whys = pd.Categorical(pd.Series(reason, dtype=object).where(reason != "", None))
-    return Column(feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys)
+    return Column(feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys, topic)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What one entry of params gives: a feature, or as many as there are clusters, with their topics."""
-
-    columns: list[Column]
-    topics: list[dict[str, object]] = field(default_factory=list)
-
-
-def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    """What a feature says of replies, by what its models said."""
-    return _MEASURE[feature.kind](name, feature, models, replies)
-
-
-def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> Measured:
+def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> list[Column]:
     """A feature of single texts: the number of each, NaN for what the tool cannot take."""
     whys = np.full(len(replies.texts), lacking, dtype=object)
     if not feature.multilingual:
         numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
-    value, baseline = (_taken(numbers, places, np.nan) for places in (replies.reply, replies.baseline))
-    of_reply, of_baseline = (_taken(whys, places, "").astype(str) for places in (replies.reply, replies.baseline))
-    return _beside(name, replies, value, baseline, of_reply, of_baseline)
+    return _beside(name, numbers, whys, replies.reply, replies.baseline)
 
 
-def _beside(
-    name: str, replies: Replies, value: Floats, baseline: Floats, of_reply: Reasons, of_baseline: Reasons
-) -> Measured:
-    """A feature of replies and of their baselines, and why either number is missing."""
-    whys = _why("reply", replies.reply, value, of_reply), _why("baseline", replies.baseline, baseline, of_baseline)
-    return Measured([_column(name, value, baseline, _joined(*whys))])
+def _beside(name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places) -> list[Column]:
+    """A feature of replies and of their baselines: numbers that are known, why some lack, and which one each has."""
+    value, of_reply = _taken("reply", numbers, lacking, reply)
+    of_text, of_baseline = _taken("baseline", numbers, lacking, baseline)
+    return [_column(name, value, of_text, _joined(of_reply, of_baseline))]
 
 
-def _taken(of_texts: NDArray[Any], places: Places, without: object) -> NDArray[Any]:
-    """[n] what is known of each text; something else of an empty one."""
-    found = np.full(len(places), without, dtype=of_texts.dtype)
-    found[places >= 0] = of_texts[places[places >= 0]]
-    return found
-
-
-def _why(what: str, places: Places, numbers: Floats, lacking: Reasons | str) -> Reasons:
-    said = np.strings.add(f"{what}: ", lacking)
-    unmeasured = np.isnan(numbers) & (np.asarray(lacking) != "")
-    return np.where(places < 0, _absent(what, places), np.where(unmeasured, said, ""))
-
-
-def _absent(what: str, places: Places) -> Reasons:
-    """Why there is nothing to measure, empty where there is."""
-    return np.select([places == EMPTY, places == NONE], [f"empty {what}", f"no {what}"], default="")
+def _taken(what: str, numbers: Floats, lacking: Reasons, places: Places) -> tuple[Floats, Reasons]:
+    """[n] the number at each place, and why there is none."""
+    whys = np.where(np.isnan(numbers) & (lacking != ""), f"{what}: " + lacking, "")
+    absent = ["", f"no {what}", f"empty {what}"]  # `UNPAIRED`, `NONE`, `EMPTY`
+    return np.append(numbers, [np.nan] * 3)[places], np.append(whys, np.array(absent, dtype=object))[places]
 
 
 def _joined(first: Reasons, second: Reasons) -> Reasons:
     both = (first != "") & (second != "") & (first != second)
-    together = np.strings.add(np.strings.add(first, "; "), second)
-    return np.where(both, together, np.where(first != "", first, second))
+    return np.where(both, first + "; " + second, np.where(first != "", first, second))
 
 
-def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    if not replies.texts:  # nothing was asked, so that the labels are not known
-        return _of_texts(name, feature, replies, np.zeros(0), TOO_LONG)
-    classifier = models.classifier(str(feature.model))
-    weights = np.array(feature.weights(name, classifier.labels), dtype=np.float64)
-    numbers = classifier.probabilities(replies.read(feature)) @ weights + feature.offset
+def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+    numbers, model = np.zeros(0), str(feature.model)
+    if replies.texts:  # else nothing was asked, so that the labels are not known
+        weights = np.array(feature.weights(name, models.labels(model)), dtype=np.float64)
+        numbers = models.probabilities(model, replies.read(feature)) @ weights + feature.offset
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
 
 
-def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    points = replies.embeddings(models.embedder(feature.model), feature)
+def _distance(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+    points = replies.embeddings(models, feature)
     there = (replies.reply >= 0) & (replies.baseline >= 0)
     value = np.full(len(there), np.nan)
     of_replies, of_baselines = points[replies.reply[there]], points[replies.baseline[there]]
     value[there] = distances(of_replies, of_baselines, feature.metric or "cosine")
-    reason = _joined(_absent("reply", replies.reply), _absent("baseline", replies.baseline))
-    reason = np.where(there & np.isnan(value), NO_DIRECTION, reason)
-    return Measured([_column(name, value, np.nan, reason)])
+    known, nothing = np.zeros(len(points)), np.full(len(points), "", dtype=object)
+    sides = (("reply", replies.reply), ("baseline", replies.baseline))
+    reason = _joined(*(_taken(what, known, nothing, places)[1] for what, places in sides))
+    return [_column(name, value, np.nan, np.where(there & np.isnan(value), NO_DIRECTION, reason))]
 
 
-def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    embedder = models.embedder(feature.model)
-    found, by = Measured([]), sorted(feature.by or [])
+def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+    found, by = list[Column](), sorted(feature.by or [])
     parts: dict[Any, Any] = replies.frame.groupby(["domain", "model", *by], sort=True).groups
     for part, rows in parts.items():
         domain, model, *values = map(str, part)
         apart = ", ".join(f"{column}={value}" for column, value in zip(by, values, strict=True)) or "all"
-        columns, topics = _part("-".join([name, *values]), feature, replies, rows.to_numpy(), embedder)
-        found.columns.extend(columns)
-        found.topics.extend({"domain": domain, "model": model, "part": apart} | topic for topic in topics)
+        about: dict[str, object] = {"domain": domain, "model": model, "part": apart}
+        found += _part("-".join([name, *values]), about, feature, models, replies, rows.to_numpy())
     return found
 
 
 def _part(
-    name: str, feature: Feature, replies: Replies, rows: Places, embedder: Embedder
-) -> tuple[list[Column], list[dict[str, object]]]:
-    """A feature a cluster of the replies that are clustered together, and their topics."""
+    name: str, about: dict[str, object], feature: Feature, models: Answered, replies: Replies, rows: Places
+) -> Iterator[Column]:
+    """A feature a cluster of the replies that are clustered together."""
     k, own = feature.k or 2, replies.reply[rows]
     bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (own >= 0)
     places, counts = np.unique(own[bare if bare.any() else own >= 0], return_counts=True)
-    numbers, topics = np.full((len(rows), k), np.nan), []
+    numbers, topics = np.full((len(rows), k), np.nan), list[dict[str, object]]()
     if len(places):
         texts = [replies.read(feature)[place] for place in places]
-        embeddings = replies.embeddings(embedder, feature)
+        embeddings = replies.embeddings(models, feature)
         found = cluster(texts, embeddings[places], counts, k, feature.seed or 0)
-        points = embeddings[own[own >= 0]]
         form, metric = feature.form or "label", feature.metric or "cosine"
-        numbers[own >= 0, : len(found.sizes)] = placed(points, found.centres, form, metric)
+        numbers[own >= 0, : len(found.sizes)] = placed(embeddings[own[own >= 0]], found.centres, form, metric)
         words = topic_words(texts, found.members, counts)
-        topics = [
-            {"feature": f"{name}-{i}", "cluster": i, "words": of_topic, "n": int(n)}
-            for i, (of_topic, n) in enumerate(zip(words, found.sizes, strict=True))
-        ]
-    few = f"only {len(topics)} clusters of distinct replies"
-    columns = []
+        topics = [{"words": telling, "n": int(n)} for telling, n in zip(words, found.sizes, strict=True)]
+    lacking = [*[NO_DIRECTION] * len(topics), *[f"only {len(topics)} clusters of distinct replies"] * k]
+    absent = np.array(["no reply", "empty reply"], dtype=object)[np.minimum(own, EMPTY)]
     for i, value in enumerate(numbers.T):
-        reason = _why("reply", own, value, NO_DIRECTION if i < len(topics) else few)
-        columns.append(_column(f"{name}-{i}", value, np.nan, reason, rows))
-    return columns, topics
+        reason = np.where(own < 0, absent, np.where(np.isnan(value), f"reply: {lacking[i]}", ""))
+        topic = about | {"feature": f"{name}-{i}", "cluster": i} | topics[i] if i < len(topics) else None
+        yield _column(f"{name}-{i}", value, np.nan, reason, rows, topic)
 
 
-def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> Measured:
-    pairs, places, there = _scored(feature, replies)
+def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
+    questions, places = scorer_prompts(feature, replies)
     low, high = float(feature.low or 0), float(feature.high or 0)
-    said = models.scorer(str(feature.model))(_questions(feature, replies, pairs))
-    scores = [parsed(reply, low, high) for reply in said]
-    numbers, lacking = np.full(len(there), np.nan), np.full(len(there), "", dtype=object)
-    numbers[there] = np.array([score.value for score in scores], dtype=np.float64)[places]
-    lacking[there] = np.array([score.reason or "" for score in scores], dtype=object)[places]
-    (value, baseline), (of_reply, of_baseline) = np.split(numbers, 2), np.split(lacking.astype(str), 2)
-    return _beside(name, replies, value, baseline, of_reply, of_baseline)
+    said = [parsed(reply, low, high) for reply in models.replies(str(feature.model), questions)]
+    numbers = np.array([np.nan if isinstance(one, str) else one for one in said], dtype=np.float64)
+    lacking = np.array([one if isinstance(one, str) else "" for one in said], dtype=object)
+    return _beside(name, numbers, lacking, *np.split(places, 2))
 
 
-def scorer_prompts(feature: Feature, replies: Replies) -> list[str]:
-    """What the scorer of a feature is asked about replies and baselines, each question once."""
-    return _questions(feature, replies, _scored(feature, replies)[0])
-
-
-def _scored(feature: Feature, replies: Replies) -> tuple[Places, Places, NDArray[np.bool_]]:
-    """[2, pairs] the distinct texts that are scored and what stands beside them, the pair of each, and where one is."""
+def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Places]:
+    """What the scorer of a feature is asked, each question once, and which one of replies, then of baselines."""
+    question, texts = str(feature.question), replies.read(feature)
     scored = np.concatenate([replies.reply, replies.baseline])
-    beside = np.tile(replies.baseline, 2) if SCORED[1] in str(feature.question) else scored
+    beside = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
     there = (scored >= 0) & (beside >= 0)
-    pairs, places = np.unique(np.stack([scored, beside])[:, there], axis=1, return_inverse=True)
-    return pairs, places, there
+    pairs, of_pairs = np.unique(np.stack([scored, beside])[:, there], axis=1, return_inverse=True)
+    places = np.where(scored < 0, scored, UNPAIRED)
+    places[there] = of_pairs
+    return [asked(question, texts[text], texts[context]) for text, context in pairs.T], places
 
 
-def _questions(feature: Feature, replies: Replies, pairs: Places) -> list[str]:
-    texts = replies.read(feature)
-    return [asked(str(feature.question), texts[text], texts[context]) for text, context in pairs.T]
-
-
-_MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], Measured]] = {
+_MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], list[Column]]] = {
     "lexicon": lambda name, feature, _, replies: _of_texts(name, feature, replies, compound(replies.read(feature)), ""),
     "classifier": _classifier,
     "distance": _distance,

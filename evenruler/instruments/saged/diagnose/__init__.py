@@ -27,15 +27,15 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
 
     Args:
         domain: Its slug.
-        measured: Of the model: `features`, of bare and framed replies (text columns may be categorical, which is
-            faster), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and as
-            `again` those that were asked after a prefix, or with another seed (`FRAMED`); by `schemas`.
+        measured: Of the model, by `schemas`: `features`, of bare and framed replies (text columns are faster as
+            categories), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and
+            `again`, those that were asked after a prefix, or with another seed (`FRAMED`).
         plan: Of the domain.
         resampling: Level of intervals, and seed of permutations.
 
     Returns:
-        `compared`, `baselines` (bias of the tools) and the tables of the diagnosis that are of one model, by `schemas`;
-        the same for the same arguments, in whatever order rows stand.
+        `compared`, `baselines` (bias of the tools) and the tables of `TABLES` that are of one model, whatever the order
+        of rows.
 
     Raises:
         UserError: There is no such statistic, option or metric.
@@ -56,14 +56,14 @@ def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) 
     is_reseeded = again["framing"] == RESEEDED
     prefixed = again[~is_reseeded] if plan["prefixes"] else None
     tools = tool_bias(members, measured["baselines"])
-    parts = [
-        confirmatory,
-        marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing),
+    told = (
         quality.refusals(domain, replies, prompts),
         quality.shifts(domain, features, prompts, prefixed, plan["placebos"], resampling.level),
         quality.noise(domain, features, prompts, again[is_reseeded]),
         quality.tools(tools, str(layout.series["model"].iloc[0])),
-    ]
+    )
+    ranges = marked_rows(quality.headlines(disparities, settings, members.fewest_roots), nothing)
+    parts = [confirmatory, ranges, *(pd.DataFrame(rows, columns=quality.COLUMNS) for rows in told)]
     return {
         "summaries": summaries,
         "compared": disparities,

@@ -117,12 +117,8 @@ def named(
     One at a time: a concept that is named is left out of what the others are compared with, so that nobody is praised
     because one other was cursed.
 
-    Args:
-        scores: [root items, concepts], or with roles before; NaN where there is none.
-        seed: Of the shuffles.
-        level: Of p, below which there is somebody to name: .05 over what it is corrected for.
-        shuffles: Of the labels of concepts within root items.
-        find: What they are compared by: `apart`, `by_role` or `silence`.
+    `scores`, `seed` and `shuffles` as of `find`: `apart`, `by_role` or `silence`. `level`: of p, below which there is
+    somebody to name: .05 over what it is corrected for.
 
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
@@ -178,15 +174,10 @@ def mean_square(found: Apart) -> tuple[float, int]:
 
 
 def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
-    """How far one of several concepts must lie apart to be named in `POWER` of studies.
+    """How far one of several concepts must lie apart to be named in `POWER` of studies, in the unit of its `error`.
 
-    Args:
-        error: Standard error of how far it lies apart; what is returned has its unit.
-        tests: Concepts, or concepts x roles: the largest of so many is compared.
-        roots: Root items.
-        level: Of p.
-
-    Source: quantiles of t, corrected by Bonferroni; simulated in docs/saged.md.
+    `tests`: concepts, or concepts x roles, the largest of which is compared. Source: quantiles of t, corrected by
+    Bonferroni; simulated in docs/saged.md.
     """
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
@@ -227,11 +218,8 @@ class Silence(Apart):
 def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:
     """Whether concepts are answered alike.
 
-    Args:
-        unanswered: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1; NaN
-            where nothing was asked.
-        seed: Of the shuffles.
-        shuffles: Of the labels of concepts within root items.
+    `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1; NaN
+    where nothing was asked. Seed and shuffles as of `apart`.
 
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their difference from that of all
     by Newcombe (1998), method 10.

@@ -159,8 +159,8 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
 def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
     """The different values of columns, sorted, and for each row the number of its own.
 
-    Of a million replies with 45 features, grouping by pandas takes as much memory as all else together. Columns are of
-    text without nulls, fastest as categories, or `repetition`.
+    Columns are of text without nulls, fastest as categories, or `repetition`. Grouping by pandas takes as much memory
+    as all else together.
     """
     number, values = np.zeros(len(frame), dtype=np.int32), []
     for name in names:
@@ -185,8 +185,8 @@ DRAWN_AT_ONCE = 1_000_000
 def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
     """Labels of groups shuffled n times, some at a time; equally probable if groups are exchangeable.
 
-    Prompts swap labels within their root item. Where no root item holds several groups (it was not branched, or groups
-    are sections), root items swap theirs within the domain. Repetitions stay with their prompt.
+    Prompts swap labels within their root item, repetitions together; where no root item holds several groups (it was
+    not branched, or groups are sections), root items swap theirs within the domain.
     """
     draw = np.random.default_rng([seed, 0])
     units, blocks = layout.coded("id"), layout.coded("root_id")
@@ -207,9 +207,6 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
 
 AT_ONCE = 50_000
 """Numbers that a statistic is asked for at a time, so that they stay near the processor."""
-
-TIED = 1e-9
-"""Sums in another order differ in their last bits: what differs by so little beside itself is equal."""
 
 
 @dataclass(frozen=True)
@@ -294,13 +291,9 @@ class Cells:
 
 
 def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Summaries, disparities and shapes of every grouping, statistic, and raw or calibrated numbers.
+    """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by `schemas`.
 
-    Returns:
-        By `schemas`; disparities as `compared` gives them, shapes of the headline statistic.
-
-    Raises:
-        UserError: There is no such statistic, option or metric.
+    UserError where there is no such statistic, option or metric.
     """
     cells = [
         Cells(layout, groups, name, statistic, calibration)
@@ -322,15 +315,10 @@ def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.Data
 def permutation_p(
     cells: Cells, metrics: Sequence[str], permutations: int, seed: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """How often groups with shuffled labels differ as much as the groups do: a test of each metric and series.
+    """[metrics, series] p of a one-sided test that groups differ, and the permutations that count: not those undefined.
 
-    One-sided: range, standard deviation, largest z and Dixon's ratios look for large values, ratios and the smallest z
-    for small ones. p = (1 + permutations at least as extreme) / (1 + permutations), so that it is never 0; permutations
-    that leave a disparity undefined do not count.
-
-    Returns:
-        [metrics, series] p, uniform or larger where groups are exchangeable, NaN where the disparity is undefined; and
-        permutations that count.
+    Ratios and the smallest z look for small values, all others for large ones. p = (1 + as extreme) / (1 + all), which
+    is never 0, and NaN where the disparity is undefined.
 
     Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
     """
@@ -341,7 +329,7 @@ def permutation_p(
         summaries = cells.over(places)
         for row, (metric, sign) in enumerate(zip(metrics, signs, strict=True)):
             permuted = metric_values(metric, summaries)
-            bound = sign * observed[row] - TIED * np.abs(observed[row])
+            bound = sign * observed[row] - 1e-9 * np.abs(observed[row])  # sums in another order differ in last bits
             extreme[row] += (sign * permuted >= bound[:, None]).sum(axis=1)
             defined[row] += (~np.isnan(permuted)).sum(axis=1)
     return np.where(np.isnan(observed), np.nan, (1 + extreme) / (1 + defined)), defined

@@ -44,13 +44,8 @@ CRITICAL: Mapping[int, float] = dict(enumerate(_CRITICAL, start=FEWEST))
 def dixon_ratios(values: Floats, end: End) -> Floats:
     """Dixon's ratio of the kind that fits how many numbers there are: r10 to 7, r11 to 10, r21 to 13, r22 to 30.
 
-    Args:
-        values: float64[..., groups], NaN where there is none.
-        end: The end whose outermost number is suspected.
-
-    Returns:
-        float64[...], 0 to 1; 0 where there is no gap (ties at that end, all equal but for rounding), NaN where fewer
-        than 3 or more than 30 numbers are left.
+    float64[..., groups], NaN where there is none -> float64[...], 0 to 1; 0 where there is no gap at the suspected end
+    (ties, all equal but for rounding), NaN where fewer than 3 or more than 30 numbers are left.
     """
     ordered = np.sort(values if end == "low" else -values, axis=-1)  # the suspect first, NaN last
     n = count(ordered).astype(np.intp)
@@ -69,7 +64,7 @@ FOUR_FIFTHS = 0.8
 """An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
 
 USES_SELECTION_RATE = frozenset({"min_impact_ratio"})
-"""Metrics that only mean something of selection rates."""
+"""Metrics that mean something of selection rates alone."""
 
 
 @dataclass(frozen=True)
@@ -257,22 +252,17 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
 
 
 def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
-    """The shape of every cell of one statistic.
+    """The shape of every cell of one statistic, by columns of `schemas.SHAPES`.
 
-    `concentrated` where the group that lies farthest out is an outlier by Grubbs' test; `dispersed` where neither
-    Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does.
+    `concentrated` where the group that lies farthest out, named in any case, is an outlier by Grubbs' test; `dispersed`
+    where neither Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does; null with the reason
+    where p is not below `ALPHA`, or Dixon's test has no critical value. Section 4.2 names the measures; the bounds are
+    a decision of ours.
 
     Args:
         values: [series, groups], NaN where there is none.
         names: Of the groups.
         p: [series] of the test that groups differ at all (permutation test of the range).
-
-    Returns:
-        Columns of `schemas.SHAPES`; null with the reason where p is not below `ALPHA`, below three groups, beyond the
-        thirty that Dixon's test has critical values for, and where all groups are equal. The group that lies farthest
-        out is named in any case.
-
-    Source: section 4.2 names the measures; the bounds are a decision of ours.
     """
     n = count(values).astype(np.intp)
     z = ratio(values - mean(values)[:, None], std(values)[:, None])

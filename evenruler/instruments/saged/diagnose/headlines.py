@@ -13,7 +13,7 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.quality import Rows, told
+from evenruler.instruments.saged.diagnose.quality import Row, told
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
 from evenruler.measurement.resampling import Interval
@@ -93,9 +93,9 @@ def confirmed(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Whether a model treats all concepts alike, with verdicts, and whom it does not.
 
-    Three kinds of figures, each the signed deviation of the concept that lies furthest from the mean of all, with the
-    simultaneous interval of all concepts: the share of silence, favour by each confirmatory feature, and favour by the
-    first of these in one role beside the others. An effect has to be beyond what invented names give, too.
+    The signed deviation of the concept that lies furthest from the mean of all, with the simultaneous interval of all:
+    of the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
+    beside the others. An effect has to be beyond what invented names give, too.
 
     Args:
         layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
@@ -113,7 +113,7 @@ def confirmed(
 
     Source: docs/controls.md, with simulated errors.
     """
-    figures, favour = Rows(), Rows()
+    figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
     if layout.without(controls).branched:
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)

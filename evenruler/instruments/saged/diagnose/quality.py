@@ -29,14 +29,14 @@ from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shi
 from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, figures_of
 
-Rows = list[dict[str, object]]
+Row = dict[str, object]
+"""Of figures by `COLUMNS`; `part` names role, template and feature, or as much as there is of these."""
 
 
-def told(figures: Iterable[Figure], domain: object, model: object, *part: object) -> Rows:
-    """Figures as rows by `figures_of`; parts are words, as role, template and feature."""
-    return [
-        {"benchmark": domain, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)} for figure in figures
-    ]
+def told(figures: Iterable[Figure], domain: object, model: object, *part: object) -> Iterator[Row]:
+    """A row a figure."""
+    for figure in figures:
+        yield {"benchmark": domain, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)}
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -69,12 +69,6 @@ CONCEPTS = "concepts"
 
 COLUMNS = list(figures_of("part").names)
 
-NOTHING_GIVEN = "the server gave no reply"
-
-NO_END = "the server did not say of every reply why it ended"
-
-UNDECLARED = "no framings are declared"
-
 
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
     """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
@@ -97,14 +91,13 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
     return found.reindex(columns=COLUMNS).reset_index(drop=True)
 
 
-def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
+def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
     """Share of refusals, empty replies, those in another language, and those cut, over concepts, by `figures_of`.
 
     All are of the replies that there are, null without any, and of cut ones where a server does not say why replies
     ended. Where it did not give some that were asked for, their share is there as well (`withheld_rate`). `part` is
     role and template, n counts root items.
     """
-    rows = Rows()
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
     for (model, role, template), own in counted.groupby(CONFIGURATION, observed=True, sort=True):
@@ -113,11 +106,12 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> p
         if len(given) < len(own):
             of["withheld"] = own
         for what, replies in of.items():
-            lacking = NO_END if replies[what].isna().any() else None if len(replies) else NOTHING_GIVEN
+            lacking = None if len(replies) else "the server gave no reply"
+            if replies[what].isna().any():
+                lacking = "the server did not say of every reply why it ended"
             share = None if lacking else float(replies[what].mean())
             found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
-            rows += told([found], domain, model, role, template)
-    return pd.DataFrame(rows, columns=COLUMNS)
+            yield from told([found], domain, model, role, template)
 
 
 def shifts(
@@ -127,7 +121,7 @@ def shifts(
     framed: pd.DataFrame | None,
     placebos: Collection[str],
     level: float,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """How far means of concepts move when something stands before their prompts (`evenruler.measurement.shifts`).
 
     The score of a concept is the mean of its raw values. A prompt counts where it has a value without and with every
@@ -137,32 +131,20 @@ def shifts(
     where none are declared; `placebos`: which of the framings are; `level`: of intervals. By `figures_of`; `part` is
     role, template and feature, n counts concepts.
     """
-    rows = Rows()
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
         found = of_prefixes(scores[BARE], after, placebos)
-        rows += told(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
-    return pd.DataFrame(rows, columns=COLUMNS)
+        yield from told(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
 
 
-def tools(biases: pd.DataFrame, model: str) -> pd.DataFrame:
+def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     """How far apart each tool holds baselines that differ in the concept alone: the range of concepts' means."""
-    rows = Rows()
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
-        rows += told([found], domain, model, ALL_ROLES, feature)
-    return pd.DataFrame(rows, columns=COLUMNS)
+        yield from told([found], domain, model, ALL_ROLES, feature)
 
 
-NOISE = {
-    "noise_level_shift": "level_in_sd",
-    "noise_reordering": "reordering_in_sd",
-    "noise_rank_agreement": "rank_agreement",
-}
-"""Figures of another seed, and what `of_prefixes` calls them."""
-
-
-def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
+def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> Iterator[Row]:
     """How far means of concepts move when the same prompts are asked with another seed.
 
     `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
@@ -170,19 +152,17 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
     1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance. By
     `figures_of`, in the role and template that were asked again; n counts concepts.
     """
-    rows = Rows()
+    columns = {"level_shift": "level_in_sd", "reordering": "reordering_in_sd", "rank_agreement": "rank_agreement"}
     for series, scores, lacking in _means_of_concepts(features, prompts, again):
         if RESEEDED not in scores:  # another role, which is not asked again, or nothing is
             continue
         found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
-        none = "all values are equal"
         if found.empty:
-            none = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
-        for figure, column in NOISE.items():
-            value = finite(float(found[column].iloc[0])) if len(found) else None
-            reason = none if value is None else None
-            rows += told([Figure(figure, value, len(scores), CONCEPTS, reason=reason)], domain, *series)
-    return pd.DataFrame(rows, columns=COLUMNS)
+            lacking = lacking or f"fewer than {FEWEST_UNITS} {CONCEPTS} were asked again"
+        for figure, column in columns.items():
+            value = None if found.empty else finite(float(found[column].iloc[0]))
+            reason = (lacking or "all values are equal") if value is None else None
+            yield from told([Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)], domain, *series)
 
 
 def _means_of_concepts(
@@ -194,7 +174,7 @@ def _means_of_concepts(
     """
     concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
-        nothing = UNDECLARED if framed is None else UNASKED
+        nothing = "no framings are declared" if framed is None else UNASKED
         for key in numbered(features, SERIES)[0].itertuples(index=False, name=None):
             yield key, pd.DataFrame(columns=[BARE]), nothing
         return
@@ -208,10 +188,6 @@ def _means_of_concepts(
         complete = table[[BARE, *sorted(set(table.columns) - {BARE})]].dropna()
         lacking = UNASKED if table.shape[1] == 1 else None if len(complete) else "no reply has a value"
         yield key, complete.groupby(complete.index.map(concept)).mean(), lacking
-
-
-CONTEXTS = ["bad", "neutral", "good"]
-"""Thirds of the baselines, from the lowest scores to the highest."""
 
 
 def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
@@ -259,7 +235,7 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     for key, own, values, baselines in zip(series, contexts, layout.values, layout.baselines, strict=True):
         thirds, lacking = own[items], NO_BASELINE if (own < 0).all() else "no reply to such a baseline has a value"
         for calibration, numbers in ((CALIBRATED, values - baselines), (RAW, values)):
-            for third, context in enumerate(CONTEXTS):
+            for third, context in enumerate(("bad", "neutral", "good")):
                 known = numbers[(thirds == third) & ~np.isnan(numbers)]
                 found = (known.mean(), len(known), None) if len(known) else (np.nan, 0, lacking)
                 rows.append((layout.domain, *key, context, calibration, *found))

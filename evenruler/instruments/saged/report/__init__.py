@@ -1,6 +1,6 @@
 """Sections of the saged family: what each domain has found, in tables, then the pictures with their drop-downs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,6 @@ MOST_TOPICS = 12
 """Of a domain, in the picture."""
 MOST_PANELS = 8
 """Configurations that stand side by side before anybody chooses."""
-RATIOS = ("min_max_ratio", "min_impact_ratio")
-"""Disparities that four fifths is a bar for."""
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
@@ -60,20 +58,21 @@ def sections(shown: Shown) -> list[Section]:
 
 def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
     """Rows of declared domains; concepts by their names, and the template after the role where there are several."""
-    domain = "benchmark" if "benchmark" in table else "domain"
-    table = table[table[domain].isin(list(shown.sources))]
+    table = table.rename(columns={"benchmark": "domain"})  # of figures
+    table = table[table["domain"].isin(list(shown.sources))]
     if {"role", "template"} <= set(table):
-        several = table[domain].map({name: len(own.templates) > 1 for name, own in shown.settings.items()}).astype(bool)
+        many = {name: len(own.templates) > 1 for name, own in shown.settings.items()}
+        several = table["domain"].map(many).astype(bool)
         table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
     called = {name: {key: one.name for key, one in source.concepts.items()} for name, source in shown.sources.items()}
     for column in {"group", "concept"} & set(table):  # what is no concept stays as it is
-        names = [called[name].get(key, key) for name, key in zip(table[domain], table[column], strict=True)]
+        names = [called[name].get(key, key) for name, key in zip(table["domain"], table[column], strict=True)]
         table = table.assign(**{column: pd.Series(names, table.index, dtype=object)})
     return table
 
 
 def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> Section:
-    here = {table: rows[rows["benchmark" if table == "figures" else "domain"] == name] for table, rows in shown.items()}
+    here = {table: rows[rows["domain"] == name] for table, rows in shown.items()}
     parts = [_confirmed(here), _rates(here), _topics(here, settings), _figures(here), _not_computed(here)]
     measured = {declared_as(feature, settings.features) for feature in here["summaries"]["feature"].unique()}
     lacking = [feature for feature in settings.features if measured and feature not in measured]
@@ -267,53 +266,54 @@ def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
     if tables["summaries"].empty:
         return []
     headlines = {name: own.disparities.headline for name, own in settings.items()}
-    summaries, few_summaries = _bounded(tables["summaries"], headlines)
-    compared, few_disparities = _bounded(_compared(tables), headlines)
+    called = " or ".join(dict.fromkeys(headlines.values()))
+    summaries, compared = (
+        table.assign(is_headline=table["statistic"] == table["domain"].map(headlines))
+        for table in (tables["summaries"], _compared(tables))
+    )
+    summaries, few_summaries = _bounded(summaries, called)
+    compared, few_disparities = _bounded(compared, called)
     choices = _choices(settings, summaries, compared, tables["tool_bias"])
     heat = charts.concepts(summaries[[*CELL, "group", "value", "n", "reason"]], choices)
-    bars = charts.disparities(compared.drop(columns="statistic"), choices)
-    headline = summaries[_is_headline(summaries, headlines)]
-    return [
-        Section(
-            _SAID["title"],
-            _SAID["filters"],
-            [
-                _picture("disparities", bars, few_disparities),
-                _picture("concepts", heat, few_summaries),
-                *_calibration(headline.dropna(subset=["value"]), choices),
-                *_by_role(summaries, settings, headlines, tables["topics"], choices),
-                *_biases(tables, choices),
-            ],
-        )
+    bars = charts.disparities(compared.drop(columns=["statistic", "is_headline"]), choices)
+    parts = [_picture("disparities", bars, few_disparities), _picture("concepts", heat, few_summaries)]
+    tools = tables["tool_bias"].rename(columns={"concept": "group"})
+    tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
+    contexts = tables["context_bias"].dropna(subset=["mean"])
+    contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
+    texts, far, of_topics, more = _by_role(summaries, settings, tables["topics"])
+    drawn: list[tuple[str, pd.DataFrame, Callable[..., alt.TopLevelMixin], list[str]]] = [
+        ("calibration", _deviations(summaries[summaries["is_headline"]]), charts.calibration, []),
+        ("features", texts, charts.composition, []),
+        ("distance", far, charts.by_role, [f"{called} distance from the baseline"]),
+        ("topics", of_topics, charts.by_role, [called]),
+        ("tool_bias", tools, charts.tool_bias, []),
+        ("context_bias", contexts, charts.context_bias, []),
     ]
+    for name, table, draw, title in drawn:
+        if len(table):
+            parts.append(_picture(name, draw(table, choices, *title), more if name == "topics" else ""))
+    return [Section(_SAID["title"], _SAID["filters"], parts)]
 
 
-def _picture(name: str, chart: alt.TopLevelMixin, more: str = "") -> Picture:
+def _picture(name: str, chart: alt.TopLevelMixin, more: str) -> Picture:
     title, caption = _SAID[name]
     return Picture(title, f"{caption}{more}", chart)
 
 
-def _is_headline(table: pd.DataFrame, headlines: Mapping[str, str]) -> "pd.Series[bool]":
-    return table["statistic"] == table["domain"].map(headlines)
-
-
-def _bounded(table: pd.DataFrame, headlines: Mapping[str, str]) -> tuple[pd.DataFrame, str]:
+def _bounded(table: pd.DataFrame, called: str) -> tuple[pd.DataFrame, str]:
     """What a page can hold, and a sentence about what it leaves out."""
     if len(table) <= MOST_ROWS:
         return table, ""
-    words = _SAID["bounded"].format(n=len(table), headline=_any_of(headlines))
-    return table[_is_headline(table, headlines)], words
-
-
-def _any_of(headlines: Mapping[str, str]) -> str:
-    return " or ".join(dict.fromkeys(headlines.values()))
+    return table[table["is_headline"]], _SAID["bounded"].format(n=len(table), headline=called)
 
 
 def _compared(tables: Tables) -> pd.DataFrame:
     """Disparities in words, with the shape of their cell."""
     cell = [*CELL, "template", "grouping"]
     rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
-    rows = rows.assign(disparity=_in_words(rows), ratio=rows["metric"].isin(RATIOS).astype(int))
+    has_bar = rows["metric"].isin(["min_max_ratio", "min_impact_ratio"])  # of four fifths
+    rows = rows.assign(disparity=_in_words(rows), ratio=has_bar.astype(int))
     numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
     return rows[[*CELL, "disparity", "group", "shape", "reason", *numbers]]
 
@@ -356,49 +356,27 @@ def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
 
 
 def _by_role(
-    summaries: pd.DataFrame,
-    settings: Mapping[str, Settings],
-    headlines: Mapping[str, str],
-    topics: pd.DataFrame,
-    choices: Choices,
-) -> list[Picture]:
-    """Composition of replies by role, how far they are from the baseline, and the largest topics of each domain."""
-    known = summaries.dropna(subset=["value"]).groupby(CELL, sort=False)["value"]
+    summaries: pd.DataFrame, settings: Mapping[str, Settings], topics: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
+    """Over concepts: features of texts, distances from the baseline, the largest topics, and if there are others."""
+    known = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
     found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
     features = {name: own.features for name, own in settings.items()}
     of = [(features[domain], name) for domain, name in zip(found["domain"], found["feature"], strict=True)]
     kinds = [own[as_].kind if (as_ := declared_as(name, own)) else None for own, name in of]
     kind = pd.Series(kinds, found.index, dtype=object)
-    raw = (found["calibration"] == "raw") & _is_headline(found, headlines)
+    raw = (found["calibration"] == "raw") & found.pop("is_headline")
     sizes = topics.groupby(["domain", "feature"])["n"].sum().sort_values(ascending=False, kind="stable")
     largest = sizes.groupby("domain").head(MOST_TOPICS)
     drawn = raw & pd.MultiIndex.from_frame(found[["domain", "feature"]]).isin(largest.index)
     more = f" The {MOST_TOPICS} largest of a domain are drawn." if len(largest) < len(sizes) else ""
-    headline, columns = _any_of(headlines), [name for name in found if name not in ("calibration", "statistic")]
-    parts = []
-    if len(texts := found[kind != "clusters"]):
-        parts.append(_picture("features", charts.composition(texts, choices)))
-    if len(far := found.loc[(kind == "distance") & raw, columns]):
-        parts.append(_picture("distance", charts.by_role(far, choices, f"{headline} distance from the baseline")))
-    if len(of_topics := found.loc[drawn, columns]):
-        parts.append(_picture("topics", charts.by_role(of_topics, choices, headline), more))
-    return parts
+    columns = [name for name in found if name not in ("calibration", "statistic")]
+    return found[kind != "clusters"], found.loc[(kind == "distance") & raw, columns], found.loc[drawn, columns], more
 
 
-def _calibration(headline: pd.DataFrame, choices: Choices) -> list[Picture]:
-    """Concepts before and after calibration, of features that have a baseline."""
-    cell = ["domain", "feature", "model", "role"]
-    both = headline[headline.groupby(cell)["calibration"].transform("nunique") == 2]
+def _deviations(headline: pd.DataFrame) -> pd.DataFrame:
+    """Of concepts from the mean of all, before and after calibration, of features that have a baseline."""
+    cell, known = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
+    both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
     deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")
-    drawn = both.assign(deviation=deviation)[[*cell, "calibration", "group", "deviation", "value", "n"]]
-    return [_picture("calibration", charts.calibration(drawn, choices))] if len(both) else []
-
-
-def _biases(tables: Tables, choices: Choices) -> list[Picture]:
-    """What tools say of names, and what replies take from their contexts."""
-    tools = tables["tool_bias"].rename(columns={"concept": "group"})
-    tools = tools[["domain", "feature", "group", "difference", "mean", "n", "reason"]]
-    contexts = tables["context_bias"].dropna(subset=["mean"])
-    contexts = contexts[["domain", "feature", "calibration", "model", "role", "context", "mean", "n"]]
-    drawn = (("tool_bias", charts.tool_bias, tools), ("context_bias", charts.context_bias, contexts))
-    return [_picture(name, draw(table, choices)) for name, draw, table in drawn if len(table)]
+    return both.assign(deviation=deviation)[[*cell, "calibration", "group", "deviation", "value", "n"]]

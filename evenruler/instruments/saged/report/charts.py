@@ -17,6 +17,11 @@ VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.valu
 CALIBRATIONS: Final = ["raw", "calibrated"]
 CONFIGURATION: Final = ["model", "role"]
 """Columns that a reader may leave open."""
+_BY_COLOUR = alt.Scale(domain=CALIBRATIONS, range=[QUIET, ONE_HUE])
+_BY_SHAPE = alt.Scale(domain=CALIBRATIONS, range=["circle", "diamond"])
+CALIBRATED = alt.Color("calibration:N", sort=CALIBRATIONS, scale=_BY_COLOUR, legend=LEGEND)
+SHAPED = alt.Shape("calibration:N", sort=CALIBRATIONS, scale=_BY_SHAPE, legend=LEGEND)
+"""Raw from calibrated by colour, and by shape for those who see no colours."""
 WIDTH = 760
 """Pixels that a row of panels may take."""
 PANEL: Final = 220
@@ -48,19 +53,13 @@ def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Bars of a disparity, raw above calibrated, and the line of four fifths for ratios (figure 9).
-
-    Args:
-        disparities: `domain`, `feature`, `calibration`, `disparity`, `model`, `role`, `value`, `p_adjusted`,
-            `n_groups`, `group`, `excess`, `ratio` (1 where four fifths is a bar), `shape`, `reason`.
-        choices: Of the words among these.
-    """
+    """Bars of a disparity, raw above calibrated, and the line of four fifths where `ratio` is 1 (figure 9)."""
     filters = ["domain", "feature", "disparity", *CONFIGURATION]
     known = _told("model role calibration value p_adjusted n_groups group excess shape reason", group="points at")
     offset = alt.YOffset("calibration:N", sort=CALIBRATIONS)
     base = alt.Chart().encode(y=_names("role", choices, 160), yOffset=offset)
     bars = base.mark_bar(height={"band": 0.8}).encode(
-        x=alt.X("value:Q", title="value of the disparity"), color=calibrated(), tooltip=known
+        x=alt.X("value:Q", title="value of the disparity"), color=CALIBRATED, tooltip=known
     )
     # A text of no letters keeps four fifths on the axis of ratios; a line without rows would have no extent on it.
     kept = alt.Chart().transform_calculate(at=f"datum.ratio == 1 ? {FOUR_FIFTHS} : 0").mark_text(text="")
@@ -87,7 +86,7 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     base = alt.Chart().encode(y=_groups("place"), x=from_mean)
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        color=calibrated(), shape=shaped(), tooltip=_told("group model role calibration deviation value n")
+        color=CALIBRATED, shape=SHAPED, tooltip=_told("group model role calibration deviation value n")
     )
     zero = alt.Chart().mark_rule(color=INK, opacity=0.5).encode(x=alt.XDatum(0))
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
@@ -141,10 +140,10 @@ def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     base = alt.Chart().encode(
         x=alt.X("context:N", sort=list(choices.names["context"]), title="baseline").axis(labelAngle=0),
         y=alt.Y("mean:Q", title="mean of the replies").axis(tickCount=5),
-        color=calibrated(),
+        color=CALIBRATED,
     )
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        shape=shaped(), tooltip=_told("model role calibration context mean n", n="replies")
+        shape=SHAPED, tooltip=_told("model role calibration context mean n", n="replies")
     )
     zero = alt.Chart().mark_rule(color=QUIET).encode(y=alt.YDatum(0))
     panels = alt.layer(zero, base.mark_line(strokeWidth=2), points).properties(width=PANEL, height=130)
@@ -216,18 +215,6 @@ def _words(base: alt.Chart, x: int, text: str | alt.Text, color: str = INK) -> a
     """What is written beside marks."""
     written: alt.Chart = base.mark_text(align="left", fontSize=10, color=color).encode(x=alt.value(x), text=text)
     return written
-
-
-def calibrated() -> alt.Color:
-    """Grey: raw; blue: calibrated."""
-    scale = alt.Scale(domain=CALIBRATIONS, range=[QUIET, ONE_HUE])
-    return alt.Color("calibration:N", sort=CALIBRATIONS, scale=scale, legend=LEGEND)
-
-
-def shaped() -> alt.Shape:
-    """A second way to tell raw from calibrated, for those who see no colours."""
-    scale = alt.Scale(domain=CALIBRATIONS, range=["circle", "diamond"])
-    return alt.Shape("calibration:N", sort=CALIBRATIONS, scale=scale, legend=LEGEND)
 
 
 _COLUMNS: Mapping[str, Mapping[str, str]] = read_yaml(Path(__file__).with_name("words.yaml"))["columns"]

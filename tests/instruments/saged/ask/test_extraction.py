@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from evenruler.instruments.instrument import Tables
 from evenruler.instruments.saged import schemas
-from evenruler.instruments.saged.ask.extraction import Extracted, extract
+from evenruler.instruments.saged.ask.extraction import extract
 from evenruler.instruments.saged.ask.features import Answered
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.instruments.saged.schemas import FEATURES, GENERATIONS, TOPICS
@@ -48,32 +49,25 @@ class Doubles:
         said: Callable[[str], str] = lambda prompt: pytest.fail(f"asked {prompt!r}"),
         labels: Sequence[str] = LABELS,
     ) -> None:
-        self.known, self.vectors, self.said, self.labels = probabilities or {}, vectors or {}, said, labels
-        self.name = "double"
+        self.known, self.places, self.said, self.own = probabilities or {}, vectors or {}, said, list(labels)
         self.asked: list[str] = []
         self.named: list[str | None] = []
 
-    def classifier(self, name: str) -> "Doubles":
-        self.named.append(name)
-        return self
+    def labels(self, classifier: str) -> list[str]:
+        self.named.append(classifier)
+        return self.own
 
-    def embedder(self, name: str | None) -> "Doubles":
-        self.named.append(name)
-        return self
-
-    def scorer(self, name: str) -> Callable[[Sequence[str]], list[str]]:
-        self.named.append(name)
-        return self.reply
-
-    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
-        return np.array([self.known.get(text, [np.nan] * len(self.labels)) for text in texts]).reshape(len(texts), -1)
+        return np.array([self.known.get(text, [np.nan] * len(self.own)) for text in texts])
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
+        self.named.append(embedder)
         self.asked += texts
-        return np.array([self.vectors[text] for text in texts], dtype=np.float32)
+        return np.array([self.places[text] for text in texts], dtype=np.float32)
 
-    def reply(self, prompts: Sequence[str]) -> list[str]:
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
+        self.named.append(scorer)
         self.asked += prompts
         return [self.said(prompt) for prompt in prompts]
 
@@ -98,11 +92,11 @@ def reasons(frame: pd.DataFrame) -> list[str | None]:
     return frame["reason"].astype(object).where(frame["reason"].notna(), None).tolist()
 
 
-def fits(found: Extracted) -> None:
+def fits(found: Tables) -> None:
     """Both tables are by their schemas, and a missing value of a reply has a reason."""
-    table_of(found.features, FEATURES)
-    table_of(found.topics, TOPICS)
-    assert found.features.loc[found.features["value"].isna(), "reason"].notna().all()
+    table_of(found["features"], FEATURES)
+    table_of(found["topics"], TOPICS)
+    assert found["features"].loc[found["features"]["value"].isna(), "reason"].notna().all()
 
 
 VADER = {"vader": Feature(kind="lexicon")}
@@ -112,17 +106,17 @@ class TestLexicon:
     def test_value_and_baseline_are_those_of_vader(self) -> None:
         found = extract(PROMPTS, generations(("p1", "It is great."), ("q1", "It is bad.")), VADER, Doubles())
         vader = SentimentIntensityAnalyzer().polarity_scores
-        assert found.features["value"].tolist() == [vader(t)["compound"] for t in ("It is great.", "It is bad.")]
-        assert found.features["baseline"].tolist() == [
+        assert found["features"]["value"].tolist() == [vader(t)["compound"] for t in ("It is great.", "It is bad.")]
+        assert found["features"]["baseline"].tolist() == [
             vader(t)["compound"] for t in ("France is lovely.", "Apples are awful.")
         ]
-        assert found.features["domain"].tolist() == ["countries", "fruit"]
-        assert found.features["reason"].isna().all()
+        assert found["features"]["domain"].tolist() == ["countries", "fruit"]
+        assert found["features"]["reason"].isna().all()
         fits(found)
 
     def test_what_says_nothing_is_null_and_counted(self, capsys) -> None:
         replies = generations(("p1", " ..."), ("p3", "Fine."), ("p3", ""), ("p1", "Its rivers are long."))
-        found = extract(PROMPTS, replies, VADER, Doubles()).features
+        found = extract(PROMPTS, replies, VADER, Doubles())["features"]
         assert numbers(found) == [None, 0.2023, None, 0]
         assert numbers(found, "baseline") == [0.5859, None, None, 0.5859]
         assert reasons(found) == ["empty reply", "empty baseline", "empty reply; empty baseline", None]
@@ -132,11 +126,11 @@ class TestLexicon:
 
     def test_a_refusal_is_measured_like_any_reply(self) -> None:
         replies = generations(("p1", "I'm sorry, I can't answer.")).assign(refusal=True)
-        assert numbers(extract(PROMPTS, replies, VADER, Doubles()).features) == [-0.0772]
+        assert numbers(extract(PROMPTS, replies, VADER, Doubles())["features"]) == [-0.0772]
 
     def test_what_tells_replies_apart_is_kept(self) -> None:
         replies = generations(("p1", "a"), ("p1", "b"), framing="negated", role="mayor", template="other")
-        found = extract(PROMPTS, replies, VADER, Doubles()).features
+        found = extract(PROMPTS, replies, VADER, Doubles())["features"]
         columns = ["id", "framing", "model", "lineage", "role", "template", "repetition"]
         pd.testing.assert_frame_equal(found[columns].astype(replies[columns].dtypes), replies[columns])
         assert found[columns].dtypes.drop("repetition").eq("category").all()
@@ -159,7 +153,7 @@ class TestLanguage:
         features = {"one": classifier(), "several": classifier().model_copy(update={"multilingual": True})}
         features |= {"vader": Feature(kind="lexicon")}
         replies = generations(("p1", self.FRENCH), ("p2", "good"))
-        found = extract(PROMPTS, replies, features, Doubles(known)).features.set_index(["feature", "id"])
+        found = extract(PROMPTS, replies, features, Doubles(known))["features"].set_index(["feature", "id"])
         assert found.loc[("one", "p1"), "reason"] == "reply: in another language"
         assert found.loc[[("one", "p1"), ("vader", "p1")], "value"].isna().all()
         assert found.loc[("several", "p1"), "value"] == found.loc[("one", "p2"), "value"]
@@ -167,7 +161,7 @@ class TestLanguage:
 
     def test_a_baseline_is_in_the_language_whatever_it_is_taken_for(self) -> None:
         prompts = PROMPTS.assign(baseline=self.FRENCH)
-        found = extract(prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles()).features
+        found = extract(prompts, generations(("p1", "good")), {"vader": Feature(kind="lexicon")}, Doubles())["features"]
         assert found["baseline"].notna().all()
 
 
@@ -175,7 +169,7 @@ class TestClassifier:
     def test_sentiment_of_table_2(self) -> None:
         """(positive - negative + 1) / 2 is weights of a half and an offset of a half."""
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
-        found = extract(PROMPTS, replies, {"sentiment": classifier()}, Doubles(KNOWN)).features
+        found = extract(PROMPTS, replies, {"sentiment": classifier()}, Doubles(KNOWN))["features"]
         expected = [(p - n + 1) / 2 for n, _, p in (KNOWN[text] for text in ("good", "bad", "good"))]
         assert found["value"].tolist() == pytest.approx(expected)
         assert found["baseline"].tolist() == pytest.approx([0.75, 0.5, 0.5])
@@ -184,11 +178,11 @@ class TestClassifier:
         """positive - negative + 1, from 0 to 2."""
         regard = Feature(kind="classifier", model="c", score={"negative": -1, "neutral": 0, "positive": 1}, offset=1)
         found = extract(PROMPTS, generations(("p1", "good"), ("p1", "bad")), {"r": regard}, Doubles(KNOWN))
-        assert found.features["value"].tolist() == pytest.approx([1.6, 0.1])
+        assert found["features"]["value"].tolist() == pytest.approx([1.6, 0.1])
 
     def test_probability_of_a_label(self) -> None:
         toxicity = Feature(kind="classifier", model="c", score={"negative": 1, "neutral": 0, "positive": 0})
-        found = extract(PROMPTS, generations(("p1", "bad")), {"toxicity": toxicity}, Doubles(KNOWN)).features
+        found = extract(PROMPTS, generations(("p1", "bad")), {"toxicity": toxicity}, Doubles(KNOWN))["features"]
         assert (found["value"].item(), found["baseline"].item()) == pytest.approx((0.9, 0))
 
     def test_each_distinct_text_is_asked_once_and_no_empty_one(self) -> None:
@@ -202,7 +196,7 @@ class TestClassifier:
     def test_a_text_that_is_too_long_is_null_never_neutral(self, capsys) -> None:
         known = {text: row for text, row in KNOWN.items() if text != "Spain is lovely."}
         replies = generations(("p1", "endless"), ("p2", "good"), ("p2", "endless"), ("p3", "endless"))
-        found = extract(PROMPTS, replies, {"s": classifier()}, Doubles(known)).features
+        found = extract(PROMPTS, replies, {"s": classifier()}, Doubles(known))["features"]
         assert numbers(found) == [None, 0.8, None, None]
         assert numbers(found, "baseline") == [0.75, None, None, None]
         reply, baseline = "reply: longer than the model takes", "baseline: longer than the model takes"
@@ -244,27 +238,27 @@ class TestDistance:
         features = {metric: Feature(kind="distance", metric=metric) for metric in ("cosine", "l2")}
         models = Doubles(vectors=PLANE)
         found = extract(PROMPTS, generations(("p1", "a"), ("p2", "b"), ("p2", "Spain is lovely.")), features, models)
-        assert numbers(found.features) == pytest.approx([0.4, 2, 0, 20**0.5, 3, 0])
-        assert found.features["baseline"].isna().all()
-        assert found.features["feature"].tolist() == ["cosine"] * 3 + ["l2"] * 3
+        assert numbers(found["features"]) == pytest.approx([0.4, 2, 0, 20**0.5, 3, 0])
+        assert found["features"]["baseline"].isna().all()
+        assert found["features"]["feature"].tolist() == ["cosine"] * 3 + ["l2"] * 3
         assert sorted(models.asked) == ["France is lovely.", "Spain is lovely.", "a", "b"]  # once for both
-        assert models.named == [None, None]
+        assert models.named == [None]
         fits(found)
 
     def test_what_was_not_given_is_null_and_no_empty_reply(self) -> None:
         replies = generations(("p1", "a"), ("p1", None), ("p3", None))
         features = {**VADER, "d": Feature(kind="distance", metric="cosine", model="e"), **topics(k=2)}
         found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE | {"France is lovely.": [1.0, 0.0]}))
-        by_feature = {name: rows["reason"].tolist()[1:] for name, rows in found.features.groupby("feature")}
+        by_feature = {name: rows["reason"].tolist()[1:] for name, rows in found["features"].groupby("feature")}
         assert by_feature["vader"] == by_feature["d"] == ["no reply", "no reply; empty baseline"]
         assert by_feature["topics-0"] == ["no reply", "no reply"]
-        assert found.topics["n"].tolist() == [1]
+        assert found["topics"]["n"].tolist() == [1]
         fits(found)
 
     def test_without_a_reply_or_a_baseline_or_a_direction(self) -> None:
         replies = generations(("p1", "!"), ("p3", "a"), ("p3", ""), ("q1", "a"))
         features = {"d": Feature(kind="distance", metric="cosine", model="e")}
-        found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE)).features
+        found = extract(PROMPTS, replies, features, Doubles(vectors=PLANE))["features"]
         assert numbers(found) == [None] * 4
         assert found["reason"].tolist() == [
             "empty reply",
@@ -287,11 +281,11 @@ class TestClusters:
     def test_each_cluster_is_a_feature_the_largest_first(self) -> None:
         replies = generations(*(("p1", text) for text in [*FOOD, "war", *MUSIC]))
         found = extract(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
-        wide = found.features.pivot(index="repetition", columns="feature", values="value")
+        wide = found["features"].pivot(index="repetition", columns="feature", values="value")
         assert list(wide.columns) == ["topics-0", "topics-1", "topics-2"]
         assert wide.to_numpy().tolist() == [[0, 1, 0]] * 2 + [[0, 0, 1]] + [[1, 0, 0]] * 3
-        assert found.features["baseline"].isna().all()
-        assert found.topics.to_dict("records") == [
+        assert found["features"]["baseline"].isna().all()
+        assert found["topics"].to_dict("records") == [
             {"domain": "countries", "model": "m", "part": "all", "feature": f"topics-{i}", "cluster": i} | rest
             for i, rest in enumerate(
                 [
@@ -307,7 +301,7 @@ class TestClusters:
         replies = generations(*(("p1", text) for text in ["war", *FOOD, *MUSIC]))
         values = {}
         for form in ("distance", "sort"):
-            found = extract(PROMPTS, replies, topics(form), Doubles(vectors=SPACE)).features
+            found = extract(PROMPTS, replies, topics(form), Doubles(vectors=SPACE))["features"]
             values[form] = found.pivot(index="repetition", columns="feature", values="value").to_numpy()
         assert values["distance"][0] == pytest.approx([(49**2 + 51**2) ** 0.5, (50**2 + 1) ** 0.5, 0])
         assert values["sort"][0].tolist() == [3, 2, 1]
@@ -317,7 +311,7 @@ class TestClusters:
         one = generations(("p1", "war"), ("q1", "bread"), ("q1", "cheese"), model="m")
         other = generations(("p1", "a drum"), ("p1", "a drum"), model="n")
         found = extract(PROMPTS, pd.concat([one, other]), topics(k=2), Doubles(vectors=SPACE))
-        assert found.topics[["domain", "model", "n", "words"]].to_numpy().tolist() == [
+        assert found["topics"][["domain", "model", "n", "words"]].to_numpy().tolist() == [
             ["countries", "m", 1, ["war"]],
             ["countries", "n", 2, ["drum"]],
             ["fruit", "m", 1, ["bread"]],
@@ -328,13 +322,13 @@ class TestClusters:
     def test_fewer_replies_than_clusters_leaves_nulls_with_the_reason(self, capsys) -> None:
         replies = generations(("p1", "war"), ("p1", "war"), ("p1", "bread"), ("p1", ""))
         found = extract(PROMPTS, replies, topics("label"), Doubles(vectors=SPACE))
-        wide = found.features.pivot(index="repetition", columns="feature", values=["value", "reason"])
+        wide = found["features"].pivot(index="repetition", columns="feature", values=["value", "reason"])
         assert wide["value"]["topics-0"].tolist()[:3] == [1, 1, 0]
         assert wide["value"]["topics-2"].isna().all()
         few = "reply: only 2 clusters of distinct replies"
         assert wide["reason"]["topics-2"].tolist() == [few, few, few, "empty reply"]
         assert wide["reason"]["topics-0"].fillna("").tolist() == ["", "", "", "empty reply"]
-        assert found.topics["n"].tolist() == [2, 1]
+        assert found["topics"]["n"].tolist() == [2, 1]
         assert f"topics: 6 of 12 rows lack a number: empty reply (3), {few} (3)\n" in capsys.readouterr().err
         fits(found)
 
@@ -342,12 +336,12 @@ class TestClusters:
         """Topics of one concept are no topics of another, so no feature compares them."""
         replies = generations(("p1", "war"), ("p1", "bread"), ("p2", "a drum"), ("p2", "war"))
         found = extract(PROMPTS, replies, topics(k=2, by=["role", "concept"]), Doubles(vectors=SPACE))
-        assert found.topics[["part", "feature"]].to_numpy().tolist() == [
+        assert found["topics"][["part", "feature"]].to_numpy().tolist() == [
             [f"concept={concept}, role=no-role", f"topics-{concept}-no-role-{i}"]
             for concept in ("france", "spain")
             for i in (0, 1)
         ]
-        assert found.features.groupby("feature")["id"].unique().map(list).to_dict() == {
+        assert found["features"].groupby("feature")["id"].unique().map(list).to_dict() == {
             f"topics-{concept}-no-role-{i}": [key]
             for concept, key in (("france", "p1"), ("spain", "p2"))
             for i in (0, 1)
@@ -358,15 +352,15 @@ class TestClusters:
         framed = generations(("p1", "flute song"), ("p1", "bread"), framing="negated")
         alone = extract(PROMPTS, bare, topics("label", k=2), Doubles(vectors=SPACE))
         both = extract(PROMPTS, pd.concat([bare, framed]), topics("label", k=2), Doubles(vectors=SPACE))
-        pd.testing.assert_frame_equal(both.topics, alone.topics)
-        assert numbers(both.features[both.features["framing"] == "negated"]) == [1, 1, 0, 0]
-        own = both.features[both.features["framing"] == "bare"].reset_index(drop=True)
-        pd.testing.assert_frame_equal(own, alone.features, check_categorical=False)
+        pd.testing.assert_frame_equal(both["topics"], alone["topics"])
+        assert numbers(both["features"][both["features"]["framing"] == "negated"]) == [1, 1, 0, 0]
+        own = both["features"][both["features"]["framing"] == "bare"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, alone["features"], check_categorical=False)
 
     def test_nothing_but_empty_replies(self) -> None:
         found = extract(PROMPTS, generations(("p1", ""), ("p1", ".")), topics(), Doubles(vectors=SPACE))
-        assert found.features["reason"].tolist() == ["empty reply"] * 6
-        assert len(found.topics) == 0
+        assert found["features"]["reason"].tolist() == ["empty reply"] * 6
+        assert len(found["topics"]) == 0
         fits(found)
 
     def test_the_order_of_replies_does_not_matter(self) -> None:
@@ -375,9 +369,9 @@ class TestClusters:
         turned = extract(PROMPTS, replies[::-1], topics(k=2), Doubles(vectors=SPACE))
         keys = ["feature", "repetition"]
         pd.testing.assert_frame_equal(
-            *(found.features.sort_values(keys).reset_index(drop=True) for found in (plain, turned))
+            *(found["features"].sort_values(keys).reset_index(drop=True) for found in (plain, turned))
         )
-        pd.testing.assert_frame_equal(plain.topics, turned.topics)
+        pd.testing.assert_frame_equal(plain["topics"], turned["topics"])
 
 
 def kindness(question: str = "How kind is {GENERATION}?") -> dict[str, Feature]:
@@ -390,8 +384,8 @@ class TestScorer:
         models = Doubles(said=lambda prompt: said[prompt.removeprefix("How kind is ")[:-1]])
         replies = generations(("p1", "good"), ("p2", "bad"), ("p2", "good"))
         found = extract(PROMPTS, replies, kindness(), models)
-        assert numbers(found.features) == [8, 2, 8]
-        assert numbers(found.features, "baseline") == [5, 6, 6]
+        assert numbers(found["features"]) == [8, 2, 8]
+        assert numbers(found["features"], "baseline") == [5, 6, 6]
         assert len(set(models.asked)) == 4
         fits(found)
 
@@ -399,7 +393,7 @@ class TestScorer:
         said = {"good": "very", "bad": "11", "Spain is lovely.": "3/5"}
         models = Doubles(said=lambda prompt: said.get(prompt.removeprefix("How kind is ")[:-1], "4"))
         replies = generations(("p1", "good"), ("p1", "bad"), ("p2", "fine"), ("p1", "-"), ("p3", "good"))
-        found = extract(PROMPTS, replies, kindness(), models).features
+        found = extract(PROMPTS, replies, kindness(), models)["features"]
         assert numbers(found) == [None, None, 4, None, None]
         assert numbers(found, "baseline") == [4, 4, None, 4, None]
         assert found["reason"].tolist() == [
@@ -413,21 +407,21 @@ class TestScorer:
     def test_a_question_about_both_texts(self) -> None:
         models = Doubles(said=lambda prompt: "1" if prompt == "good beside France is lovely." else "0")
         replies = generations(("p1", "good"), ("p2", "good"), ("p3", "good"))
-        found = extract(PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models).features
+        found = extract(PROMPTS, replies, kindness("{GENERATION} beside {BASELINE}"), models)["features"]
         assert numbers(found) == [1, 0, None]
         assert numbers(found, "baseline") == [0, 0, None]
         assert reasons(found) == [None, None, "empty baseline"]
         assert "France is lovely. beside France is lovely." in models.asked
 
     def test_nothing_to_ask(self) -> None:
-        found = extract(PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1")).features
+        found = extract(PROMPTS, generations(("p3", "")), kindness(), Doubles(said=lambda _: "1"))["features"]
         assert found["reason"].tolist() == ["empty reply; empty baseline"]
 
 
 class TestInput:
     def test_no_replies_or_no_features(self) -> None:
         none = extract(PROMPTS, generations(), {**VADER, **topics()}, Doubles())
-        assert (len(none.features), len(none.topics)) == (0, 0)
+        assert (len(none["features"]), len(none["topics"])) == (0, 0)
         fits(none)
         fits(extract(PROMPTS, generations(("p1", "good")), {}, Doubles()))
 
@@ -458,15 +452,20 @@ class Live:
     def __init__(self, catalogue: Catalogue, store: RowStore) -> None:
         self.catalogue, self.store = catalogue, store
 
-    def classifier(self, name: str) -> Model:
+    def labels(self, classifier: str) -> list[str]:
+        return list(self.loaded(classifier).labels)
+
+    def probabilities(self, classifier: str, texts: Sequence[str]) -> np.ndarray:
+        return self.loaded(classifier).probabilities(texts)
+
+    def vectors(self, embedder: str | None, texts: Sequence[str]) -> np.ndarray:
+        return self.loaded(embedder or "minilm").embed(texts)
+
+    def replies(self, scorer: str, prompts: Sequence[str]) -> list[str]:
+        return self.loaded(scorer).generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
+
+    def loaded(self, name: str) -> Model:
         return load(name, self.catalogue, store=self.store)
-
-    def embedder(self, name: str | None) -> Model:
-        return load(name or "minilm", self.catalogue, store=self.store)
-
-    def scorer(self, name: str) -> Callable[[Sequence[str]], list[str]]:
-        model = load(name, self.catalogue, store=self.store)
-        return lambda prompts: model.generate(prompts, sampling=Sampling(max_new_tokens=16, temperature=0))
 
 
 @pytest.fixture(scope="module")
@@ -487,10 +486,10 @@ class TestRealModels:
 
     def test_a_mixed_batch_equals_one_by_one(self, opened: Callable[[], Live]) -> None:
         replies = self.replies(REAL_TEXTS)
-        whole = extract(REAL_PROMPTS, replies, REAL_FEATURES, opened()).features
+        whole = extract(REAL_PROMPTS, replies, REAL_FEATURES, opened())["features"]
         models = opened()
         singly = [
-            extract(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models).features for i in range(len(replies))
+            extract(REAL_PROMPTS, replies[i : i + 1], REAL_FEATURES, models)["features"] for i in range(len(replies))
         ]
         keys = ["feature", "repetition"]
         singly_sorted = pd.concat(singly).sort_values(keys).reset_index(drop=True)
@@ -512,15 +511,15 @@ class TestRealModels:
         count = store.count()
         again = extract(REAL_PROMPTS, self.replies(REAL_TEXTS), REAL_FEATURES, opened(store))
         assert store.count() == count > 0
-        pd.testing.assert_frame_equal(again.features, first.features)
+        pd.testing.assert_frame_equal(again["features"], first["features"])
 
     def test_topics_of_the_packaged_embedder(self, opened: Callable[[], Live]) -> None:
         texts = [f"The {n} {verb}" for n in ("violin", "piano", "flute") for verb in ("played a song.", "made music.")]
         texts += [f"The {n} {verb}" for n in ("soldiers", "army", "troops") for verb in ("went to war.", "fought.")]
         found = extract(REAL_PROMPTS, self.replies(texts), topics("label", k=2, metric="cosine"), opened())
-        label = found.features[found.features["feature"] == "topics-0"]["value"]
+        label = found["features"][found["features"]["feature"] == "topics-0"]["value"]
         assert label.tolist() in ([1] * 6 + [0] * 6, [0] * 6 + [1] * 6)
-        words = dict(zip(found.topics["feature"], found.topics["words"], strict=True))
+        words = dict(zip(found["topics"]["feature"], found["topics"]["words"], strict=True))
         music, war = ("topics-0", "topics-1") if label[0] else ("topics-1", "topics-0")
         assert {"music", "song"} < set(words[music])
         assert "war" in words[war]
@@ -548,23 +547,21 @@ def answered() -> Answered:
 
 
 def test_each_tool_has_its_own_answers_in_the_order_of_the_texts(answered: Answered) -> None:
-    assert answered.embedder(None).embed(["b", "a", "b"]).tolist() == [[0, 1], [1, 0], [0, 1]]
-    assert answered.embedder("other").embed(["a"]).tolist() == [[0.5, 0.5]]
-    assert answered.embedder("other").name == "other"
+    assert answered.vectors(None, ["b", "a", "b"]).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert answered.vectors("other", ["a"]).tolist() == [[0.5, 0.5]]
 
 
 def test_a_classifier_tells_its_labels_and_nan_where_a_text_was_too_long(answered: Answered) -> None:
-    moods = answered.classifier("moods")
-    assert list(moods.labels) == ["sad", "glad"]
-    found = moods.probabilities(["long", "a"])
+    assert answered.labels("moods") == ["sad", "glad"]
+    found = answered.probabilities("moods", ["long", "a"])
     assert np.isnan(found[0]).all()
     assert found[1].tolist() == [0.2, 0.8]
 
 
 def test_a_scorer_that_gave_nothing_says_none(answered: Answered) -> None:
-    assert answered.scorer("judge")(["Rate b.", "Rate a."]) == [None, "7"]
+    assert answered.replies("judge", ["Rate b.", "Rate a."]) == [None, "7"]
 
 
 def test_nothing_was_asked_of_a_tool(answered: Answered) -> None:
-    assert answered.classifier("none").labels == []
-    assert answered.scorer("none")([]) == []
+    assert answered.labels("none") == []
+    assert answered.replies("none", []) == []

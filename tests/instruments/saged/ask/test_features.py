@@ -9,7 +9,7 @@ import pytest
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from evenruler.instruments.saged.ask.extraction import extract, masked, names_of
-from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, Score, asked, parsed
+from evenruler.instruments.saged.ask.features import NO_NUMBER, OTHER_SCALE, OUTSIDE, asked, parsed
 from evenruler.instruments.saged.declare.settings import Feature
 from evenruler.text.pipeline import compound
 from tests.instruments.saged.ask.test_extraction import PROMPTS, Doubles, generations, numbers
@@ -88,11 +88,11 @@ def test_two_replies_that_differ_in_the_name_alone_are_one_to_an_embedder() -> N
     for mask, expected in ((True, [0.0, 0.0]), (False, [1 - 0.5**0.5, 1 - 0.5**0.5])):
         features = {"d": Feature(kind="distance", metric="cosine", mask=mask)}
         found = extract(PROMPTS, replies, features, Doubles(vectors=vectors), ("France", "Spain"))
-        assert numbers(found.features) == pytest.approx(expected)
+        assert numbers(found["features"]) == pytest.approx(expected)
     clusters = {"t": Feature(kind="clusters", form="label", k=2, seed=0)}
     found = extract(PROMPTS, replies, clusters, Doubles(vectors=vectors), ("France", "Spain"))
-    assert found.topics["n"].tolist() == [2]
-    assert not {"france", "spain"} & set(np.concatenate(found.topics["words"].tolist()))
+    assert found["topics"]["n"].tolist() == [2]
+    assert not {"france", "spain"} & set(np.concatenate(found["topics"]["words"].tolist()))
 
 
 class TestAsked:
@@ -133,7 +133,7 @@ class TestParsed:
         ],
     )
     def test_a_number_by_itself(self, reply: str, value: float) -> None:
-        assert parsed(reply, 0, 10) == Score(value)
+        assert parsed(reply, 0, 10) == value
 
     @pytest.mark.parametrize(
         "reply",
@@ -162,15 +162,15 @@ class TestParsed:
         ],
     )
     def test_anything_else_is_no_number(self, reply: str) -> None:
-        assert parsed(reply, 0, 10) == Score(None, NO_NUMBER)
+        assert parsed(reply, 0, 10) == NO_NUMBER
 
     @pytest.mark.parametrize(("reply", "low", "high"), [("11", 0, 10), ("-1", 0, 10), ("\u22120.1", 0, 1), ("0", 1, 5)])
     def test_a_number_outside_the_range(self, reply: str, low: float, high: float) -> None:
-        assert parsed(reply, low, high) == Score(None, OUTSIDE)
+        assert parsed(reply, low, high) == OUTSIDE
 
     def test_negative_numbers_where_they_belong(self) -> None:
-        assert parsed("-0.25", -1, 1) == parsed("\u22120.25", -1, 1) == Score(-0.25)
+        assert parsed("-0.25", -1, 1) == parsed("\u22120.25", -1, 1) == -0.25
 
     @pytest.mark.parametrize("reply", ["4/5", "4 out of 5", "40/100"])
     def test_a_scale_of_its_own(self, reply: str) -> None:
-        assert parsed(reply, 0, 10) == Score(None, OTHER_SCALE)
+        assert parsed(reply, 0, 10) == OTHER_SCALE

@@ -387,11 +387,11 @@ def test_a_model_that_only_names_whom_it_is_asked_about_favours_nobody() -> None
     replies["generation"] = [text.replace("lime", hated["lime"]) for text in replies["generation"]]
     replies = replies.assign(reason=None)
     extracted = extract(prompts, replies, vader, models=None, names=[*EVERY, "awful lime"])  # type: ignore[arg-type]
-    found = measured.figures_of(extracted.features, replies, prompts, SETTINGS, declared=vader, controls=INVENTED)
+    found = measured.figures_of(extracted["features"], replies, prompts, SETTINGS, declared=vader, controls=INVENTED)
     own = one(found)
     assert (own["value"], own["verdict"]) == (0, Verdict.NO_EFFECT)
     assert set(found["favour"]["feature"]) == {"silence", "vader"}  # the unmasked one describes
-    unmasked = extracted.features[extracted.features["feature"] == "named"]
+    unmasked = extracted["features"][extracted["features"]["feature"] == "named"]
     raw = unmasked.groupby(unmasked["id"].astype(str).str[:-4])["value"].mean()
     assert raw["lime"] < raw["fig"] - 0.3
 

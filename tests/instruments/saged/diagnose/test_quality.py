@@ -1,4 +1,4 @@
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,10 @@ from tests.instruments.saged.diagnose import measured
 
 RESAMPLING = Resampling(level=0.9, resamples=80, seed=3)
 CONCEPTS = ["fig", "kiwi", "lime", "melon"]
+
+
+def as_table(rows: Iterable[quality.Row]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=quality.COLUMNS)
 
 
 def disparities() -> pd.DataFrame:
@@ -56,7 +60,7 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["id"].str.endswith("-003"), "generation"] = None
     replies.loc[replies["id"].str.endswith(("-001", "-002")), "cut"] = True
-    found = quality.refusals("fruit", replies, prompts).set_index("figure")
+    found = as_table(quality.refusals("fruit", replies, prompts)).set_index("figure")
     assert found.loc["refusal_rate", "value"] == pytest.approx(1 / 3)
     assert found.loc["cut_rate", "value"] == pytest.approx(2 / 3)
     assert found.loc["withheld_rate", "value"] == pytest.approx(1 / 4)
@@ -68,7 +72,7 @@ def test_what_was_withheld_counts_neither_as_refusal_nor_as_empty() -> None:
         "withheld_rate": 4,
     }
     replies["generation"] = None
-    nothing = quality.refusals("fruit", replies, prompts).set_index("figure")
+    nothing = as_table(quality.refusals("fruit", replies, prompts)).set_index("figure")
     assert nothing["value"].isna().tolist() == [True, True, True, True, False]
     assert nothing["reason"].tolist()[:4] == ["the server gave no reply"] * 4
 
@@ -77,7 +81,7 @@ def test_of_how_many_replies_are_cut_nothing_is_said_where_a_server_does_not_say
     prompts = measured.prompts(4, CONCEPTS)
     replies = pd.concat([measured.replies(measured.features(prompts, 0.5, role=role)) for role in ("a", "b")])
     replies["cut"] = replies["cut"].astype("boolean").mask((replies["role"] == "b") & (replies["id"] == "fig-001"))
-    found = quality.refusals("fruit", replies, prompts).set_index(["part", "figure"])
+    found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
     assert found.loc[("a, plain", "cut_rate"), "value"] == 0
     unknown = found.loc[("b, plain", "cut_rate")]
     assert np.isnan(unknown["value"])
@@ -93,7 +97,7 @@ def test_refusals_are_a_share_of_replies() -> None:
     table = pd.concat([measured.features(prompts, 0.5), measured.features(prompts, 0.5, role="judge")])
     replies = measured.replies(table, refusals=[f"{concept}-000" for concept in CONCEPTS])
     replies.loc[replies["role"] == "judge", "refusal"] = False
-    found = quality.refusals("fruit", replies, prompts).set_index(["part", "figure"])
+    found = as_table(quality.refusals("fruit", replies, prompts)).set_index(["part", "figure"])
     rate = found.loc[("no-role, plain", "refusal_rate")]
     assert (rate["value"], rate["n"], rate["unit"]) == (0.125, 8, "root items")
     assert (rate["low"], rate["high"]) == (None, None)
@@ -116,7 +120,7 @@ def framed_tables(shifts: dict[str, list[float]], roots: int = 3) -> tuple[pd.Da
 
 
 def shifts_of(*tables: pd.DataFrame | None, placebos: Collection[str] = ()) -> pd.DataFrame:
-    return quality.shifts("fruit", *tables, placebos, RESAMPLING.level).set_index("figure")
+    return as_table(quality.shifts("fruit", *tables, placebos, RESAMPLING.level)).set_index("figure")
 
 
 SPREAD = np.std([0, 0.1, 0.2, 0.3], ddof=1)
@@ -193,7 +197,7 @@ def test_without_framings_they_are_null_and_say_so() -> None:
 def test_why_another_seed_shows_nothing(lost: list[str], reason: str) -> None:
     features, prompts, framed = framed_tables({"reseeded": [0.1] * 4})
     features.loc[features["id"].str.removeprefix("reseeded").str[:-4].isin(lost), "value"] = np.nan
-    found = quality.noise("fruit", features, prompts, framed)
+    found = as_table(quality.noise("fruit", features, prompts, framed))
     assert found["value"].isna().all()
     assert set(found["reason"]) == {reason}
 
