@@ -240,12 +240,13 @@ def lines_of(result: Result) -> Iterator[str]:
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
-            yield f"  {part}{'' if label == result.model.name else f', {label}'}"
-            yield from _amounts(amounts, figures, nothing.get(label, ""))
+            lines = [*_amounts(amounts, figures, nothing.get(label, ""))]
             if told := _fitness(fitness, figures):
-                yield from wrap(
-                    f"    the instrument here: {told}", WIDTH, subsequent_indent="      ", break_on_hyphens=False
-                )
+                here = f"    the instrument here: {told}"
+                lines += wrap(here, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+            if lines:  # of a single item no figure is shown here
+                yield f"  {part}{'' if label == result.model.name else f', {label}'}"
+                yield from lines
     # What the figures are that verdicts are of; of a benchmark without verdicts, what all amounts are.
     each = [figures for models in result.figures.values() for figures in models.values()]
     shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]

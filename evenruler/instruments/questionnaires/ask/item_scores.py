@@ -3,7 +3,7 @@
 The latter is how near prompts are to their question (SS), and how acceptable (LA).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,11 +234,6 @@ def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> 
     return (item_score(pss, source, weights) - item_score(pss, ~source, weights)) / 2
 
 
-def of_configuration(form: Any) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
-    """How items are scored: terms of a chat are not normalised over, so inverse ones are taken off."""
-    return contrast_score if form == OPTIONS else item_score
-
-
 SHARE = "share"
 """What a chat gives to an option."""
 
@@ -313,12 +308,14 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         pss = of_item.pivot(index=["polarity", "term"], columns=["level", "weight", "intensifier"], values="pss")
         is_source = pss.index.get_level_values("polarity") == "source"
         weights = pss.columns.get_level_values("weight").to_numpy(dtype=np.float64)
+        # Terms of a chat are not normalised over, so inverse ones are taken off.
+        scored = contrast_score if identity["configuration"] == OPTIONS else item_score
         rows.append(
             {
                 **identity,
                 "subscale": item["subscale"],
                 "keying": item["keying"],
-                "score": item["keying"] * of_configuration(identity["configuration"])(pss, is_source, weights),
+                "score": item["keying"] * scored(pss, is_source, weights),
                 "silhouette": silhouette(pss.to_numpy(), is_source),
                 "pss_low": float(pss.to_numpy().min()),
                 "pss_high": float(pss.to_numpy().max()),

@@ -253,11 +253,8 @@ def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Flo
         yield item, Figure(OF_ITEMS[1], finite(float(apart[place])), fits, FITS, reason=none)
         if n > FEWEST_UNITS:
             rest = [np.delete(table, place, axis=1) for table in (answers, controls)]
-            yield item, Figure(OF_ITEMS[2], *_ends(beyond_twins(*rest)[1].difference.interval(), n - 1))
-
-
-def _ends(found: Interval, n: int) -> tuple[float, int, str, float, float]:
-    return found.value, n, UNIT, found.low, found.high
+            without = beyond_twins(*rest)[1].difference.interval()
+            yield item, Figure(OF_ITEMS[2], without.value, n - 1, UNIT, without.low, without.high)
 
 
 THIRD = 1 / 3

@@ -300,23 +300,16 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
     for record in chosen.to_dict("records"):
         here = figures[(figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])]
         beside = {own["figure"]: own for own in here.to_dict("records")}
-        rows.append(_row(record, beside, changed, corpus.expect.get(str(record["benchmark"]), OPEN)))
+        expected = corpus.expect.get(str(record["benchmark"]), OPEN)
+        row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
+        row += [figure(own, 3) for own in (*map(beside.get, changed), record)]
+        verdict = "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark)
+        why = "" if pd.isna(record["why"]) else str(record["why"])
+        rows.append([*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why])
     of_control = f" Control: {corpora[control].about}." if control else ""
     caption = f"{corpus.about[0].upper()}{corpus.about[1:]}.{of_control} Mean [95% interval] over n fits."
     columns = ["questionnaire", "model", "moved with it", "moved with its control", "difference"]
     return Table([*columns, "expected", "verdict", "why"], rows, f"Moved by {name}", caption)
-
-
-def _row(record: Mapping[Any, Any], beside: Mapping[Any, Any], changed: list[str], expected: str) -> list[str | Cell]:
-    return [
-        str(record["benchmark"]),
-        str(record["model"]),
-        *(figure(beside.get(name), 3) for name in changed),
-        figure(record, 3),
-        {"none": "stays", OPEN: "nothing"}.get(expected, expected),
-        "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark),
-        "" if pd.isna(record["why"]) else str(record["why"]),
-    ]
 
 
 def _course(course: pd.DataFrame) -> list[Table]:
