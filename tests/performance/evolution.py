@@ -159,7 +159,7 @@ def shared(backend: Causal, texts: Sequence[str]) -> tuple[int, int]:
     sequences = [backend._encoded([Request(text)])[0] for text in texts]
     packs = backend._scorer.packs(sequences)
     nodes = sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs)
-    return sum(sequence.nodes for sequence in sequences), nodes
+    return sum(len(sequence.tokens) - 1 for sequence in sequences), nodes
 
 
 def contest(model: Model, source: ProbeSource, arguments: argparse.Namespace) -> list[Row]:

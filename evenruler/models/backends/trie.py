@@ -2,8 +2,7 @@
 
 A node is a token at a place where something follows; it is computed once, however many sequences run through it.
 An edge leads from a node to a token that follows and carries the log-probability of that token. The last token of
-a sequence that nothing follows is an edge without a node: nothing is computed for it, unless what may follow it is
-asked.
+a sequence that nothing follows is an edge without a node: nothing is computed for it.
 """
 
 from collections.abc import Sequence
@@ -23,13 +22,6 @@ class TokenSequence:
     tokens: Tokens
     begin: int = 1
     """The first token whose log-probability counts; those before are given."""
-    open: bool = False
-    """Whether what may follow the last token is asked too."""
-
-    @property
-    def nodes(self) -> int:
-        """How many of its tokens, from the start, are computed."""
-        return len(self.tokens) - (not self.open)
 
 
 @dataclass(frozen=True)
@@ -74,8 +66,6 @@ class Trie:
     """[e] the token that it leads to."""
     paths: list[NDArray[np.int64]]
     """By sequence: the edges to sum."""
-    last: NDArray[np.int64]
-    """By sequence: the node of its last token where the sequence is open, else -1."""
 
     @property
     def nodes(self) -> Nodes:
@@ -106,21 +96,19 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     once it is a quarter full, where the next sequence shares nothing but the start token: so packs fall into step
     again soon after a place where sequences were added or taken out.
     """
-    order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].open, sequences[i].begin))
     packs: list[list[int]] = []
-    nodes = 0
-    previous = TokenSequence((), open=True)  # nothing
-    for index in order:
-        sequence = sequences[index]
-        shared = shared_length(previous.tokens, sequence.tokens)
-        new = sequence.nodes - min(shared, previous.nodes)
+    nodes, previous = 0, Tokens()
+    for index in sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].begin)):
+        tokens = sequences[index].tokens
+        shared = shared_length(previous, tokens)
+        new = len(tokens) - 1 - min(shared, len(previous) - 1)
         fresh = shared <= 1 and nodes >= max_nodes // 4
         if not packs or fresh or nodes + new > max_nodes:
             packs.append([])
-            nodes, new = 0, sequence.nodes
+            nodes, new = 0, len(tokens) - 1
         packs[-1].append(index)
         nodes += new
-        previous = sequence
+        previous = tokens
     return packs
 
 
@@ -137,14 +125,13 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
     parents: list[int] = []
     depths: list[int] = []
     paths: dict[int, NDArray[np.int64]] = {}
-    last = np.full(len(sequences), -1)
     for index in sorted(range(len(sequences)), key=lambda i: sequences[i].tokens):
         sequence, node, path = sequences[index], -1, []
         for position, token in enumerate(sequence.tokens):
             step = (node, token)
             if position >= sequence.begin:
                 path.append(edges.setdefault(step, len(edges)))
-            if position == sequence.nodes:
+            if position == len(sequence.tokens) - 1:
                 break
             if step not in nodes:
                 nodes[step] = len(nodes)
@@ -152,7 +139,6 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
                 depths.append(position)
             node = nodes[step]
         paths[index] = np.array(path, dtype=np.int64)
-        last[index] = node if sequence.open else -1
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
@@ -164,5 +150,4 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
         edge_nodes=edge_list[:, 0],
         edge_tokens=edge_list[:, 1],
         paths=[paths[index] for index in range(len(sequences))],
-        last=last,
     )

@@ -94,26 +94,6 @@ def test_the_start_token_alone_needs_nothing_computed() -> None:
     assert len(tree.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
 
 
-def test_the_last_token_of_an_open_sequence_is_a_node_and_no_edge_more() -> None:
-    tree = build([TokenSequence(B, 3, open=True), TokenSequence(A, 3), TokenSequence(C, 2, open=True)])
-
-    assert tree.tokens.tolist() == [0, 1, 2, 4, 5]
-    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
-        (1, 2),
-        (2, 3),
-        (2, 4),
-        (3, 5),
-    ]
-    assert tree.last.tolist() == [4, -1, 2]  # of 0 1 2 4 5; none; of 0 1 2, which B goes through
-
-
-def test_the_last_tokens_of_open_sequences_fill_packs_too() -> None:
-    # C brings 0, 1 and 2; B its 4 and 5, A its 3.
-    many = [TokenSequence(tokens, open=True) for tokens in (A, B, C)]
-    assert plan(many, 6) == [[2, 0, 1]]
-    assert plan(many, 5) == [[2, 0], [1]]
-
-
 def test_packs_come_in_the_order_of_tokens() -> None:
     assert plan(sequences(B, D, A, C), 512) == [[3, 2, 0, 1]]
 
@@ -139,9 +119,7 @@ def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
 
 
 LETTERS = st.lists(st.integers(1, 3), max_size=6)
-SETS = st.lists(
-    st.builds(lambda t, b, o: TokenSequence((0, *t), min(b, len(t) + 1), o), LETTERS, st.integers(1, 4), st.booleans())
-)
+SETS = st.lists(st.builds(lambda t, b: TokenSequence((0, *t), min(b, len(t) + 1)), LETTERS, st.integers(1, 4)))
 
 
 @given(SETS, st.integers(1, 20), st.randoms(use_true_random=False))
@@ -156,10 +134,10 @@ def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(drawn, max_no
 @given(SETS, st.integers(1, 20))
 def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
     for pack in plan(drawn, max_nodes):
-        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens) + s.open)}
+        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens))}
         tree = build([drawn[i] for i in pack])
         assert len(tree.tokens) == len(distinct)
-        longest_alone = max(len(drawn[i].tokens) - 1 + drawn[i].open for i in pack)
+        longest_alone = max(len(drawn[i].tokens) - 1 for i in pack)
         assert len(tree.tokens) <= max(max_nodes, longest_alone)
 
 
@@ -186,16 +164,6 @@ def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> 
     for place, index in enumerate(order):
         tokens, paths = zip(*((t.edge_tokens, t.paths) for t in (shuffled, tree)), strict=True)
         assert tokens[0][paths[0][place]].tolist() == tokens[1][paths[1][index]].tolist()
-
-
-@given(SETS)
-def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
-    tree = build(drawn)
-
-    assert (tree.last >= 0).tolist() == [sequence.open for sequence in drawn]
-    for sequence, node in zip(drawn, tree.last, strict=True):
-        if sequence.open:
-            assert tree.tokens[np.flatnonzero(sees(tree.nodes)[node])].tolist() == list(sequence.tokens)
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:
