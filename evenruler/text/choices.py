@@ -18,7 +18,7 @@ from evenruler.text.refusals import refuses_to_choose
 LETTERS = "ABCDEFGHIJ"
 """Of options, in their order."""
 
-RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
+RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
 """Every rule by which a reply is read, in words. English: refusals, what introduces an answer ("the answer is"), and
 who else is spoken of ("his wife", "people")."""
 
