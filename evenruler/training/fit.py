@@ -35,7 +35,7 @@ from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
 from evenruler.training import data, trainer
-from evenruler.training.data import Labelled
+from evenruler.training.data import Row
 
 Backend = TypeVar("Backend", bound=Classifier)
 
@@ -47,8 +47,8 @@ class _Fitting:
     recipe: Finetune
     labels: list[str]
     base: Path
-    fitted_on: Labelled
-    held_out: Labelled
+    fitted_on: list[Row]
+    held_out: list[Row]
 
 
 def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
@@ -73,9 +73,9 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
             return there
     named = dict.fromkeys([*entry.finetune.data, entry.finetune.validation])
     read = {d: data.read(d, params.training[d]) for d in named}
-    rows = {d: labelled for d, (labelled, _) in read.items()}
     described = {d: words for d, (_, words) in read.items()}
-    fitting = _Fitting(name, entry, entry.finetune, labels, base, *data.split(rows, entry.finetune))
+    rows = data.split({d: own for d, (own, _) in read.items()}, entry.finetune)
+    fitting = _Fitting(name, entry, entry.finetune, labels, base, *rows)
     identity = content_sha256(
         entry.finetune.model_dump(), base_sum, labels, {d: words["sha256"] for d, words in described.items()}
     )
@@ -110,8 +110,8 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     model, made_up = load_with_head(fitting.name, fitting.base, fitting.labels, torch.float32)
     require_all(fitting.name, str(fitting.base), made_up, head_of(model), "see its `source`")
     model = _to_fit(model, recipe)
-    encode = trainer.encoder(tokenizer, model.config, fitting.labels)
-    rows = encode(fitting.fitted_on), encode(fitting.held_out)
+    sides = fitting.fitted_on, fitting.held_out
+    rows = (trainer.encoded(own, tokenizer, model.config, fitting.labels) for own in sides)
     return trainer.train(fitting.name, model, tokenizer, *rows, recipe, run)
 
 
@@ -155,14 +155,14 @@ def _places(entry: ModelEntry) -> list[tuple[str, str]]:
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
     model = _loaded(Classifier, fitting, folder)
-    said, batches = np.zeros(len(fitting.held_out), dtype=np.int64), model.batches(fitting.held_out.texts)
+    texts, labels = [row.texts for row in fitting.held_out], np.array([row.label for row in fitting.held_out])
+    said, batches = [""] * len(texts), model.batches(texts)
     for batch in batches.indices:
         for i, logits in batches.answer(batch):
             if not np.isfinite(logits).all():
-                raise not_a_number(fitting.name, fitting.held_out.texts[i])
-            said[i] = logits.argmax()
-    right = said == np.array([fitting.labels.index(label) for label in fitting.held_out.labels])
-    labels = np.array(fitting.held_out.labels)
+                raise not_a_number(fitting.name, texts[i])
+            said[i] = fitting.labels[int(logits.argmax())]
+    right = np.array(said) == labels
     by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
     accuracy = round(float(right.mean()), 4)
     held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}

@@ -3,16 +3,19 @@
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
 
 from evenruler.models.backends.classifier import longest
 from evenruler.models.declared import Finetune
 from evenruler.terminal import note, progress
-from evenruler.training.data import Labelled
+from evenruler.training.data import Row
 
 LONGEST = 128
 """Tokens of a row that are fitted on, as in the script that the paper used."""
@@ -26,19 +29,12 @@ STATE = "trainer_state.json"
 Rows = list[dict[str, Any]]
 
 
-def encoder(tokenizer: Any, config: Any, labels: Sequence[str]) -> Callable[[Labelled], Rows]:
-    """Turns labelled texts into what the trainer reads; the first of two texts is cut if they are too long."""
-    places = {label: i for i, label in enumerate(labels)}
-    limit = min(LONGEST, longest(tokenizer, config))
-
-    def encode(rows: Labelled) -> Rows:
-        sides = [list(side) for side in zip(*rows.texts, strict=True)]
-        encoded = tokenizer(*sides, truncation="only_first", max_length=limit)
-        names = list(encoded)
-        columns = [{name: encoded[name][i] for name in names} for i in range(len(rows))]
-        return [{**own, "labels": places[label]} for own, label in zip(columns, rows.labels, strict=True)]
-
-    return encode
+def encoded(rows: Sequence[Row], tokenizer: Any, config: Any, labels: Sequence[str]) -> Rows:
+    """Labelled texts as the trainer reads them; the first of two texts is cut if they are too long."""
+    sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
+    read = tokenizer(*sides, truncation="only_first", max_length=min(LONGEST, longest(tokenizer, config)))
+    columns = [{name: values[i] for name, values in read.items()} for i in range(len(rows))]
+    return [{**own, "labels": labels.index(row.label)} for own, row in zip(columns, rows, strict=True)]
 
 
 def train(
@@ -48,18 +44,37 @@ def train(
 
     By epoch: loss, and accuracy on the held-out rows.
     """
-    from transformers import DataCollatorWithPadding, Trainer
-    from transformers.trainer_callback import PrinterCallback
-
-    checkpoints = run / "checkpoints"
+    checkpoints, cuda = run / "checkpoints", torch.cuda.is_available()
+    arguments = TrainingArguments(
+        output_dir=str(checkpoints),
+        num_train_epochs=recipe.epochs,
+        learning_rate=recipe.learning_rate,
+        per_device_train_batch_size=recipe.batch,
+        per_device_eval_batch_size=64,
+        warmup_steps=0.06,  # share of the steps in which the learning rate rises
+        weight_decay=0.01,
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        bf16=precision() == "bfloat16",
+        use_cpu=not cuda,
+        train_sampling_strategy="group_by_length",
+        remove_unused_columns=False,
+        dataloader_pin_memory=cuda,
+        save_strategy="epoch",
+        save_total_limit=1,
+        eval_strategy="epoch",
+        logging_strategy="epoch",
+        report_to="none",
+        disable_tqdm=True,
+    )
     fitter = Trainer(
         model=model,
-        args=_arguments(recipe, checkpoints),
+        args=arguments,
         train_dataset=fitted_on,
         eval_dataset=held_out,
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
-        callbacks=[_watching(name, recipe)],
+        callbacks=[_Watching(name, recipe)],
     )
     fitter.remove_callback(PrinterCallback)  # ours says it
     last = _last_whole(checkpoints)
@@ -76,8 +91,6 @@ def precision() -> str:
 
     `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast, measured on all-mpnet-base-v2).
     """
-    import torch
-
     cuda = torch.cuda.is_available()
     has = torch.cuda.is_bf16_supported() if cuda else torch.cpu.get_capabilities().get("avx512_bf16")
     return "bfloat16" if has else "float32"
@@ -102,68 +115,39 @@ def _last_whole(checkpoints: Path) -> Path | None:
     return None
 
 
-def _arguments(recipe: Finetune, checkpoints: Path) -> Any:
-    import torch
-    from transformers import TrainingArguments
-
-    cuda = torch.cuda.is_available()
-    return TrainingArguments(
-        output_dir=str(checkpoints),
-        num_train_epochs=recipe.epochs,
-        learning_rate=recipe.learning_rate,
-        per_device_train_batch_size=recipe.batch,
-        per_device_eval_batch_size=64,
-        warmup_steps=0.06,  # share of the steps in which the learning rate rises
-        weight_decay=0.01,
-        seed=recipe.seed,
-        data_seed=recipe.seed,
-        bf16=precision() == "bfloat16",
-        use_cpu=not cuda,
-        train_sampling_strategy="group_by_length",
-        remove_unused_columns=False,
-        dataloader_pin_memory=cuda,
-        save_strategy="epoch",
-        save_total_limit=1,
-        eval_strategy="epoch",
-        logging_strategy="epoch",
-        report_to="none",
-        disable_tqdm=True,
-    )
-
-
-def _watching(name: str, recipe: Finetune) -> Any:
+class _Watching(TrainerCallback):
     """Progress, and checkpoints inside epochs, from which a fit goes on to the bytes that it would have had."""
-    import torch
-    from transformers import TrainerCallback
 
-    class Watching(TrainerCallback):
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
-            self.bar = progress(state.max_steps, f"{name}: finetune", "step")
-            self.bar.update(state.global_step)
+    def __init__(self, name: str, recipe: Finetune) -> None:
+        self._name, self._recipe = name, recipe
 
-        def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
-            epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
-            sampler = kwargs["train_dataloader"].batch_sampler.sampler
-            sampler.generator = torch.Generator().manual_seed(recipe.seed * 1000 + epoch)
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.saved = time.monotonic()
+        self.bar = progress(state.max_steps, f"{self._name}: finetune", "step")
+        self.bar.update(state.global_step)
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.bar.update(1)
-            if time.monotonic() - self.saved >= SAVED_EVERY:
-                control.should_save = control.should_log = True  # the loss so far is kept in the log alone
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
+        epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
+        sampler = kwargs["train_dataloader"].batch_sampler.sampler
+        sampler.generator = torch.Generator().manual_seed(self._recipe.seed * 1000 + epoch)
 
-        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.saved = time.monotonic()
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.bar.update(1)
+        if time.monotonic() - self.saved >= SAVED_EVERY:
+            control.should_save = control.should_log = True  # the loss so far is kept in the log alone
 
-        def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            accuracy = kwargs["metrics"]["eval_accuracy"]
-            note(f"{name}: epoch {state.epoch:.0f} of {recipe.epochs}, accuracy {accuracy:.3f} on held-out rows")
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.saved = time.monotonic()
 
-        def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            self.bar.close()
+    def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        accuracy = kwargs["metrics"]["eval_accuracy"]
+        note(
+            f"{self._name}: epoch {state.epoch:.0f} of {self._recipe.epochs}, accuracy {accuracy:.3f} on held-out rows"
+        )
 
-    return Watching()
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.bar.close()
 
 
 def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:

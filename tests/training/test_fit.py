@@ -129,12 +129,12 @@ class TestWhatIsLearned:
         recipe = declared.models["tiny"].finetune
         assert recipe is not None
         _, held_out = data.split({"moods": rows}, recipe)
-        logits = load("tiny", declared, store=store).classify([text for (text,) in held_out.texts])
+        logits = load("tiny", declared, store=store).classify([row.texts[0] for row in held_out])
         said = [["sad", "glad"][i] for i in logits.argmax(axis=1)]
-        right = np.array([a == b for a, b in zip(said, held_out.labels, strict=True)])
+        right = np.array([a == row.label for a, row in zip(said, held_out, strict=True)])
         assert record.accuracy == pytest.approx(right.mean(), abs=5e-5)
         assert record.content["held_out"]["by_label"] == {
-            label: pytest.approx(right[[x == label for x in held_out.labels]].mean(), abs=5e-5)
+            label: pytest.approx(right[[row.label == label for row in held_out]].mean(), abs=5e-5)
             for label in ("glad", "sad")
         }
 
