@@ -139,14 +139,14 @@ def warm_store(name: str, texts: list[str]) -> float:
     """Texts/s that a store which has them answers, the model not loaded."""
     from evenruler.models import load
     from evenruler.models.model import LIKELIHOOD
-    from evenruler.models.store import Keys, RowStore, cache_root
+    from evenruler.models.store import RowStore, cache_root, keys_of
 
     many = [f"{text} {i}" for i in range(-(-20_000 // len(texts))) for text in texts]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         model = load(name, store=RowStore(Path(folder)))
-        keys = Keys(model.engine, "likelihood/1")
-        model._cache.store.put((keys.key(["", text]), LIKELIHOOD.pack((0.0, 1))) for text in many)
+        keys = keys_of(model.engine, "likelihood/1", (["", text] for text in many))
+        model._cache.store.put((key, LIKELIHOOD.pack((0.0, 1))) for key in keys)
         start = time.perf_counter()
         model.loglikelihood(many)
         return len(many) / (time.perf_counter() - start)
