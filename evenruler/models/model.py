@@ -26,6 +26,7 @@ from evenruler.models.declared import (
     SamplingSettings,
     operations_of,
 )
+from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
@@ -319,9 +320,10 @@ class Model:
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
 
-        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
-            values = (likelihoods.nats - self.backend.unigram_nats(distinct)) / likelihoods.tokens
-            own = dict(zip(distinct, values, strict=True))
+        def ask(asked: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+            nats, tokens = likelihoods.nats, likelihoods.tokens
+            (unigrams,) = self.backend.unigram_nats(distinct, frozenset(range(len(distinct))))
+            own = {distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams}
             yield [(place, own[text]) for place, text in enumerate(asked)]
 
         stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company], again=False)
@@ -438,8 +440,6 @@ class Model:
 
     @cached_property
     def _head(self) -> tuple[list[str], str]:
-        from evenruler.models.heads import read_head  # which only classifiers have
-
         assert self._folder is not None
         return read_head(self.name, self.entry, self._folder)
 
@@ -455,8 +455,6 @@ class Model:
         Together 1 unless the head was trained on several at once. A text that is longer than the model takes is never
         cut: NaN throughout. UserError where the head was trained to predict numbers.
         """
-        from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
-
         labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"

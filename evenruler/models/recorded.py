@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256, require_regular
@@ -259,8 +261,6 @@ def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     if member.compress_type != ZSTANDARD:
         return archive.read(member)
-    import pyarrow as pa
-
     assert archive.fp is not None
     archive.fp.seek(member.header_offset + 26)
     archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
@@ -418,8 +418,6 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
 
     They have a store of their own: what a stranger wrote must never pass for what the model said here.
     """
-    import pyarrow.parquet as pq
-
     path = at_home(entry.locations[0][1]) / EXPORTED
     if not path.is_file() or file_sha256(path) != entry.sha256:
         raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")

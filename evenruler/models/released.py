@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -152,8 +153,6 @@ class Released:
             raise UserError("no release of answers", where=str(path), remedy=f"`git checkout {path}`") from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
-        import pyarrow.parquet as pq
-
         said = self._said["files"].get(file_of(operation))
         if said is None:
             return {}

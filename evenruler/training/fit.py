@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from evenruler.models.backends.classifier import (
 )
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
-from evenruler.models.declared import NLI_LABELS, Catalogue, Finetune, ModelEntry
+from evenruler.models.declared import Catalogue, Finetune, ModelEntry
 from evenruler.models.engines import described
 from evenruler.models.heads import ADAPTERS, RECORD, AdapterRecord, read_adapter
 from evenruler.models.loading import loading, quiet
@@ -36,8 +36,6 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
 from evenruler.training import data, trainer
 from evenruler.training.data import Row
-
-Backend = TypeVar("Backend", bound=Classifier)
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,8 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     model, made_up = load_with_head(fitting.name, fitting.base, fitting.labels, torch.float32)
     require_all(fitting.name, str(fitting.base), made_up, head_of(model), "see its `source`")
     model = _to_fit(model, recipe)
-    sides = fitting.fitted_on, fitting.held_out
-    rows = (trainer.encoded(own, tokenizer, model.config, fitting.labels) for own in sides)
-    return trainer.train(fitting.name, model, tokenizer, *rows, recipe, run)
+    rows = fitting.fitted_on, fitting.held_out
+    return trainer.train(fitting.name, model, tokenizer, fitting.labels, *rows, recipe, run)
 
 
 def _to_fit(model: Any, recipe: Finetune) -> Any:
@@ -154,7 +151,8 @@ def _places(entry: ModelEntry) -> list[tuple[str, str]]:
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
-    model = _loaded(Classifier, fitting, folder)
+    adapter, device = Adapter(folder, fitting.labels), described.device()
+    model = Classifier(fitting.name, fitting.base, device, "float32", adapter)
     texts, labels = [row.texts for row in fitting.held_out], np.array([row.label for row in fitting.held_out])
     said, batches = [""] * len(texts), model.batches(texts)
     for batch in batches.indices:
@@ -166,13 +164,10 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
     accuracy = round(float(right.mean()), 4)
     held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
-    if set(fitting.labels) != set(NLI_LABELS):
+    if set(fitting.labels) != set(LABELS):
         return {"held_out": held_out}
-    return {"held_out": held_out, "sense_checks": sense_checks(_loaded(Nli, fitting, folder))}
-
-
-def _loaded(kind: type[Backend], fitting: _Fitting, folder: Path) -> Backend:
-    return kind(fitting.name, fitting.base, described.device(), "float32", adapter=Adapter(folder, fitting.labels))
+    nli = Nli(fitting.name, fitting.base, device, "float32", adapter=adapter)
+    return {"held_out": held_out, "sense_checks": sense_checks(nli)}
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:

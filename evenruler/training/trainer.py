@@ -26,24 +26,29 @@ SAVED_EVERY = 300.0
 STATE = "trainer_state.json"
 """What the trainer writes last of a checkpoint."""
 
-Rows = list[dict[str, Any]]
-
-
-def encoded(rows: Sequence[Row], tokenizer: Any, config: Any, labels: Sequence[str]) -> Rows:
-    """Labelled texts as the trainer reads them; the first of two texts is cut if they are too long."""
-    sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
-    read = tokenizer(*sides, truncation="only_first", max_length=min(LONGEST, longest(tokenizer, config)))
-    columns = [{name: values[i] for name, values in read.items()} for i in range(len(rows))]
-    return [{**own, "labels": labels.index(row.label)} for own, row in zip(columns, rows, strict=True)]
-
 
 def train(
-    name: str, model: Any, tokenizer: Any, fitted_on: Rows, held_out: Rows, recipe: Finetune, run: Path
+    name: str,
+    model: Any,
+    tokenizer: Any,
+    labels: Sequence[str],
+    fitted_on: Sequence[Row],
+    held_out: Sequence[Row],
+    recipe: Finetune,
+    run: Path,
 ) -> list[dict[str, float]]:
     """Fit a model, or go on from the last checkpoint that lies whole under `run`; saves it as `run / "done"`.
 
-    By epoch: loss, and accuracy on the held-out rows.
+    By epoch: loss, and accuracy on the held-out rows. The first of two texts is cut if they are too long.
     """
+    limit = min(LONGEST, longest(tokenizer, model.config))
+
+    def encoded(rows: Sequence[Row]) -> list[dict[str, Any]]:
+        sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
+        read = tokenizer(*sides, truncation="only_first", max_length=limit)
+        columns = [{name: values[i] for name, values in read.items()} for i in range(len(rows))]
+        return [{**own, "labels": labels.index(row.label)} for own, row in zip(columns, rows, strict=True)]
+
     checkpoints, cuda = run / "checkpoints", torch.cuda.is_available()
     arguments = TrainingArguments(
         output_dir=str(checkpoints),
@@ -70,8 +75,8 @@ def train(
     fitter = Trainer(
         model=model,
         args=arguments,
-        train_dataset=fitted_on,
-        eval_dataset=held_out,
+        train_dataset=encoded(fitted_on),
+        eval_dataset=encoded(held_out),
         data_collator=DataCollatorWithPadding(tokenizer),
         compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
         callbacks=[_Watching(name, recipe)],

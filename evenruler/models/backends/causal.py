@@ -13,11 +13,13 @@ from transformers import GenerationConfig
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
+from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
+from evenruler.models.templates import rendered
 from evenruler.terminal import note
 
 
@@ -207,8 +209,6 @@ class Causal:
         UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
         tokens would be drawn from is not a number.
         """
-        from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
-
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
@@ -252,8 +252,6 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
-        from evenruler.models.templates import rendered
-
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
@@ -305,11 +303,16 @@ class Causal:
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
-    def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all."""
-        by_token = self.marginal(texts)
-        sequences = self._encoded([Request(text) for text in texts])
-        return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
+    @in_packs
+    def unigram_nats(self, texts: Sequence[str]) -> Packs[float]:
+        """Log-probability of each text's tokens, each for itself, by the `marginal` of all, which are one pack."""
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
+            by_token = self.marginal(texts)
+            sequences = self._encoded([Request(texts[i]) for i in pack])
+            return [(i, float(by_token[list(own.tokens[1:])].sum())) for i, own in zip(pack, sequences, strict=True)]
+
+        return Packs([range(len(texts))], answer)
 
     def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""

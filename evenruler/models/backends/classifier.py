@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
-from transformers import AutoTokenizer
+from safetensors import safe_open
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
@@ -57,7 +58,6 @@ class Adapter:
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
     from peft import PeftModel, get_peft_model_state_dict
-    from safetensors import safe_open
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
     with quiet(), loading(name, where, remedy), torch.random.fork_rng():
@@ -72,8 +72,6 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
 
 def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
     """An encoder as a sequence classifier of some labels; and its tensors that are random, since it lacks them."""
-    from transformers import AutoModelForSequenceClassification
-
     with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,

@@ -224,9 +224,15 @@ class OpenAI:
             prompts = [self._start + text for text in texts]
             choices = self._server.ask("/completions", {"prompt": prompts, **question}).choices
         except RefusalError as error:
-            if len(texts) > 1:
-                return self._one_by_one(texts, new)
-            return [_UnscoredError(self._name, texts[0], str(error))]
+            if len(texts) == 1:
+                return [_UnscoredError(self._name, texts[0], str(error))]
+            given: list[Echo | UserError] = []
+            for text in texts:
+                try:
+                    given += self._given([text], new)
+                except UserError as fault:  # from here on, nothing more is asked
+                    return [*given, *[fault] * (len(texts) - len(given))]
+            return given
         by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
         if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
             raise self._server.fault(f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers")
@@ -237,16 +243,6 @@ class OpenAI:
             except UserError as fault:
                 found.append(fault)
         return found
-
-    def _one_by_one(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
-        """Each text as the server gives it back; from a fault on, nothing more is asked."""
-        given: list[Echo | UserError] = []
-        for text in texts:
-            try:
-                given += self._given([text], new)
-            except UserError as fault:
-                return [*given, *[fault] * (len(texts) - len(given))]
-        return given
 
     def _scored(
         self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]

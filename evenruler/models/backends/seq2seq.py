@@ -85,11 +85,8 @@ class Seq2Seq:
             with torch.inference_mode():
                 ids, mask = padded(prompts, self.model.device)
                 states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-                read, starts = (
-                    {"encoder_outputs": (states,), "attention_mask": mask},
-                    torch.full_like(ids[:, :1], self._start),
-                )
-                begun = self.model(decoder_input_ids=starts, use_cache=True, **read)
+                read = {"encoder_outputs": (states,), "attention_mask": mask}
+                begun = self.model(decoder_input_ids=torch.full_like(ids[:, :1], self._start), use_cache=True, **read)
                 for part in parts(order, self._capacity.words):
                     rows = torch.tensor([prompts.index(asked[i].prompt) for i in part], device=self.model.device)
                     cache = copy.deepcopy(begun.past_key_values)

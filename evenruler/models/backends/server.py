@@ -366,7 +366,7 @@ def no_address() -> UserError:
 
 
 def _bounded(seconds: float) -> "Callable[[Response], None]":
-    """Has a body read for so long, and unpacked so far.
+    """Reads a body for so long, and unpacks it so far.
 
     A byte of gzip can stand for a thousand, and a server that drips never breaks the pause between two bytes.
     """
@@ -377,30 +377,20 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         packed = response.headers.pop("content-encoding", "identity").lower()
         if packed not in ("gzip", "identity"):
             raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
-
-        class Bounded(httpx2.SyncByteStream):
-            def __init__(self, own: httpx2.SyncByteStream) -> None:
-                self.own = own
-
-            def close(self) -> None:
-                self.own.close()
-
-            def __iter__(self) -> Iterator[bytes]:
-                until, left, unpacking = time.monotonic() + seconds, LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
-                for part in self.own:
-                    if time.monotonic() > until:
-                        raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
-                    try:
-                        whole = unpacking.decompress(part, left) if packed == "gzip" else part[:left]
-                    except zlib.error as error:
-                        raise httpx2.DecodingError(str(error), request=response.request) from error
-                    yield whole
-                    left -= len(whole)
-                    if left <= 0:
-                        return
-
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Bounded(response.stream)
+        until, unpacking, said = time.monotonic() + seconds, zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
+        for part in response.stream:
+            if time.monotonic() > until:
+                raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
+            left = LONGEST - len(said)
+            try:
+                said += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+            except zlib.error as error:
+                raise httpx2.DecodingError(str(error), request=response.request) from error
+            if len(said) >= LONGEST:
+                break
+        response.stream.close()
+        response.stream = httpx2.ByteStream(bytes(said))
 
     return bound
 

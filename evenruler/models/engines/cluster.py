@@ -40,9 +40,6 @@ class Worker:
         self._models: dict[str, Any] = {}
         self._call, self._packs = -1, Packs[Any]([], lambda _: [])
 
-    def ready(self) -> None:
-        """Return once the process is there."""
-
     def begin(
         self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
     ) -> list[list[int]]:
@@ -50,20 +47,6 @@ class Worker:
 
         `model`: all that tells it apart. UserError where answers from here would not be those of its engine.
         """
-        self._packs = getattr(self._loaded(model, load), operation).packs(questions)
-        self._call = call
-        return [list(pack) for pack in self._packs.indices]
-
-    def answer(self, call: int, pack: Sequence[int]) -> list[tuple[int, Any]]:
-        """(Index, answer) of every question of a pack of the call that it took up."""
-        assert call == self._call
-        return self._packs.answer(pack)
-
-    def tell(self, model: str, load: Callable[[], Any], method: str, *words: Any) -> Any:
-        """What a method of a backend returns that knows no packs."""
-        return getattr(self._loaded(model, load), method)(*words)
-
-    def _loaded(self, model: str, load: Callable[[], Any]) -> Any:
         own = surroundings(self._expected.device)
         if own != self._expected:
             others, ours = self._expected.other_than(own), own.other_than(self._expected)
@@ -71,7 +54,14 @@ class Worker:
             raise UserError(what, where=f"node {self._node}", remedy="install the same there; take nodes of one kind")
         if model not in self._models:
             self._models[model] = load()
-        return self._models[model]
+        self._packs = getattr(self._models[model], operation).packs(questions)
+        self._call = call
+        return [list(pack) for pack in self._packs.indices]
+
+    def answer(self, call: int, pack: Sequence[int]) -> list[tuple[int, Any]]:
+        """(Index, answer) of every question of a pack of the call that it took up."""
+        assert call == self._call
+        return self._packs.answer(pack)
 
 
 @dataclass(frozen=True, eq=False)
