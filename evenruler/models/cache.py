@@ -76,11 +76,9 @@ class Cache:
         """The answer to each of some questions, which may repeat.
 
         `operation`: with its version; `as_key`: the whole input of a question, as JSON holds it; `again`: whether some
-        of what a release holds is asked again, not where one answer takes those of all others.
-
-        Raises:
-            UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
-            LackingError: Not all are there, and the model is not to be asked.
+        of what a release holds is asked again, not where one answer takes those of all others. UserError where an
+        answer is not a number (nothing of its batch is kept), or the store cannot be used; LackingError where not all
+        are there, and the model is not to be asked.
         """
         distinct = list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))

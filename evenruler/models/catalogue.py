@@ -80,7 +80,6 @@ def load(
 
 
 def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
-    """A model that a server answers for; nothing is asked."""
     from evenruler.models.backends import openai
 
     served = entry.locations[0][1]

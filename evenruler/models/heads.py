@@ -59,10 +59,8 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        held_out = content["held_out"]
-        return AdapterRecord(
-            content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
-        )
+        labels, base, recipe, held_out = (content[key] for key in ("labels", "base", "recipe", "held_out"))
+        return AdapterRecord(labels, base, recipe, held_out["accuracy"], held_out["n"], content)
     except (ValueError, KeyError, TypeError):
         what = f"no record of how {name} was fitted"
         raise UserError(what, where=str(path), remedy=f"run `evenruler finetune {name} --again`") from None

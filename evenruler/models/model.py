@@ -52,13 +52,11 @@ _Numbers = NDArray[np.float64]
 
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
-    """A fixed number of numbers."""
     numbers = struct.Struct(layout)
     return Form(lambda answer: numbers.pack(*answer), numbers.unpack, lambda answer: all(map(math.isfinite, answer)))
 
 
 def _of_array(kind: str) -> Form[NDArray[Any]]:
-    """As many numbers as there are."""
     return Form(
         lambda row: np.asarray(row).astype(kind).tobytes(),
         lambda stored: np.frombuffer(stored, dtype=kind),

@@ -168,7 +168,6 @@ def _likelihoods_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each line of a file with where it stands."""
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"

@@ -36,6 +36,17 @@ def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tu
     return asked, empty
 
 
+def messages(text: str, system: str | None) -> list[dict[str, str]]:
+    """What is said in a chat, as OpenAI writes it."""
+    said = {"system": system, "user": text} if system else {"user": text}
+    return [{"role": role, "content": content} for role, content in said.items()]
+
+
+def paragraphs(text: str, system: str | None) -> str:
+    """The same as one text."""
+    return f"{system}\n\n{text}" if system else text
+
+
 @dataclass(frozen=True)
 class LogLikelihoods:
     """Likelihoods of n whole texts."""

@@ -199,7 +199,6 @@ def _as_text(value: bytes) -> str:
 
 
 def _in_words(error: sqlite3.Error) -> tuple[str, str]:
-    """What is wrong with the store, and what to do."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_FULL:

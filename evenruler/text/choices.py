@@ -247,7 +247,6 @@ def _listed(text: str, asked: Asked) -> Reading | None:
 
 
 def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
-    """A letter, and what it says after it."""
     slug = asked.letters[letter]
     said = asked.both.at(text, found.end() if (found := _STANDS_FOR.match(text, end)) else end)
     # "A. They have ..." explains the letter, "A: They have ..." names what it stands for, and so does "A. They".
@@ -381,7 +380,6 @@ def _outright(text: str, asked: Asked) -> set[str]:
 
 
 def _after(place: re.Pattern[str], text: str, asked: Asked) -> list[Mention]:
-    """Words of classes that come right after such places."""
     found = (asked.words.at(text, match.end()) for match in place.finditer(text))
     return [said for said in found if said]
 

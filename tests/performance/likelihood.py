@@ -48,7 +48,7 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
             nats[index] = value
     seconds = time.perf_counter() - start
     sequences = [model._encoded([request])[0] for request in requests]
-    nodes = sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in model._scorer.packs(sequences))
+    nodes = sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in model._scorer.packs(sequences))
     weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)
     if not model.model.config.get_text_config().tie_word_embeddings:
         weights -= model.model.get_input_embeddings().weight.numel()

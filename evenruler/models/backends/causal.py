@@ -16,10 +16,9 @@ from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
-from evenruler.models.chats import ChatSettings, Thoughts
+from evenruler.models.chats import ChatSettings, Thoughts, rendered
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
-from evenruler.models.templates import rendered
 from evenruler.terminal import note
 
 
@@ -199,7 +198,6 @@ class Causal:
 
     @cached_property
     def _endings(self) -> Any:
-        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
         return endings(self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device)
 
     @in_packs

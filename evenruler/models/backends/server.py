@@ -159,10 +159,9 @@ class Server:
         `path`: after the address, as in "/completions"; `question`: the body, without the model's name; `optional`:
         what of it is left out from where the server does not take it.
 
-        Raises:
-            RefusalError: The server does not take the question (400).
-            EndedError: It is of no use to go on: no more requests may go out, or another model answers.
-            UserError: It cannot be reached, does not let us in, fails, or says what is no answer.
+        RefusalError where the server does not take the question (400); EndedError where it is of no use to go on: no
+        more requests may go out, or another model answers; UserError where it cannot be reached, does not let us in,
+        fails, or says what is no answer.
         """
         terms = dict(self._terms)
         while True:
@@ -276,7 +275,7 @@ class Server:
             while True:
                 room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
                 while len(running) < room and (task := next(waiting, None)) is not None:
-                    running.add(pool.submit(_outcome, task))
+                    running.add(pool.submit(task))
                 if not running:
                     break
                 try:
@@ -288,7 +287,11 @@ class Server:
                     self._over.set()
                     note(f"{self.name}: waits for {len(running)} answers that are under way")
                     continue
-                for outcome in [future.result() for future in done]:
+                for future in done:
+                    try:
+                        outcome = future.result()
+                    except UserError as wrong:
+                        outcome = Outcome([], wrong)
                     if isinstance(outcome.fault, budget.EndedError) and not ended:
                         fault, ended = outcome.fault, True
                         self._over.set()
@@ -393,10 +396,3 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         response.stream = httpx2.ByteStream(bytes(said))
 
     return bound
-
-
-def _outcome(task: Callable[[], Outcome[Answer]]) -> Outcome[Answer]:
-    try:
-        return task()
-    except UserError as fault:
-        return Outcome([], fault)

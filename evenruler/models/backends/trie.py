@@ -52,14 +52,11 @@ def seen_from(places: Any, begins: Any, ends: Any) -> Any:
 
 @dataclass(frozen=True)
 class Trie:
-    """One pack of sequences as nodes and edges; n nodes, e scored edges."""
+    """One pack of sequences as nodes and e scored edges."""
 
-    tokens: NDArray[np.int64]
-    """[n]"""
-    depths: NDArray[np.int64]
-    """[n] position of the node's token in its sequences, the start token at 0."""
-    ends: NDArray[np.int64]
-    """[n] past the last node that follows; all in between do, since nodes stand in the order of their sequences."""
+    nodes: Nodes
+    """In the order of their sequences, so that all that stand before the end of a node follow it; the start token is at
+    position 0."""
     edge_nodes: NDArray[np.int64]
     """[e] the node that the edge leaves."""
     edge_tokens: NDArray[np.int64]
@@ -67,25 +64,19 @@ class Trie:
     paths: list[NDArray[np.int64]]
     """By sequence: the edges to sum."""
 
-    @property
-    def nodes(self) -> Nodes:
-        """All of its nodes."""
-        places = np.arange(len(self.tokens))
-        return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
-
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""
         parents = self.edge_nodes[edges]
-        depths = self.depths[parents] + 1
+        depths = self.nodes.depths[parents] + 1
         room = 1 + len(edges)  # places for each node and for what may follow it
         places = parents * room + np.arange(1, room)
         return Nodes(
             tokens=self.edge_tokens[edges],
             depths=depths,
             places=places,
-            begins=np.concatenate([np.arange(len(self.tokens)) * room, places]),
-            ends=np.concatenate([self.ends * room, places + 1]),
-            seen_depths=np.concatenate([self.depths, depths]),
+            begins=np.concatenate([self.nodes.begins * room, places]),
+            ends=np.concatenate([self.nodes.ends * room, places + 1]),
+            seen_depths=np.concatenate([self.nodes.depths, depths]),
         )
 
 
@@ -142,12 +133,7 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
-    edge_list = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-    return Trie(
-        tokens=np.array([token for _, token in nodes], dtype=np.int64),
-        depths=np.array(depths, dtype=np.int64),
-        ends=np.array(ends, dtype=np.int64),
-        edge_nodes=edge_list[:, 0],
-        edge_tokens=edge_list[:, 1],
-        paths=[paths[index] for index in range(len(sequences))],
-    )
+    tokens, at, past = (np.array(own, dtype=np.int64) for own in ([token for _, token in nodes], depths, ends))
+    places, edge_list = np.arange(len(nodes)), np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+    laid = Nodes(tokens, at, places, places, past, at)
+    return Trie(laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.chats import NOW
+from evenruler.models.chats import NOW, writes_day
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
@@ -140,11 +140,8 @@ def describe(
     parts |= entry.in_key
     # In which a chat template may stand.
     places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
-    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
-        from evenruler.models.templates import writes_day  # with libraries that take seconds to import
-
-        if writes_day(folder, entry):
-            parts["now"] = (entry.now or NOW).isoformat()
+    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places) and writes_day(folder, entry):
+        parts["now"] = (entry.now or NOW).isoformat()
     if own.device != "cpu":
         parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()
