@@ -29,8 +29,7 @@ class Form(Generic[Answer]):
 
     pack: Callable[[Answer], bytes]
     unpack: Callable[[bytes], Answer]
-    is_finite: Callable[[Answer], bool] = lambda _: True
-    """Whether every number of an answer is one."""
+    is_finite: Callable[[Answer], bool] = lambda _: True  # whether every number of an answer is one
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ class Spent:
     model: str
     operation: str
     amount: Amount
-    seconds: float
-    """Loading included, where it had to be."""
+    seconds: float  # loading included, where it had to be
 
 
 class LackingError(Exception):
@@ -58,10 +56,8 @@ class Cache:
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
         """Name whose answers these are; `engine`: what they depend on but the question; `asks`: whether it may."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
-        self.asked = 0
-        """Questions that the model itself had to answer so far."""
-        self.spent: list[Spent] = []
-        """What that took, call by call."""
+        self.asked = 0  # questions that the model itself had to answer so far
+        self.spent: list[Spent] = []  # what that took, call by call
 
     def answers(
         self,

@@ -25,8 +25,7 @@ from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import LABELS
 from evenruler.terminal import note
 
-ARCHIVE_VERSION = 1
-"""Of the unpacking; part of the folder's name."""
+ARCHIVE_VERSION = 1  # of the unpacking; part of the folder's name
 
 _BLOCK = 1 << 20
 
@@ -68,8 +67,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
         raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
 
 
-GGUF_VERSION = 1
-"""Of the conversion; part of the folder's name."""
+GGUF_VERSION = 1  # of the conversion; part of the folder's name
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
@@ -122,13 +120,11 @@ def _read_once() -> Iterator[None]:
         yield
 
 
-UNTRAINED_VERSION = 1
-"""Of how they are made; part of the folder's name."""
+UNTRAINED_VERSION = 1  # of how they are made; part of the folder's name
 
 SEED = 0
 
-READ = {".json", ".jinja", ".txt", ".model"}
-"""Endings of the files of the other model that are read: all but weights."""
+READ = {".json", ".jinja", ".txt", ".model"}  # endings of the files of the other model that are read: all but weights
 
 LAYERS = 2
 

@@ -10,8 +10,7 @@ from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
-NOT_STATED: Final = "not stated"
-"""The licence of a model or a benchmark whose authors give none."""
+NOT_STATED: Final = "not stated"  # the licence of a model or a benchmark whose authors give none
 
 Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]
 """`loglikelihood`: of texts, and of texts after prompts; `words`: whole words at a decision point; `generate`: replies;

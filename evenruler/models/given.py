@@ -30,8 +30,7 @@ Function = Callable[..., str | None]
 """`f(messages, **settings)`: chat messages as OpenAI writes them, and `max_new_tokens`, `temperature`, `top_p` and
 `seed`; gives the reply, or None where it refuses."""
 
-OLLAMA, PORT = "OLLAMA_HOST", 11434
-"""The environment variable that says where Ollama is, and its port by default."""
+OLLAMA, PORT = "OLLAMA_HOST", 11434  # the environment variable that says where Ollama is, and its port by default
 
 _OF_ADAPTERS: Final = ("active_adapters", "active_adapter", "disable_adapters", "merged_adapters", "scaling")
 """What layers of PEFT say of themselves; weights alone do not tell which adapter is used, and how strongly."""

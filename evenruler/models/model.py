@@ -64,8 +64,7 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
     )
 
 
-LIKELIHOOD = _of_struct("<dq")
-"""Nats, number of tokens."""
+LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
 
 WORD = _of_struct("<ddddq")
 """A whole word: nats, nats that it ends, nats that it stands alone, nats of its first token, that token."""

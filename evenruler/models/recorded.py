@@ -45,11 +45,8 @@ HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
 REMEDY = "take the file as it was written"
 
 EXPORTED: Final = "answers.parquet"
-ENTRY: Final = "model.json"
-"""In the folder of an export: what it says of the model."""
-
-ZSTANDARD: Final = 93
-"""How inspect_ai packs the files of a log; Python reads it from 3.14 on."""
+ENTRY: Final = "model.json"  # in the folder of an export: what it says of the model
+ZSTANDARD: Final = 93  # how inspect_ai packs the files of a log; Python reads it from 3.14 on
 
 LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
 """What tasks write before the parts of a question."""
@@ -76,8 +73,7 @@ class Log:
     """By how the authors of a benchmark know a text: what grows with likelihood; within an item, order alone counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
     """By prompt and text, with what stands between them: log-likelihoods in nats."""
-    replies: Replies | None = None
-    """Of a model that wrote."""
+    replies: Replies | None = None  # of a model that wrote
 
 
 def read(path: Path, column: str = "") -> Log:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of all numbers that say what a premise and a hypothesis have to do with each other."""
 
-Pair = tuple[str, str]
-"""Premise and hypothesis."""
+Pair = tuple[str, str]  # premise and hypothesis
 
 INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
@@ -123,8 +122,7 @@ class Request:
 class WordRequest(Request):
     """A whole word whose likelihood is asked."""
 
-    chat: bool = False
-    """Whether the prompt is put into the chat template."""
+    chat: bool = False  # whether the prompt is put into the chat template
 
 
 @dataclass(frozen=True)
@@ -133,14 +131,12 @@ class Prompt:
 
     text: str
     sampling: Sampling
-    seed: int
-    """Seeds the reply's own generator."""
+    seed: int  # seeds the reply's own generator
     system: str | None = None
     chat: bool = False
 
 
-CUT = "cut while thinking"
-"""How the reason of a reply begins whose thought took all the room."""
+CUT = "cut while thinking"  # how the reason of a reply begins whose thought took all the room
 
 
 def cut_of(reasons: Iterable[object]) -> list[str]:
@@ -199,8 +195,7 @@ class Embedder(Protocol):
         """[n, dimensions] embedding of each text."""
 
 
-LETTERS_A_TOKEN = 4
-"""Of English text, in the vocabularies of today's models."""
+LETTERS_A_TOKEN = 4  # of English text, in the vocabularies of today's models
 
 
 @dataclass(frozen=True)
@@ -208,10 +203,8 @@ class Amount:
     """How much there is to read and to write in some questions, roughly; no model and no tokenizer is asked."""
 
     questions: int
-    read: int
-    """Tokens of all questions, by their letters; beginnings that they share are counted each time."""
-    written: int
-    """Tokens of all replies, each as long as it may be."""
+    read: int  # tokens of all questions, by their letters; beginnings that they share are counted each time
+    written: int  # tokens of all replies, each as long as it may be
 
     @property
     def tokens(self) -> int:

@@ -26,8 +26,7 @@ _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 
 _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
 
-SUMS = "sums.json"
-"""In a folder that was made here: sha256 of every other file, by name."""
+SUMS = "sums.json"  # in a folder that was made here: sha256 of every other file, by name
 
 
 def locate(

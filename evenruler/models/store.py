@@ -29,11 +29,9 @@ CREATE TABLE IF NOT EXISTS files
 (path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, ctime_ns INT, inode INT, sha256 TEXT) WITHOUT ROWID;
 """
 _KEYS_A_QUERY = 500
-_PAGES_A_KEY = 8
-"""Pages that are read in the order of the file in the time in which one is looked for."""
+_PAGES_A_KEY = 8  # pages that are read in the order of the file in the time in which one is looked for
 _PAGE = 4096
-_LARGE = 2**26
-"""Bytes from which on it is worth while to read the whole file."""
+_LARGE = 2**26  # bytes from which on it is worth while to read the whole file
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 

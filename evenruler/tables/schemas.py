@@ -49,11 +49,8 @@ def _kind(text: str) -> pa.DataType:
 COMMON = columns("id content_sha256 variant framing source licence: str")
 """The columns that every published row carries."""
 
-BARE = "bare"
-"""The framing of a row that nothing is wrapped around."""
-
-LOG_PROBABILITY = "log_probability"
-"""The measure of answers that are no logits of entailment."""
+BARE = "bare"  # the framing of a row that nothing is wrapped around
+LOG_PROBABILITY = "log_probability"  # the measure of answers that are no logits of entailment
 
 ANSWERS = columns("id model lineage configuration framing measure: str; value: float")
 """One row per prompt, model, configuration and measure, of answers that have no length. Configurations `head` and
@@ -63,8 +60,7 @@ text, nats, or of the intensifier in its place, mean nats a token."""
 SCORES = columns(ANSWERS, "n_tokens: int")
 """One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
 
-WHOLE = "all"
-"""The part of figures that is the whole instrument, the subscale that is the whole scale."""
+WHOLE = "all"  # the part of figures that is the whole instrument, the subscale that is the whole scale
 
 
 def figures_of(part: str) -> pa.Schema:

@@ -28,8 +28,7 @@ def _set(name: str) -> frozenset[str]:
     return frozenset(_LISTS[name].split())
 
 
-FUNCTION_WORDS: Final = _set("function-words")
-"""Words that hold English sentences together, whatever they are about."""
+FUNCTION_WORDS: Final = _set("function-words")  # words that hold English sentences together, whatever they are about
 
 FOREIGN_WORDS: Final = _set("foreign-words")
 """What holds German, French, Spanish, Italian, Portuguese and Dutch sentences together and is not common in English."""

@@ -36,8 +36,7 @@ _NAMING = (
 """Words that are part of the name behind them where they begin a sentence, as most words before a name are not."""
 
 
-FORMS = ""
-"""In the place of a token: what ends here, how it is written and the word that it is of."""
+FORMS = ""  # in the place of a token: what ends here, how it is written and the word that it is of
 
 
 class Match(NamedTuple):
@@ -45,8 +44,7 @@ class Match(NamedTuple):
 
     begin: int
     end: int
-    word: str
-    """As it was given, in single spaces."""
+    word: str  # as it was given, in single spaces
     plural: bool
 
 

@@ -23,8 +23,7 @@ from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
-LONGEST: Final = 128
-"""Tokens of a sentence; what stands after them is left out."""
+LONGEST: Final = 128  # tokens of a sentence; what stands after them is left out
 
 ROUNDS: Final = 7
 """Of the words of a sentence every seventh is masked: nearly the share of BERT, and after as many rounds each was."""
@@ -35,11 +34,8 @@ HEAD_LEARNING_RATE: Final = 1e-3
 HEAD_DECAY: Final = 0.3
 """How a head for masked words is fitted: until the loss of held-out sentences falls no more (`docs/performance.md`)."""
 
-BATCH: Final = 32
-"""Sentences that are read at once where nothing is learned."""
-
-IGNORED: Final = -100
-"""The label of a token that nothing is asked about."""
+BATCH: Final = 32  # sentences that are read at once where nothing is learned
+IGNORED: Final = -100  # the label of a token that nothing is asked about
 
 
 class NextWords:
@@ -155,11 +151,8 @@ def _batch(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, 
     return ids.to(device), there.to(device)
 
 
-VERSION: Final = 2
-"""Of how models are adapted: part of the key of every answer."""
-
-PARTS: Final = 5
-"""A fit learns four parts of a corpus and is judged by the fifth, another one in each of five fits."""
+VERSION: Final = 2  # of how models are adapted: part of the key of every answer
+PARTS: Final = 5  # a fit learns four parts of a corpus and is judged by the fifth, another one in each of five fits
 
 
 @dataclass(frozen=True)

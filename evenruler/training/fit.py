@@ -41,14 +41,9 @@ from evenruler.terminal import note, progress
 from evenruler.training import data
 from evenruler.training.data import Row
 
-LONGEST = 128
-"""Tokens of a row that are fitted on, as in the script that the paper used."""
-
-SAVED_EVERY = 300.0
-"""Seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one."""
-
-STATE = "trainer_state.json"
-"""What the trainer writes last of a checkpoint."""
+LONGEST = 128  # tokens of a row that are fitted on, as in the script that the paper used
+SAVED_EVERY = 300.0  # seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one
+STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
 
 
 @dataclass(frozen=True)

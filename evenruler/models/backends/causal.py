@@ -40,8 +40,7 @@ CAPACITY = {
 }
 """By device, where memory is no concern. More nodes share more beginnings, and pay for a mask that is their square."""
 
-LEAST_NODES = 64
-"""Below this, packs repeat more beginnings than they share."""
+LEAST_NODES = 64  # below this, packs repeat more beginnings than they share
 
 COUNTED = 0.9
 """Share of the memory beside the weights that is counted on; the rest is CUDA's own, and gaps between blocks."""
@@ -53,14 +52,12 @@ class Shape:
 
     layers: int
     hidden: int
-    inner: int
-    """Of the feed-forward layers."""
+    inner: int  # of the feed-forward layers
     heads: int
     key_heads: int
     head_width: int
     vocabulary: int
-    number_bytes: int
-    """2 in bfloat16."""
+    number_bytes: int  # 2 in bfloat16
 
     @property
     def token_bytes(self) -> int:
@@ -127,8 +124,7 @@ def capacity_on(device: str, model: Any) -> Capacity:
     return fitting(best, card_memory() - weights, shape_of(model))
 
 
-POSITIONS = 32
-"""Next-token distributions that are held in float64 at a time."""
+POSITIONS = 32  # next-token distributions that are held in float64 at a time
 
 
 class Causal:

@@ -20,14 +20,12 @@ from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet,
 from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
-Texts = tuple[str, ...]
-"""One text, or two."""
+Texts = tuple[str, ...]  # one text, or two
 
 Encoded = Mapping[str, Sequence[Sequence[int]]]
 """Tokens and what else a model reads, by name, of each of some texts; not padded."""
 
-CAPACITY = {"cpu": 1024, "cuda": 8192}
-"""Tokens of a batch, padding included."""
+CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens of a batch, padding included
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 """Models whose first position comes after that of padding."""
@@ -40,8 +38,7 @@ class Adapter:
     """What makes a classifier of an encoder."""
 
     folder: Path
-    labels: list[str]
-    """Of the head's outputs, in order."""
+    labels: list[str]  # of the head's outputs, in order
 
     @property
     def shown(self) -> str:

@@ -13,14 +13,12 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
-VOCABULARY_CHUNK = 8192
-"""Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
+VOCABULARY_CHUNK = 8192  # columns of the output layer at a time: a slice of logits that stays in the processor's cache
 
 RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale", "logits_scaling")
 """What configurations call a change of logits after the output layer. Small logits would hide one from a trial."""
 
-MASKED_KINDS = {"full_attention", "sliding_attention"}
-"""Kinds of layer whose attention is what the mask says."""
+MASKED_KINDS = {"full_attention", "sliding_attention"}  # kinds of layer whose attention is what the mask says
 
 RARE = float(np.log(1e-5))
 """Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its

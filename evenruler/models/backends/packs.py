@@ -16,8 +16,7 @@ Answer = TypeVar("Answer")
 class Packs(Generic[Answer]):
     """All questions of a call, which alone determine who is answered beside whom."""
 
-    indices: Sequence[Sequence[int]]
-    """Of the questions, by pack."""
+    indices: Sequence[Sequence[int]]  # of the questions, by pack
     answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]
     """Given the indices of one pack: (index, answer) of each of its questions."""
 

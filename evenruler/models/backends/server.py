@@ -42,8 +42,7 @@ LONGEST = 1 << 24
 SHORTEST_SECRET = 4
 """Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
 
-PATIENCE = 300
-"""Seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all."""
+PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
 
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
@@ -61,8 +60,7 @@ VERSION = r"[-@:](?:(?:preview|exp)-)?(?:latest|v\d+(?:[.:]\d+)*|\d{3,4}|\d{6,8}
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
 
-_SHOWN = 200
-"""Characters of what a server says that an error repeats."""
+_SHOWN = 200  # characters of what a server says that an error repeats
 
 Answer = TypeVar("Answer")
 
@@ -79,10 +77,8 @@ class RefusalError(Exception):
 class Said:
     """An answer of a server."""
 
-    choices: list[dict[str, Any]]
-    """At least one."""
-    usage: Mapping[str, Any]
-    """What it counted."""
+    choices: list[dict[str, Any]]  # at least one
+    usage: Mapping[str, Any]  # what it counted
     of_itself: Mapping[str, Any]
     """`model` and `fingerprint`, where it says them, and `own`: settings of the question that it does not take."""
 

@@ -20,26 +20,19 @@ class TokenSequence:
     """The tokens of one request, the start token first."""
 
     tokens: Tokens
-    begin: int = 1
-    """The first token whose log-probability counts; those before are given."""
+    begin: int = 1  # the first token whose log-probability counts; those before are given
 
 
 @dataclass(frozen=True)
 class Nodes:
     """m tokens that go through the model together, and the k that they may see: those read before them, themselves."""
 
-    tokens: NDArray[np.int64]
-    """[m]"""
-    depths: NDArray[np.int64]
-    """[m] their positions."""
-    places: NDArray[np.int64]
-    """[m] where each stands, in the order of all."""
-    begins: NDArray[np.int64]
-    """[k] the first place that sees it, its own."""
-    ends: NDArray[np.int64]
-    """[k] past the last place that sees it: places in between are those that follow it."""
-    seen_depths: NDArray[np.int64]
-    """[k] positions of what may be seen."""
+    tokens: NDArray[np.int64]  # [m]
+    depths: NDArray[np.int64]  # [m] their positions
+    places: NDArray[np.int64]  # [m] where each stands, in the order of all
+    begins: NDArray[np.int64]  # [k] the first place that sees it, its own
+    ends: NDArray[np.int64]  # [k] past the last place that sees it: places in between are those that follow it
+    seen_depths: NDArray[np.int64]  # [k] positions of what may be seen
 
 
 def seen_from(places: Any, begins: Any, ends: Any) -> Any:
@@ -57,12 +50,9 @@ class Trie:
     nodes: Nodes
     """In the order of their sequences, so that all that stand before the end of a node follow it; the start token is at
     position 0."""
-    edge_nodes: NDArray[np.int64]
-    """[e] the node that the edge leaves."""
-    edge_tokens: NDArray[np.int64]
-    """[e] the token that it leads to."""
-    paths: list[NDArray[np.int64]]
-    """By sequence: the edges to sum."""
+    edge_nodes: NDArray[np.int64]  # [e] the node that the edge leaves
+    edge_tokens: NDArray[np.int64]  # [e] the token that it leads to
+    paths: list[NDArray[np.int64]]  # by sequence: the edges to sum
 
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""

@@ -25,8 +25,7 @@ OPERATIONS: Final = frozenset(
 )
 """Those of backends that are answered in packs (`backends/packs.py`)."""
 
-Pack = tuple[int, ...]
-"""Indices of questions that are answered together."""
+Pack = tuple[int, ...]  # indices of questions that are answered together
 
 _calls = count()
 
@@ -39,14 +38,10 @@ class Call:
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
-        self._members: list[Member] = []
-        """Those that have the call."""
-        self._beginning: dict[Any, Member] = {}
-        """Those that take it up, by the reference of that."""
-        self._out: dict[Any, tuple[Member, Pack]] = {}
-        """Packs that workers are at, by the reference of the answer."""
-        self._todo: deque[Pack] | None = None
-        """Packs that nobody is at; None until a worker has cut the questions."""
+        self._members: list[Member] = []  # those that have the call
+        self._beginning: dict[Any, Member] = {}  # those that take it up, by the reference of that
+        self._out: dict[Any, tuple[Member, Pack]] = {}  # packs that workers are at, by the reference of the answer
+        self._todo: deque[Pack] | None = None  # packs that nobody is at; None until a worker has cut the questions
         self._losses: Counter[Pack | str] = Counter()
         """By pack; by node, of workers that were lost before they had taken up the call."""
         self._looks = self._looks_in_vain = 0
@@ -153,13 +148,10 @@ class Pool:
     """A model on the workers of a cluster, who load it when first asked; it has the operations of a backend."""
 
     cluster: Cluster
-    gpus: float
-    """That a copy takes."""
+    gpus: float  # that a copy takes
     name: str
-    told_apart: str
-    """All that tells it apart."""
-    load: Callable[[], Any]
-    """Makes its backend; sent to the workers."""
+    told_apart: str  # all that tells it apart
+    load: Callable[[], Any]  # makes its backend; sent to the workers
 
     def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
         """An operation of the backend that is answered in packs."""

@@ -17,8 +17,7 @@ from evenruler.models.backends.packs import Packs
 from evenruler.models.engines.described import Surroundings, surroundings
 from evenruler.terminal import note
 
-JOINING = 12
-"""Seconds in which the head must answer."""
+JOINING = 12  # seconds in which the head must answer
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
@@ -69,10 +68,8 @@ class Member:
     """A worker."""
 
     actor: Any
-    node: str
-    """Ray's id of its node."""
-    place: str
-    """The node's name, for errors."""
+    node: str  # Ray's id of its node
+    place: str  # the node's name, for errors
 
 
 class Cluster:
@@ -107,8 +104,7 @@ class Cluster:
             what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
             remedy = "mend the address, start it, or install its Ray and Python here: docs/scale.md"
             raise UserError(what, where=where, remedy=remedy) from None
-        self.ray = ray
-        """The library, which is imported for this engine alone."""
+        self.ray = ray  # the library, which is imported for this engine alone
         self._members: list[Member] = []
         self._gpus: float | None = None
         note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")

@@ -17,8 +17,7 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
-_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")
-"""An index says which of several files are loaded."""
+_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index says which of several files are loaded
 
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
@@ -49,10 +48,8 @@ def gpus() -> int:
 class Surroundings:
     """What computes, whatever the model."""
 
-    device: str
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory."""
-    libraries: tuple[tuple[str, str], ...]
-    """Name and version."""
+    device: str  # the kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory
+    libraries: tuple[tuple[str, str], ...]  # name and version
 
     def other_than(self, other: "Surroundings") -> str:
         """What differs here, in words."""
