@@ -26,7 +26,6 @@ from evenruler.models.records import LABELS
 from evenruler.terminal import note
 
 ARCHIVE_VERSION = 1  # of the unpacking; part of the folder's name
-
 _BLOCK = 1 << 20
 
 
@@ -121,13 +120,9 @@ def _read_once() -> Iterator[None]:
 
 
 UNTRAINED_VERSION = 1  # of how they are made; part of the folder's name
-
 SEED = 0
-
 READ = {".json", ".jinja", ".txt", ".model"}  # endings of the files of the other model that are read: all but weights
-
 LAYERS = 2
-
 SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
 SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)
 SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar"), 16)

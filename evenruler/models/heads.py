@@ -14,7 +14,6 @@ from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import loading, quiet
 
 ADAPTERS = Path("data/adapters")  # where adapters lie, by the name of their model
-
 RECORD = "training.json"
 
 

@@ -70,7 +70,6 @@ WORD = _of_struct("<ddddq")
 """A whole word: nats, nats that it ends, nats that it stands alone, nats of its first token, that token."""
 
 NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
-
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
 LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
@@ -228,7 +227,8 @@ class Model:
         given = [""] * len(texts) if before is None else before
         pairs = zip(texts, given, strict=True)
         asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
-        answers = self._likelihoods(asked)
+        self.require("loglikelihood")
+        answers = self._answers("loglikelihood", asked)
         nats = np.array([own for own, _ in answers], dtype=np.float64)
         return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
 
@@ -238,12 +238,10 @@ class Model:
         Prompt and option are tokenised together. Where a token spans their border it belongs to the option, as does
         the space that separates them, if any.
         """
-        answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
-        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
-
-    def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[Any, ...]]:
         self.require("loglikelihood")
-        return self._answers("loglikelihood", requests)
+        asked = [Request(option, prompt) for prompt in prompts for option in options]
+        answers = self._answers("loglikelihood", asked)
+        return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
     def _answers(self, method: str, questions: Sequence[Any], more: str = "") -> list[Any]:
         """What the backend says, or said before; `more` is part of the operation's name in the key."""

@@ -41,9 +41,7 @@ from evenruler.tables.ids import canonical
 READER: Final = "recorded/1"  # raised when the same file is read otherwise
 UNKNOWN_LENGTH: Final = -1  # tokens of a text whose recorded answer does not say how many it had
 HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
-
 REMEDY = "take the file as it was written"
-
 EXPORTED: Final = "answers.parquet"
 ENTRY: Final = "model.json"  # in the folder of an export: what it says of the model
 ZSTANDARD: Final = 93  # how inspect_ai packs the files of a log; Python reads it from 3.14 on

@@ -25,7 +25,6 @@ _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 """Of a repository without safetensors. Code in them is not run: transformers reads tensors alone."""
 
 _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
-
 SUMS = "sums.json"  # in a folder that was made here: sha256 of every other file, by name
 
 

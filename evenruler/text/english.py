@@ -42,7 +42,6 @@ NEGATIONS: Final = _set("negations")
 
 _BEFORE_NOUNS = _set("before-nouns")
 _BEFORE_QUALITIES = _set("before-qualities")
-
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
 _MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")

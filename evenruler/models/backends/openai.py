@@ -24,7 +24,6 @@ TRIAL = 2 + 3 + 7 + 2 * echo.LONG
 writes after long ones, as a rule after the first alone."""
 
 _PLAIN = ChatSettings()
-
 SEEDS = 2**31  # llama.cpp takes no larger one
 
 

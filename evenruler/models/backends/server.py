@@ -43,7 +43,6 @@ SHORTEST_SECRET = 4
 """Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
 
 PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
-
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
 """Names of the limit of new tokens, each for where a server refuses the other."""
@@ -59,9 +58,7 @@ VERSION = r"[-@:](?:(?:preview|exp)-)?(?:latest|v\d+(?:[.:]\d+)*|\d{3,4}|\d{6,8}
 """What the name of a version has behind that of the model: a date, mostly."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
-
 _SHOWN = 200  # characters of what a server says that an error repeats
-
 Answer = TypeVar("Answer")
 
 

@@ -9,7 +9,6 @@ from typing import Final
 from evenruler.errors import UserError
 
 ENGINE: Final = "EVENRULER_ENGINE"  # the environment variable that names it; stages read it, too, as DVC hands it on
-
 LOCAL: Final = "local"
 RAY: Final = "ray"
 

@@ -26,7 +26,6 @@ OPERATIONS: Final = frozenset(
 """Those of backends that are answered in packs (`backends/packs.py`)."""
 
 Pack = tuple[int, ...]  # indices of questions that are answered together
-
 _calls = count()
 
 

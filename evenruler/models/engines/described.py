@@ -18,7 +18,6 @@ from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
 _WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index says which of several files are loaded
-
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
