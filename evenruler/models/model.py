@@ -65,10 +65,7 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
 
 
 LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
-
-WORD = _of_struct("<ddddq")
-"""A whole word: nats, nats that it ends, nats that it stands alone, nats of its first token, that token."""
-
+WORD = _of_struct("<ddddq")  # nats of a whole word, that it ends, that it stands alone, of its first token; that token
 NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
@@ -120,15 +117,10 @@ class Model:
     ) -> None:
         """Name the model; nothing is loaded.
 
-        Args:
-            name: In the catalogue.
-            entry: Its declaration.
-            kind: Of the backend: that of the entry, or what an encoder is with its head.
-            store: Where answers are kept.
-            describe: The engine string of the files as they are now.
-            load: Makes the backend, which has a method for each operation that `BY_BACKEND` lists under `kind`.
-            folder: Its files, where it has any on this machine.
-            where: It is declared, for errors; in `params.yaml` by default.
+        `kind`: of the backend, that of the entry or what an encoder is with its head; `store`: where answers are kept;
+        `describe`: gives the engine string of the files as they are now; `load`: makes the backend, which has a method
+        for each operation that `BY_BACKEND` lists under `kind`; `folder`: its files, where it has any on this machine;
+        `where`: it is declared, for errors, in `params.yaml` by default.
         """
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)

@@ -58,8 +58,7 @@ class Replied(NamedTuple):
     reply: str
 
 
-Replies = dict[str, Replied]
-"""All replies of a file, by how the authors of a benchmark know the question, or by the question itself."""
+Replies = dict[str, Replied]  # by how the authors of a benchmark know the question, or by the question itself
 
 
 @dataclass(frozen=True)

@@ -87,11 +87,8 @@ def path_of(source: str, where: str) -> Path:
     return path
 
 
-MIRROR = "EVENRULER_MIRROR"
-"""The environment variable that names a folder of files which others published, found by their sha256."""
-
-GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"
-"""A file of a repository on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`."""
+MIRROR = "EVENRULER_MIRROR"  # the environment variable that names a folder of published files, found by their sha256
+GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`
 
 
 def pinned(source: str, sha256: str, where: str) -> Path:

@@ -46,9 +46,7 @@ def _kind(text: str) -> pa.DataType:
     return KINDS[text]
 
 
-COMMON = columns("id content_sha256 variant framing source licence: str")
-"""The columns that every published row carries."""
-
+COMMON = columns("id content_sha256 variant framing source licence: str")  # what every published row carries
 BARE = "bare"  # the framing of a row that nothing is wrapped around
 LOG_PROBABILITY = "log_probability"  # the measure of answers that are no logits of entailment
 
@@ -72,8 +70,7 @@ def figures_of(part: str) -> pa.Schema:
     )
 
 
-NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
-"""Of a figure, by their column."""
+NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())  # of a figure
 
 CONCEPTS = columns("benchmark kin part model trait concept: str; value error: float; n: int; criterion: float?")
 """One row a unit that other instruments measure, too (`instrument.Concept`). `concept`: "occupation:nurse"; `value`:

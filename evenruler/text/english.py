@@ -33,8 +33,7 @@ FUNCTION_WORDS: Final = _set("function-words")  # words that hold English senten
 FOREIGN_WORDS: Final = _set("foreign-words")
 """What holds German, French, Spanish, Italian, Portuguese and Dutch sentences together and is not common in English."""
 
-LEAST_SHARE: Final = 0.2
-"""Of the words of an English text, those that are function words, less foreign ones; English prose has about half."""
+LEAST_SHARE: Final = 0.2  # of function words, less foreign ones, in an English text; English prose has about half
 
 NEGATIONS: Final = _set("negations")
 """Words that turn what a sentence says into its opposite, or say that it would be out of the ordinary. English has more
@@ -44,8 +43,7 @@ _BEFORE_NOUNS = _set("before-nouns")
 _BEFORE_QUALITIES = _set("before-qualities")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
-_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")
-"""Dashes, an ellipsis and currencies; other marks are those of ASCII."""
+_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, an ellipsis, currencies; other marks are those of ASCII
 
 
 def tokens(text: str) -> list[str]:

@@ -28,10 +28,8 @@ class Capacity:
 
     nodes: int
     sequences: int
-    replies: int
-    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
-    cache_bytes: int = 2**31
-    """What the keys and values of these may take; fewer are continued together where they are larger."""
+    replies: int  # texts that are continued together: a step is one token each, which costs less than reading weights
+    cache_bytes: int = 2**31  # what keys and values of these may take; where they are larger, fewer are continued
 
 
 CAPACITY = {
@@ -41,9 +39,7 @@ CAPACITY = {
 """By device, where memory is no concern. More nodes share more beginnings, and pay for a mask that is their square."""
 
 LEAST_NODES = 64  # below this, packs repeat more beginnings than they share
-
-COUNTED = 0.9
-"""Share of the memory beside the weights that is counted on; the rest is CUDA's own, and gaps between blocks."""
+COUNTED = 0.9  # share of the memory beside the weights that is counted on; the rest is CUDA's, and gaps between blocks
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,7 @@ from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
 Texts = tuple[str, ...]  # one text, or two
-
-Encoded = Mapping[str, Sequence[Sequence[int]]]
-"""Tokens and what else a model reads, by name, of each of some texts; not padded."""
-
+Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokens and what else a model reads, by name, of each text; not padded
 CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens of a batch, padding included
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}

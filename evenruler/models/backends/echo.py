@@ -16,10 +16,7 @@ from evenruler.errors import UserError
 from evenruler.models.backends.trie import shared_length
 
 TOLERANCE = 1e-3  # nats by which a token's log-probability may differ between two requests
-
-FEWEST = 8
-"""Tokens that each long sentence of the trial has more than; fewer are those of a server that repeats no prompt."""
-
+FEWEST = 8  # each long sentence of the trial has more tokens; fewer are those of a server that repeats no prompt
 WRITTEN = 8  # tokens that a server is let write in the trial
 
 SHIFTED = 0.1
@@ -56,8 +53,7 @@ class Manner:
 
     new: int  # `max_tokens`, of a server that takes no 0 1: what it then writes is dropped
     start: str | None  # the token that it puts before every text and shows; None where it shows none
-    first: bool
-    """Whether the first token of a text has a log-probability, so that a text can be scored without a prompt."""
+    first: bool  # whether the first token of a text has a log-probability: a text can be scored without a prompt
 
 
 def trial_texts(number: str) -> list[str]:

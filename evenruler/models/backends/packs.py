@@ -17,8 +17,7 @@ class Packs(Generic[Answer]):
     """All questions of a call, which alone determine who is answered beside whom."""
 
     indices: Sequence[Sequence[int]]  # of the questions, by pack
-    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]
-    """Given the indices of one pack: (index, answer) of each of its questions."""
+    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]  # of the indices of one pack: (index, answer) of each
 
 
 def parts(order: Sequence[int], size: int) -> list[list[int]]:

@@ -18,8 +18,7 @@ from evenruler.models.backends.words import endings
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
-Numbers = tuple[Any, ...]
-"""What `words` says of a word: nats, nats of what follows by kind, nats of the first token, that token."""
+Numbers = tuple[Any, ...]  # of a word: nats, nats of what follows by kind, nats of the first token, that token
 
 
 class Asked(NamedTuple):

@@ -36,12 +36,8 @@ faults with no answer between them it is asked nothing more."""
 ATTEMPTS, SECONDS = 6, 120
 """How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
 
-LONGEST = 1 << 24
-"""Bytes that are read of an answer, unpacked: as many as of 16 texts of 10,000 tokens with their log-probabilities."""
-
-SHORTEST_SECRET = 4
-"""Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
-
+LONGEST = 1 << 24  # bytes that are read of an answer, unpacked: as of 16 texts of 10,000 tokens with log-probabilities
+SHORTEST_SECRET = 4  # letters from which on a value in the query is a secret, and a secret is hidden inside words, too
 PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from evenruler.models.backends.trie import Tokens
 
-LINE = "\n"
-"""Stands before a word that is cut into tokens alone: some tokenizers put a space before the first word of a text."""
-
+LINE = "\n"  # stands before a word that is cut into tokens alone: some tokenizers put a space before a first word
 BEFORE = "a"  # stands before a token whose text is asked: a decoder may drop a space at the beginning of a text
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for bytes that are no whole character
 BEGINS_WORD = re.compile(rf"[^\S\n\r\v\f\x85\u2028\u2029]*([^\W_]|{BROKEN})")  # after blanks that end no line
@@ -70,11 +68,9 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
 
     The text of such a token begins neither with a letter or digit nor with blanks and then a letter or digit: after
     the option " A" they are ".", ")", " (" and the end of the text, not "man", "2" or " man". A line break leaves it
-    alone whatever stands after it, also where blanks stand before the break. So does a token of blanks only: what
-    comes after that token is not asked.
-
-    Each of these tokens ends a word as well (`word_ends`). Special tokens and entries that are no token count as they
-    do there, and so do bytes that are no whole character: they may be a letter's, also after blanks.
+    alone whatever stands around it, and so does a token of blanks only: what comes after that is not asked. Each of
+    these tokens ends a word as well (`word_ends`); special tokens, entries that are no token, and bytes that are no
+    whole character, also after blanks, count as they do there.
     """
     return _all_but(texts, size, BEGINS_WORD.match)
 

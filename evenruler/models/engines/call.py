@@ -41,8 +41,7 @@ class Call:
         self._beginning: dict[Any, Member] = {}  # those that take it up, by the reference of that
         self._out: dict[Any, tuple[Member, Pack]] = {}  # packs that workers are at, by the reference of the answer
         self._todo: deque[Pack] | None = None  # packs that nobody is at; None until a worker has cut the questions
-        self._losses: Counter[Pack | str] = Counter()
-        """By pack; by node, of workers that were lost before they had taken up the call."""
+        self._losses: Counter[Pack | str] = Counter()  # by pack; by node, of workers that had not taken up the call
         self._looks = self._looks_in_vain = 0
 
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
