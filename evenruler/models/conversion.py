@@ -122,6 +122,7 @@ def _read_once() -> Iterator[None]:
 UNTRAINED_VERSION = 1  # of how they are made; part of the folder's name
 SEED = 0
 READ = {".json", ".jinja", ".txt", ".model"}  # endings of the files of the other model that are read: all but weights
+
 LAYERS = 2
 SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
 SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)

@@ -26,6 +26,7 @@ _JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor
 _JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # the don of don't
 _CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
+
 _OPENING = " \t\r\n\f\v\u00a0\"'()[]*-\u00ab\u00bb\u2013\u2014\u2018\u2019\u201c\u201d\u2022"
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Gen|Sen|Gov|No|vs|cf|ca|e\.g|i\.e)|\b[A-Z])\.\Z")
 _NAMING = (

@@ -24,9 +24,8 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
 LONGEST: Final = 128  # tokens of a sentence; what stands after them is left out
-ROUNDS: Final = (
-    7  # of a sentence's words every seventh is masked: nearly BERT's share, and after as many rounds each was
-)
+ROUNDS: Final = 7  # every seventh word of a sentence is masked, nearly BERT's share; after as many rounds each was
+
 HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
 HEAD_LEARNING_RATE: Final = 1e-3

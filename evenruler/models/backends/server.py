@@ -39,6 +39,7 @@ ATTEMPTS, SECONDS = 6, 120
 LONGEST = 1 << 24  # bytes that are read of an answer, unpacked: as of 16 texts of 10,000 tokens with log-probabilities
 SHORTEST_SECRET = 4  # letters from which on a value in the query is a secret, and a secret is hidden inside words, too
 PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
+
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
 """Names of the limit of new tokens, each for where a server refuses the other."""

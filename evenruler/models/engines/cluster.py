@@ -18,6 +18,7 @@ from evenruler.models.engines.described import Surroundings, surroundings
 from evenruler.terminal import note
 
 JOINING = 12  # seconds in which the head must answer
+
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
 """What opens a connection by HTTP/2, which a head speaks: its first answer is settings, too (RFC 9113, section 3.4)."""
