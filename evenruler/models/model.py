@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
 
 _Numbers = NDArray[np.float64]
+Method = Operation | Literal["classify_whole"]  # of a backend
 
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
@@ -219,7 +220,6 @@ class Model:
         given = [""] * len(texts) if before is None else before
         pairs = zip(texts, given, strict=True)
         asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
-        self.require("loglikelihood")
         answers = self._answers("loglikelihood", asked)
         nats = np.array([own for own, _ in answers], dtype=np.float64)
         return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
@@ -230,13 +230,13 @@ class Model:
         Prompt and option are tokenised together. Where a token spans their border it belongs to the option, as does
         the space that separates them, if any.
         """
-        self.require("loglikelihood")
         asked = [Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
-    def _answers(self, method: str, questions: Sequence[Any], more: str = "") -> list[Any]:
+    def _answers(self, method: Method, questions: Sequence[Any], more: str = "") -> list[Any]:
         """What the backend says, or said before; `more` is part of the operation's name in the key."""
+        self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
 
         def ask(distinct: list[Any], missing: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
@@ -281,7 +281,6 @@ class Model:
         In nats per token, so that a word of several tokens is not punished for its length. ValueError where a word has
         no token.
         """
-        self.require("in_place")
         answers = self._answers("in_place", asked)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
 
@@ -432,7 +431,6 @@ class Model:
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] logits of each text; the end of one that is too long is not read."""
-        self.require("classify")
         rows = self._answers("classify", texts)
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
 
