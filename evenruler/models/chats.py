@@ -1,16 +1,12 @@
-"""How a model chats: what its template writes, how long it may think, and what is its answer and what its thought."""
+"""How a model chats: options of its template, how long it may think, and what is its answer and what its thought."""
 
 import datetime
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from pydantic import Field, JsonValue
 
-from evenruler.errors import UserError
-from evenruler.models.records import CUT, Reply, messages, paragraphs
+from evenruler.models.records import CUT, Reply
 from evenruler.strict import Strict, Text
 
 NOW: Final = datetime.date(2026, 1, 1)
@@ -20,12 +16,6 @@ OFF: Final = {"enable_thinking": False, "thinking": False}
 """What templates call it (Qwen, SmolLM; Granite, DeepSeek); an option that one does not know changes nothing."""
 
 TOKENS_A_SECOND = 20  # thoughts are waited for as if a server wrote no more
-
-CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
-"""Days with nothing in common, to see whether a template writes one."""
-
-MOST_STEPS = MOST_ADDED = 1_000_000
-"""Steps that a chat template may take (of models some hundred; one may hold loops in loops), letters it may add."""
 
 
 class Thinking(Strict):
@@ -132,89 +122,3 @@ class Thoughts:
         place = next((n for n in range(len(tokens), 0, -1) if self.ends(tokens, n)), 0)
         opened = not place and (opened or not is_whole or not self._thinking.begin)
         return None if self._thinking.answer(self._raw(tokens), opened, is_whole) is None else tokens[place:]
-
-
-def rendered(
-    tokenizer: Any, name: str, prompt: str, system: str | None, chat: bool, settings: ChatSettings | None = None
-) -> str:
-    """The text that the model reads, without its start token.
-
-    `name`: of the model, for errors; `system`: a paragraph before the prompt, or the system message of a chat;
-    where its template refuses one (Gemma 2), a paragraph there, too; `settings`: what the template is told. UserError
-    where a chat has no template, or one that does not take the prompt, or does not come to an end.
-    """
-    if not chat:
-        return paragraphs(prompt, system)
-    if not tokenizer.chat_template:
-        what = "a chat is asked of a model without a chat template"
-        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-    own = settings or ChatSettings()
-
-    def written(text: str, system: str | None) -> str:
-        how = {"tokenize": False, "add_generation_prompt": True}
-        with _at(own.now or NOW), _bounded():
-            return str(tokenizer.apply_chat_template(messages(text, system), **how, **own.options))
-
-    from jinja2 import TemplateError
-
-    try:
-        try:
-            text = written(prompt, system)
-        except TemplateError:
-            if not system:
-                raise
-            text = written(paragraphs(prompt, system), None)
-        if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
-            raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
-    except Exception as error:  # a template is a program, and may fail as one
-        reason = (str(error) or type(error).__name__).split("\n")[0]
-        what = f"the chat template of {name} does not take a prompt ({reason})"
-        raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
-    bos = tokenizer.bos_token
-    return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
-
-
-def writes_day(folder: Path, settings: ChatSettings) -> bool:
-    """Whether the chat template in a model's folder writes the day: whether it says the same at two clocks."""
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
-        said = [[rendered(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")]
-    except Exception:  # whatever it is, it shows again when the model is asked
-        return True
-    return any(one != other for one, other in said)
-
-
-def _at(day: datetime.date) -> AbstractContextManager[Any]:
-    """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
-    from unittest.mock import patch
-
-    from transformers.utils import chat_template_utils as library
-
-    class Clock(datetime.datetime):
-        @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> "Clock":
-            return cls(day.year, day.month, day.day, tzinfo=tz)
-
-    return patch.object(library, "datetime", Clock)
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    """End a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
-    before, steps = sys.gettrace(), 0
-
-    def trace(frame: Any, *_: Any) -> Any:
-        nonlocal steps
-        steps += bool(steps) or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
-        if steps > MOST_STEPS:
-            raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
-        return trace if steps else None
-
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)

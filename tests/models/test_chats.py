@@ -12,9 +12,10 @@ from evenruler.errors import UserError
 from evenruler.models import Model, Sampling, load
 from evenruler.models.backends import sampling
 from evenruler.models.backends.sampling import RowSampler
-from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts, rendered, writes_day
+from evenruler.models.chats import NOW, ChatSettings, Thinking, Thoughts
 from evenruler.models.records import CUT, Reply
 from evenruler.models.store import RowStore
+from evenruler.models.templates import rendered, writes_day
 from tests.tiny import CHAT, EOS, save_tiny, tiny_params, tiny_tokenizer
 
 THINKS = CHAT.replace(

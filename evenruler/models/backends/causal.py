@@ -16,9 +16,10 @@ from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
 from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
-from evenruler.models.chats import ChatSettings, Thoughts, rendered
+from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
+from evenruler.models.templates import rendered
 from evenruler.terminal import note
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from evenruler.errors import UserError
-from evenruler.models.chats import NOW, writes_day
+from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
+from evenruler.models.templates import writes_day
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
