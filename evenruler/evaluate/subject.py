@@ -12,9 +12,10 @@ from evenruler.declared import Declared
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 from evenruler.models import sources
-from evenruler.models.declared import HOSTED, NLI_LABELS, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
+from evenruler.models.declared import HOSTED, NOT_STATED, SERVED, Catalogue, Kind, ModelEntry
 from evenruler.models.loading import ADAPTER, Loaded
 from evenruler.models.loading import Dtype as Dtype
+from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, validate
 
@@ -298,7 +299,7 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
     labels = sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
     if found == "seq2seq" and not config.get("is_encoder_decoder"):
         found = None  # a model of pictures and text is called so, too
-    if found is None or (found == "nli" and labels != sorted(NLI_LABELS)):
+    if found is None or (found == "nli" and labels != sorted(LABELS)):
         what = f"its configuration says {classes[0]}" + (f" with labels {', '.join(labels)}" if found else "")
         remedy = "give --kind causal, seq2seq, masked or nli if it is one"
         raise UserError(f"{what}, which is nothing that can be asked", where=where, remedy=remedy)

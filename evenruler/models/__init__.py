@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from evenruler.models.records import WordLikelihoods as WordLikelihoods
 
 _RECORDS = ["LABELS", "CausalModel", "Embedder", "LogLikelihoods", "Placed", "Reply", "Sampling", "WordLikelihoods"]
-
 __all__ = [*_RECORDS, "Model", "load"]
 
 

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from evenruler.errors import UserError
 from evenruler.models.records import Amount, amount_of
 from evenruler.models.released import Compared, keep, note_down, released
-from evenruler.models.store import Keys, RowStore
+from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import canonical
 from evenruler.terminal import note, progress
 
@@ -29,8 +29,7 @@ class Form(Generic[Answer]):
 
     pack: Callable[[Answer], bytes]
     unpack: Callable[[bytes], Answer]
-    is_finite: Callable[[Answer], bool] = lambda _: True
-    """Whether every number of an answer is one."""
+    is_finite: Callable[[Answer], bool] = lambda _: True  # whether every number of an answer is one
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,7 @@ class Spent:
     model: str
     operation: str
     amount: Amount
-    seconds: float
-    """Loading included, where it had to be."""
+    seconds: float  # loading included, where it had to be
 
 
 class LackingError(Exception):
@@ -58,10 +56,8 @@ class Cache:
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
         """Name whose answers these are; `engine`: what they depend on but the question; `asks`: whether it may."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
-        self.asked = 0
-        """Questions that the model itself had to answer so far."""
-        self.spent: list[Spent] = []
-        """What that took, call by call."""
+        self.asked = 0  # questions that the model itself had to answer so far
+        self.spent: list[Spent] = []  # what that took, call by call
 
     def answers(
         self,
@@ -76,33 +72,30 @@ class Cache:
         """The answer to each of some questions, which may repeat.
 
         `operation`: with its version; `as_key`: the whole input of a question, as JSON holds it; `again`: whether some
-        of what a release holds is asked again, not where one answer takes those of all others.
-
-        Raises:
-            UserError: An answer is not a number; nothing of its batch is kept. Or the store cannot be used.
-            LackingError: Not all are there, and the model is not to be asked.
+        of what a release holds is asked again, not where one answer takes those of all others. UserError where an
+        answer is not a number (nothing of its batch is kept), or the store cannot be used; LackingError where not all
+        are there, and the model is not to be asked.
         """
         distinct = list(dict.fromkeys(questions))
-        keys = Keys(self.engine, operation)
-        by_index = [keys.key(as_key(question)) for question in distinct]
+        by_index = keys_of(self.engine, operation, map(as_key, distinct))
         found = self.store.get(by_index)
         if len(found) < len(by_index):
             lacking = {key: one for key, one in zip(by_index, distinct, strict=True) if key not in found}
             found.update(self._replayed(operation, lacking, form, ask, again=again))
         if len(found) < len(by_index):
             if not self.asks:
-                raise LackingError(
-                    self.name, operation, amount_of(one for key, one in lacking.items() if key not in found)
-                )
+                unknown = amount_of(one for key, one in lacking.items() if key not in found)
+                raise LackingError(self.name, operation, unknown)
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
                 found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
                     found.update(self._asked(operation, distinct, by_index, missing, form, ask))
-        as_json = (canonical(as_key(question)) for question in distinct)
-        note_down(self.name, self.engine, operation, ((key, next(as_json), found[key]) for key in by_index))
-        answers = {question: form.unpack(found[key]) for question, key in zip(distinct, by_index, strict=True)}
+        pairs = list(zip(distinct, by_index, strict=True))
+        told = ((key, canonical(as_key(question)), found[key]) for question, key in pairs)
+        note_down(self.name, self.engine, operation, told)
+        answers = {question: form.unpack(found[key]) for question, key in pairs}
         return [answers[question] for question in questions]
 
     def _replayed(

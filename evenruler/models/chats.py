@@ -15,8 +15,7 @@ NOW: Final = datetime.date(2026, 1, 1)
 OFF: Final = {"enable_thinking": False, "thinking": False}
 """What templates call it (Qwen, SmolLM; Granite, DeepSeek); an option that one does not know changes nothing."""
 
-TOKENS_A_SECOND = 20
-"""Thoughts are waited for as if a server wrote no more."""
+TOKENS_A_SECOND = 20  # thoughts are waited for as if a server wrote no more
 
 
 class Thinking(Strict):

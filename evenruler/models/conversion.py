@@ -20,13 +20,12 @@ import numpy as np
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import file_sha256
-from evenruler.models.declared import NLI_LABELS, ModelEntry
+from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import complete, loading, quiet
+from evenruler.models.records import LABELS
 from evenruler.terminal import note
 
-ARCHIVE_VERSION = 1
-"""Of the unpacking; part of the folder's name."""
-
+ARCHIVE_VERSION = 1  # of the unpacking; part of the folder's name
 _BLOCK = 1 << 20
 
 
@@ -67,8 +66,7 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
         raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
 
 
-GGUF_VERSION = 1
-"""Of the conversion; part of the folder's name."""
+GGUF_VERSION = 1  # of the conversion; part of the folder's name
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
@@ -121,31 +119,15 @@ def _read_once() -> Iterator[None]:
         yield
 
 
-UNTRAINED_VERSION = 1
-"""Of how they are made; part of the folder's name."""
-
+UNTRAINED_VERSION = 1  # of how they are made; part of the folder's name
 SEED = 0
+READ = {".json", ".jinja", ".txt", ".model"}  # endings of the files of the other model that are read: all but weights
 
-READ = {".json", ".jinja", ".txt", ".model"}
-"""Endings of the files of the other model that are read: all but weights."""
-
-LAYERS, HEADS, KEYS, WIDTH, HEAD_WIDTH, INNER = 2, 4, 2, 64, 16, 128
-
-SIZES: dict[str, int] = {
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "num_key_value_heads": KEYS,
-    "hidden_size": WIDTH,
-    "head_dim": HEAD_WIDTH,
-    "query_pre_attn_scalar": HEAD_WIDTH,
-    "word_embed_proj_dim": WIDTH,
-    "embedding_size": WIDTH,
-    "intermediate_size": INNER,
-    "ffn_dim": INNER,
-    "hidden_dim": INNER,
-    "n_inner": INNER,
-    "d_ff": INNER,
-}
+LAYERS = 2
+SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
+SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)
+SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar"), 16)
+SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner", "d_ff"), 128)
 """What configurations call the sizes of a model, and how large they become; architectures have some of them."""
 
 
@@ -168,7 +150,7 @@ def make(name: str, kind: str, base: Path, folder: Path) -> None:
     Weights are those that transformers initialises the architecture with (most of them normal, with the standard
     deviation that the configuration names `initializer_range`; biases 0, norms 1), in float32, from the seed 0: the
     same configuration and libraries save the same weights. `kind`: `causal`, `masked` or `nli`, whose head gets the
-    labels `NLI_LABELS`. UserError where configuration or tokenizer does not load, or makes no model of this kind.
+    labels `LABELS`. UserError where configuration or tokenizer does not load, or makes no model of this kind.
     """
     import torch
     import transformers
@@ -181,8 +163,8 @@ def make(name: str, kind: str, base: Path, folder: Path) -> None:
         torch.manual_seed(SEED)
         config = small(transformers.AutoConfig.from_pretrained(base, trust_remote_code=False))
         if kind == "nli":
-            config.id2label = dict(enumerate(NLI_LABELS))
-            config.label2id = {label: i for i, label in enumerate(NLI_LABELS)}
+            config.id2label = dict(enumerate(LABELS))
+            config.label2id = {label: i for i, label in enumerate(LABELS)}
         model: Any = getattr(transformers, class_name).from_config(config, trust_remote_code=False)
         model.float().save_pretrained(folder)
         transformers.AutoTokenizer.from_pretrained(base, trust_remote_code=False).save_pretrained(folder)

@@ -7,10 +7,10 @@ from typing import Final, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 
 from evenruler.models.chats import ChatSettings
+from evenruler.models.records import LABELS
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
-NOT_STATED: Final = "not stated"
-"""The licence of a model or a benchmark whose authors give none."""
+NOT_STATED: Final = "not stated"  # the licence of a model or a benchmark whose authors give none
 
 Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]
 """`loglikelihood`: of texts, and of texts after prompts; `words`: whole words at a decision point; `generate`: replies;
@@ -44,9 +44,6 @@ def operations_of(kind: Kind) -> frozenset[Operation]:
     return own | {"entail"} if "loglikelihood" in own and kind != "recorded" else own
 
 
-NLI_LABELS = ("entailment", "neutral", "contradiction")
-
-
 class TrainingData(Strict):
     """A labelled data set: one text a row, or two."""
 
@@ -60,7 +57,7 @@ class TrainingData(Strict):
     """Where the text stands, or the two texts."""
     label: Text = "label"
     """The column of the label."""
-    labels: list[Text] = Field(default=list(NLI_LABELS), min_length=2)
+    labels: list[Text] = Field(default=list(LABELS), min_length=2)
     """All labels; where the column holds numbers, in their order."""
     licence: Text
     origin: Text
@@ -257,7 +254,7 @@ class ModelEntry(ChatSettings):
             raise ValueError("`finetune` belongs to kind encoder, and an encoder needs it")
         if self.labels is not None and self.kind not in ("nli", "classifier"):
             raise ValueError("`labels` belongs to the kinds nli and classifier")
-        if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(NLI_LABELS):
+        if self.labels is not None and self.kind == "nli" and sorted(self.labels) != sorted(LABELS):
             expected = "entailment, neutral and contradiction in the model's order"
             raise ValueError(f"labels are {self.labels}, expected {expected}")
         able = {VERBALISER: self.is_verbalised, SENTENCE: self.is_verbalised, OPTIONS: self.chats}
@@ -341,7 +338,7 @@ class Catalogue(Strict):
         entry = self.models[name]
         if entry.kind != "encoder":
             return entry.kind
-        return "nli" if set(self.labels(name)) == set(NLI_LABELS) else "classifier"
+        return "nli" if set(self.labels(name)) == set(LABELS) else "classifier"
 
     def can(self, name: str, operation: Operation) -> bool:
         """Whether a model can do an operation; nothing is loaded."""

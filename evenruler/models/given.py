@@ -22,7 +22,7 @@ from evenruler.models.declared import ModelEntry
 from evenruler.models.engines.described import surroundings
 from evenruler.models.loading import Loaded
 from evenruler.models.model import Model
-from evenruler.models.records import Prompt, Reply
+from evenruler.models.records import Prompt, Reply, messages
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical, content_sha256
 
@@ -30,8 +30,7 @@ Function = Callable[..., str | None]
 """`f(messages, **settings)`: chat messages as OpenAI writes them, and `max_new_tokens`, `temperature`, `top_p` and
 `seed`; gives the reply, or None where it refuses."""
 
-OLLAMA, PORT = "OLLAMA_HOST", 11434
-"""The environment variable that says where Ollama is, and its port by default."""
+OLLAMA, PORT = "OLLAMA_HOST", 11434  # the environment variable that says where Ollama is, and its port by default
 
 _OF_ADAPTERS: Final = ("active_adapters", "active_adapter", "disable_adapters", "merged_adapters", "scaling")
 """What layers of PEFT say of themselves; weights alone do not tell which adapter is used, and how strongly."""
@@ -79,7 +78,6 @@ def loaded(
 
 
 def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str, Any]:
-    """What goes into the key of an answer, in the words of `engines.described.describe`."""
     config = json.loads(core.config.to_json_string(use_diff=False))
     config.pop("_name_or_path", None)
     own = surroundings(core.device.type)
@@ -161,10 +159,9 @@ class Written:
 
     def _reply(self, prompt: Prompt) -> Reply:
         drawn = prompt.sampling
-        system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         settings = {"max_new_tokens": drawn.max_new_tokens, "temperature": drawn.temperature, "top_p": drawn.top_p}
         try:
-            said = self._call([*system, {"role": "user", "content": prompt.text}], **settings, seed=prompt.seed)
+            said = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
         except Exception as error:  # of whatever the function does
             told = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
             raise UserError(f"{told:.200}", where=self._name, remedy=self._remedy) from error

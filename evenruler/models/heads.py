@@ -13,9 +13,7 @@ from evenruler.errors import UserError
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import loading, quiet
 
-ADAPTERS = Path("data/adapters")
-"""Where adapters lie, by the name of their model."""
-
+ADAPTERS = Path("data/adapters")  # where adapters lie, by the name of their model
 RECORD = "training.json"
 
 
@@ -23,17 +21,12 @@ RECORD = "training.json"
 class AdapterRecord:
     """How an adapter was fitted, and how good it is."""
 
-    labels: list[str]
-    """Of the head's outputs, in order."""
-    base: str
-    """Checksum of the encoder's weights."""
-    recipe: dict[str, Any]
-    """`finetune` of the model's entry in params.yaml, defaults filled in."""
-    accuracy: float
-    """On held-out data."""
+    labels: list[str]  # of the head's outputs, in order
+    base: str  # checksum of the encoder's weights
+    recipe: dict[str, Any]  # `finetune` of the model's entry in params.yaml, defaults filled in
+    accuracy: float  # on held-out data
     n_held_out: int
-    content: dict[str, Any]
-    """The whole file."""
+    content: dict[str, Any]  # the whole file
 
     @property
     def bar(self) -> float:
@@ -59,10 +52,8 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        held_out = content["held_out"]
-        return AdapterRecord(
-            content["labels"], content["base"], content["recipe"], held_out["accuracy"], held_out["n"], content
-        )
+        labels, base, recipe, held_out = (content[key] for key in ("labels", "base", "recipe", "held_out"))
+        return AdapterRecord(labels, base, recipe, held_out["accuracy"], held_out["n"], content)
     except (ValueError, KeyError, TypeError):
         what = f"no record of how {name} was fitted"
         raise UserError(what, where=str(path), remedy=f"run `evenruler finetune {name} --again`") from None

@@ -37,8 +37,7 @@ class Loaded(NamedTuple):
         return type(self.model).__name__
 
 
-Weights = Path | Tuned | Loaded
-"""Where a backend gets its model from."""
+Weights = Path | Tuned | Loaded  # where a backend gets its model from
 
 MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
 """What to do where a GPU has too little memory."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from evenruler.models.declared import (
     SamplingSettings,
     operations_of,
 )
+from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
@@ -48,16 +49,15 @@ from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
 
 _Numbers = NDArray[np.float64]
+Method = Operation | Literal["classify_whole"]  # of a backend
 
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
-    """A fixed number of numbers."""
     numbers = struct.Struct(layout)
     return Form(lambda answer: numbers.pack(*answer), numbers.unpack, lambda answer: all(map(math.isfinite, answer)))
 
 
 def _of_array(kind: str) -> Form[NDArray[Any]]:
-    """As many numbers as there are."""
     return Form(
         lambda row: np.asarray(row).astype(kind).tobytes(),
         lambda stored: np.frombuffer(stored, dtype=kind),
@@ -65,14 +65,9 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
     )
 
 
-LIKELIHOOD = _of_struct("<dq")
-"""Nats, number of tokens."""
-
-WORD = _of_struct("<ddddq")
-"""A whole word: nats, nats that it ends, nats that it stands alone, nats of its first token, that token."""
-
+LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
+WORD = _of_struct("<ddddq")  # nats of a whole word, that it ends, that it stands alone, of its first token; that token
 NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
-
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
 LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
@@ -123,15 +118,10 @@ class Model:
     ) -> None:
         """Name the model; nothing is loaded.
 
-        Args:
-            name: In the catalogue.
-            entry: Its declaration.
-            kind: Of the backend: that of the entry, or what an encoder is with its head.
-            store: Where answers are kept.
-            describe: The engine string of the files as they are now.
-            load: Makes the backend, which has a method for each operation that `BY_BACKEND` lists under `kind`.
-            folder: Its files, where it has any on this machine.
-            where: It is declared, for errors; in `params.yaml` by default.
+        `kind`: of the backend, that of the entry or what an encoder is with its head; `store`: where answers are kept;
+        `describe`: gives the engine string of the files as they are now; `load`: makes the backend, which has a method
+        for each operation that `BY_BACKEND` lists under `kind`; `folder`: its files, where it has any on this machine;
+        `where`: it is declared, for errors, in `params.yaml` by default.
         """
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)
@@ -230,7 +220,7 @@ class Model:
         given = [""] * len(texts) if before is None else before
         pairs = zip(texts, given, strict=True)
         asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
-        answers = self._likelihoods(asked)
+        answers = self._answers("loglikelihood", asked)
         nats = np.array([own for own, _ in answers], dtype=np.float64)
         return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
 
@@ -240,15 +230,13 @@ class Model:
         Prompt and option are tokenised together. Where a token spans their border it belongs to the option, as does
         the space that separates them, if any.
         """
-        answers = self._likelihoods([Request(option, prompt) for prompt in prompts for option in options])
+        asked = [Request(option, prompt) for prompt in prompts for option in options]
+        answers = self._answers("loglikelihood", asked)
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
-    def _likelihoods(self, requests: Sequence[Request]) -> list[tuple[Any, ...]]:
-        self.require("loglikelihood")
-        return self._answers("loglikelihood", requests)
-
-    def _answers(self, method: str, questions: Sequence[Any], more: str = "") -> list[Any]:
+    def _answers(self, method: Method, questions: Sequence[Any], more: str = "") -> list[Any]:
         """What the backend says, or said before; `more` is part of the operation's name in the key."""
+        self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
 
         def ask(distinct: list[Any], missing: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
@@ -293,7 +281,6 @@ class Model:
         In nats per token, so that a word of several tokens is not punished for its length. ValueError where a word has
         no token.
         """
-        self.require("in_place")
         answers = self._answers("in_place", asked)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
 
@@ -319,9 +306,10 @@ class Model:
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
 
-        def ask(asked: list[str], missing: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
-            values = (likelihoods.nats - self.backend.unigram_nats(distinct)) / likelihoods.tokens
-            own = dict(zip(distinct, values, strict=True))
+        def ask(asked: list[str], _: frozenset[int]) -> Iterator[list[tuple[int, float]]]:
+            nats, tokens = likelihoods.nats, likelihoods.tokens
+            (unigrams,) = self.backend.unigram_nats(distinct, frozenset(range(len(distinct))))
+            own = {distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams}
             yield [(place, own[text]) for place, text in enumerate(asked)]
 
         stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company], again=False)
@@ -438,14 +426,11 @@ class Model:
 
     @cached_property
     def _head(self) -> tuple[list[str], str]:
-        from evenruler.models.heads import read_head  # which only classifiers have
-
         assert self._folder is not None
         return read_head(self.name, self.entry, self._folder)
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
         """[n, labels] logits of each text; the end of one that is too long is not read."""
-        self.require("classify")
         rows = self._answers("classify", texts)
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
 
@@ -455,8 +440,6 @@ class Model:
         Together 1 unless the head was trained on several at once. A text that is longer than the model takes is never
         cut: NaN throughout. UserError where the head was trained to predict numbers.
         """
-        from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
-
         labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"

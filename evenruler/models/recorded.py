@@ -14,19 +14,25 @@ What can be read:
 
 import json
 import math
+import re
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evenruler.errors import UserError
 from evenruler.files import file_sha256, require_regular
 from evenruler.models.declared import ModelEntry
 from evenruler.models.model import REPLY, Model, form_of
 from evenruler.models.records import LogLikelihoods, Reply
-from evenruler.models.replies import Replied, Replies, add, asked, of_harness, of_inspect, told, unzipped, values_of
 from evenruler.models.sources import declared_at, pinned
 from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
@@ -35,53 +41,24 @@ from evenruler.tables.ids import canonical
 READER: Final = "recorded/1"  # raised when the same file is read otherwise
 UNKNOWN_LENGTH: Final = -1  # tokens of a text whose recorded answer does not say how many it had
 HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
-
 REMEDY = "take the file as it was written"
-
 EXPORTED: Final = "answers.parquet"
-ENTRY: Final = "model.json"
-"""In the folder of an export: what it says of the model."""
+ENTRY: Final = "model.json"  # in the folder of an export: what it says of the model
+ZSTANDARD: Final = 93  # how inspect_ai packs the files of a log; Python reads it from 3.14 on
+
+LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
+"""What tasks write before the parts of a question."""
 
 
-def said_of(folder: Path) -> dict[str, Any] | None:
-    """What an export says of its model, as its entry in a catalogue, and its name; None where a path is no export."""
-    path = folder / ENTRY
-    if not path.is_file():
-        return None
-    said = _object(read_text(path, REMEDY))
-    if not {"name", "kind", "sha256"} <= set(said):
-        raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
-    return said
+class Replied(NamedTuple):
+    """A reply to a question (less labels), and texts among which its options are."""
+
+    asked: str
+    options: frozenset[str]
+    reply: str
 
 
-def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
-    """A model whose answers somebody has exported, and that is never asked; UserError where the file is damaged.
-
-    They have a store of their own: what a stranger wrote must never pass for what the model said here.
-    """
-    import pyarrow.parquet as pq
-
-    path = at_home(entry.locations[0][1]) / EXPORTED
-    if not path.is_file() or file_sha256(path) != entry.sha256:
-        raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")
-    rows = pq.read_table(path).to_pylist()
-    engines = sorted({row["engine"] for row in rows}, key=len)
-    own = RowStore(store.root / "exported" / str(entry.sha256))
-    for row in rows:
-        form, said = form_of(row["operation"]), json.loads(row["answer"])
-        row["packed"] = form.pack(Reply(*said) if form is REPLY else said)
-    own.put((row["key"], row["packed"]) for row in rows)
-    # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
-    engine = engines[0] if engines else ""
-    return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
-
-
-def answer_as_json(operation: str, stored: bytes) -> Any:
-    """An answer as the store has it, for people: numbers, lists of numbers, or text, reason and finish of a reply."""
-    found = form_of(operation).unpack(stored)
-    if isinstance(found, Reply):
-        return found.as_json
-    return found.tolist() if isinstance(found, np.ndarray) else found
+Replies = dict[str, Replied]  # by how the authors of a benchmark know the question, or by the question itself
 
 
 @dataclass(frozen=True)
@@ -93,8 +70,7 @@ class Log:
     """By how the authors of a benchmark know a text: what grows with likelihood; within an item, order alone counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
     """By prompt and text, with what stands between them: log-likelihoods in nats."""
-    replies: Replies | None = None
-    """Of a model that wrote."""
+    replies: Replies | None = None  # of a model that wrote
 
 
 def read(path: Path, column: str = "") -> Log:
@@ -107,31 +83,26 @@ def read(path: Path, column: str = "") -> Log:
     if not files:
         raise UserError("no *.jsonl in it", where=str(path), remedy="name a file")
     try:
-        return _read(path, files, column)
+        if path.suffix == ".eval" and not path.is_dir():
+            return Log("inspect_ai log", replies=_of_inspect(*unzipped(path), str(path)))
+        said = {} if path.is_dir() else _object(read_text(path, REMEDY))
+        if set(said) & HALVES:
+            return _of_stereoset(said, str(path))
+        if {"status", "eval"} <= set(said):
+            return Log("inspect_ai log", replies=_of_inspect(said, said.get("samples") or [], str(path)))
+        rows = [row for file in files for row in _lines(file)]
+        first = rows[0][1] if rows else {}
+        if "example_id" in first and "question_index" in first:
+            return Log("BBQ predictions", replies=_of_bbq(rows, column))
+        if "doc_id" in first and "resps" in first:
+            if isinstance(_values_of(_values_of(first["arguments"])[0])[1], dict):
+                return Log("lm-evaluation-harness replies", replies=_replies_of_harness(rows))
+            return _likelihoods_of_harness(rows)
     except UserError:
         raise
     except Exception as error:  # of JSON, of zip files, and of what is written otherwise
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
-
-
-def _read(path: Path, files: list[Path], column: str) -> Log:
-    if not path.is_dir():
-        if path.suffix == ".eval":
-            return Log("inspect_ai log", replies=of_inspect(*unzipped(path), str(path)))
-        said = _object(read_text(path, REMEDY))
-        if set(said) & HALVES:
-            return _of_stereoset(said, str(path))
-        if {"status", "eval"} <= set(said):
-            return Log("inspect_ai log", replies=of_inspect(said, said.get("samples") or [], str(path)))
-    rows = [row for file in files for row in _lines(file)]
-    first = rows[0][1] if rows else {}
-    if "example_id" in first and "question_index" in first:
-        return Log("BBQ predictions", replies=_of_bbq(rows, column))
-    if "doc_id" in first and "resps" in first:
-        if isinstance(values_of(values_of(first["arguments"])[0])[1], dict):
-            return Log("lm-evaluation-harness replies", replies=of_harness(rows))
-        return _of_harness(rows)
     raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
 
 
@@ -165,25 +136,24 @@ def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
     for where, row in rows:
         options = frozenset(str(row[f"ans{place}"]) for place in range(3))
         reply = str(row.get(column or columns[0]))
-        add(found, row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
+        _add(found, row, Replied(asked(f"{row['context']} {row['question']}"), options, reply), where)
     return found
 
 
-def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
-    """Logged samples of lm-evaluation-harness: likelihoods of each option after its prompt."""
+def _likelihoods_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
+    """Logged samples of a task of multiple choice: likelihoods of each option after its prompt."""
     found, seen = Log("lm-evaluation-harness samples"), set()
     for where, row in rows:
         if row["doc_id"] in seen:
             raise UserError(f"document {row['doc_id']} is answered twice", where=where, remedy=REMEDY)
         seen.add(row["doc_id"])
-        asked = [values_of(one) for one in values_of(row["arguments"])]
+        requests = [_values_of(one) for one in _values_of(row["arguments"])]
         answers = [one[0] if len(one) == 1 else one for one in row["resps"]]
-        if not all(len(one) == 2 and isinstance(one[1], str) for one in asked) or any(
-            isinstance(one, str) or len(one) != 2 for one in answers
-        ):
+        of_texts = all(len(one) == 2 and isinstance(one[1], str) for one in requests)
+        if not of_texts or any(isinstance(one, str) or len(one) != 2 for one in answers):
             remedy = "log a task of multiple choice, whose samples hold likelihoods"
             raise UserError("its task generates, and likelihoods are needed", where=where, remedy=remedy)
-        for (prompt, text), (value, _) in zip(asked, answers, strict=True):
+        for (prompt, text), (value, _) in zip(requests, answers, strict=True):
             number = _finite(value, where, text)
             if abs(found.by_text.setdefault((prompt, text), number) - number) > 1e-2:
                 raise UserError(f"{text!r} has two other likelihoods", where=where, remedy=REMEDY)
@@ -191,7 +161,6 @@ def _of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each line of a file with where it stands."""
     for number, line in enumerate(read_text(path, REMEDY).split("\n"), 1):
         if line.strip():
             where = f"{path}: line {number}"
@@ -212,6 +181,144 @@ def _finite(value: Any, where: str, of: str) -> float:
     if not math.isfinite(number):
         raise UserError(f"the answer to {of[:60]!r} is no number ({value!r})", where=where, remedy=REMEDY)
     return number
+
+
+def _replies_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
+    """Logged samples of a task that generates, whose documents hold question and options."""
+    found: Replies = {}
+    for where, row in rows:
+        if row.get("filter") == rows[0][1].get("filter"):  # the others have the same replies
+            ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
+            if more:
+                raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
+            parts = [doc[name] for name in ("context", "question") if name in doc]
+            prompt = " ".join(parts) if len(parts) == 2 else str(_values_of(given)[0])
+            options = frozenset(map(str, (*doc.values(), *doc.get("choices", ()))))
+            _add(found, doc, Replied(asked(prompt), options, reply), where)
+    return found
+
+
+def _values_of(given: Any) -> list[Any]:
+    """Those of a list, or of a dictionary, in which lm-evaluation-harness writes lists."""
+    return list(given.values() if isinstance(given, dict) else given)
+
+
+def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: str) -> Replies:
+    """A log of inspect_ai: an `EvalLog` of version 2, and its samples."""
+    epochs = max([header["eval"]["config"].get("epochs") or 1, *(own["epoch"] for own in samples)])
+    if header["status"] != "success" or not samples or epochs > 1:
+        what = f"its run ended as {header['status']!r}, with {len(samples)} samples and {epochs} epochs"
+        raise UserError(what, where=where, remedy="take the log of a whole run, with samples, of one epoch")
+    found: Replies = {}
+    for sample in samples:
+        place, kept = f"{where}: sample {sample['id']}", sample.get("attachments") or {}
+        if not sample.get("choices"):
+            raise UserError("its question has no options", where=place, remedy="take a log of multiple choice")
+        options, question = [_text(own, kept) for own in sample["choices"]], sample["input"]
+        if not isinstance(question, str):
+            question = [own["content"] for own in question if own["role"] == "user"][-1]
+        replied = Replied(asked(_text(question, kept)), frozenset(options), _option_of(sample, options, kept))
+        _add(found, sample.get("metadata") or {}, replied, place)
+    return found
+
+
+def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
+    """The option whose letter was scored or replied, else the reply; "" of several letters, or where there is none."""
+    replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
+    reply = _text(sample["output"].get("completion") or replies[0]["message"]["content"], kept)
+    scored = (sample.get("scores") or {}).get("choice", {}).get("answer")
+    letters = re.findall(r"(?im)^\W*ANSWER\W*:\W*([A-Z](?:\W+[A-Z])*)\W*$", reply)
+    letter = str(scored or "".join(letters[-1:])).strip().upper()
+    by_letter = {chr(ord("A") + place): option for place, option in enumerate(options)}
+    return by_letter.get(letter, "") if letter else reply
+
+
+def _text(content: Any, kept: dict[str, str]) -> str:
+    """Text of a message, which may come in parts, or lie among attachments."""
+    whole = content if isinstance(content, str) else "".join(own.get("text", "") for own in content)
+    return kept.get(whole.removeprefix("attachment://"), whole)
+
+
+def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Header and samples of a log of inspect_ai that is a zip file (`.eval`)."""
+    with zipfile.ZipFile(path) as archive:
+        members = {own.filename: own for own in archive.infolist()}  # of two of a name, the last one holds
+        if "header.json" not in members:
+            raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
+        names = sorted(name for name in members if name.startswith("samples/"))
+        header, *samples = (json.loads(_member(archive, members[name])) for name in ("header.json", *names))
+    return header, samples
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    if member.compress_type != ZSTANDARD:
+        return archive.read(member)
+    assert archive.fp is not None
+    archive.fp.seek(member.header_offset + 26)
+    archive.fp.seek(sum(struct.unpack("<HH", archive.fp.read(4))), 1)
+    packed = pa.BufferReader(archive.fp.read(member.compress_size))
+    found = bytes(pa.CompressedInputStream(packed, "zstd").read())
+    if zlib.crc32(found) != member.CRC:
+        raise zipfile.BadZipFile(f"{member.filename} is damaged")
+    return found
+
+
+def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) -> None:
+    """Keep a reply; `about` may say how BBQ's authors know the question."""
+    own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
+    key = replied.asked if None in own else "/".join(map(str, own))
+    if not isinstance(replied.reply, str):
+        raise UserError(f"the reply is no text ({replied.reply!r})", where=where, remedy="log replies")
+    if found.setdefault(key, replied) is not replied:
+        remedy = "take one log of one epoch, with category, question_index and example_id of each question"
+        raise UserError(f"{key[-60:]!r} is answered twice", where=where, remedy=remedy)
+
+
+def _told(
+    replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
+) -> list[float | None]:
+    """1 of an option that was chosen, 0 of the others and where the reply names none; None of what is not in it."""
+    items: dict[tuple[str, str], list[int]] = {}
+    for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
+        items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
+    found: list[float | None] = [None] * len(texts)
+    for (key, prompt), places in items.items():
+        question, options = asked(prompt), {texts[place] for place in places}
+        if (replied := replies.get(key, replies.get(question))) is None:
+            continue
+        if replied.asked != question or not options <= replied.options:
+            what = f"it answers another text than {key or question[-60:]!r} of this benchmark"
+            raise UserError(what, where=where, remedy="take the version of the benchmark that was answered")
+        said = chosen(replied.reply, options)
+        for place in places:
+            found[place] = float(texts[place] == said)
+    return found
+
+
+@lru_cache(maxsize=1 << 18)
+def asked(prompt: str) -> str:
+    """A question less labels, with single spaces."""
+    return " ".join(LABEL.sub(" ", prompt).split())
+
+
+def chosen(reply: str, options: set[str]) -> str | None:
+    """The option that a reply is, was cut off in, or begins with where it names no other; None where there is none.
+
+    Case, marks and a first "the" do not count; after `answer:` or `answer is`, what follows is read, of it a line.
+    """
+    said = _plain(re.split(r"(?i)\banswer(?: is)?\s*:|\banswer is\b", reply)[-1].strip().split("\n")[0])
+    plain = {_plain(option): option for option in options}
+    fits = [said] if said in plain else [own for own in plain if said and own.startswith(said)]
+    if not fits:
+        named = [own for own in plain if own and f" {own} " in f" {said} "]
+        # An option may be part of another one.
+        named = [own for own in named if not any(own != other and own in other for other in named)]
+        fits = [own for own in named if len(named) == 1 and said.startswith(own)]
+    return plain[fits[0]] if len(fits) == 1 and len(plain) == len(options) else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[^\w\s]", "", text.lower()).split()).removeprefix("the ")
 
 
 class Recorded(Model):
@@ -280,8 +387,47 @@ class Recorded(Model):
         self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str
     ) -> list[float | None]:
         if self._log.replies is not None:
-            return told(self._log.replies, texts, before, keys, str(self._path))
+            return _told(self._log.replies, texts, before, keys, str(self._path))
         if self._log.by_key:
             return [self._log.by_key.get(key) for key in keys]
         after = [f"{between}{text}" if first else text for text, first in zip(texts, before, strict=True)]
         return [self._log.by_text.get(one) for one in zip(before, after, strict=True)]
+
+
+def said_of(folder: Path) -> dict[str, Any] | None:
+    """What an export says of its model, as its entry in a catalogue, and its name; None where a path is no export."""
+    path = folder / ENTRY
+    if not path.is_file():
+        return None
+    said = _object(read_text(path, REMEDY))
+    if not {"name", "kind", "sha256"} <= set(said):
+        raise UserError("it says nothing of a model", where=str(path), remedy="export the answers again")
+    return said
+
+
+def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
+    """A model whose answers somebody has exported, and that is never asked; UserError where the file is damaged.
+
+    They have a store of their own: what a stranger wrote must never pass for what the model said here.
+    """
+    path = at_home(entry.locations[0][1]) / EXPORTED
+    if not path.is_file() or file_sha256(path) != entry.sha256:
+        raise UserError(f"not as {ENTRY} says (sha256)", where=str(path), remedy="get the whole folder again")
+    rows = pq.read_table(path).to_pylist()
+    engines = sorted({row["engine"] for row in rows}, key=len)
+    own = RowStore(store.root / "exported" / str(entry.sha256))
+    for row in rows:
+        form, said = form_of(row["operation"]), json.loads(row["answer"])
+        row["packed"] = form.pack(Reply(*said) if form is REPLY else said)
+    own.put((row["key"], row["packed"]) for row in rows)
+    # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
+    engine = engines[0] if engines else ""
+    return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
+
+
+def answer_as_json(operation: str, stored: bytes) -> Any:
+    """An answer as the store has it, for people: numbers, lists of numbers, or text, reason and finish of a reply."""
+    found = form_of(operation).unpack(stored)
+    if isinstance(found, Reply):
+        return found.as_json
+    return found.tolist() if isinstance(found, np.ndarray) else found

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 LABELS = ("entailment", "neutral", "contradiction")
 """The order of all numbers that say what a premise and a hypothesis have to do with each other."""
 
-Pair = tuple[str, str]
-"""Premise and hypothesis."""
+Pair = tuple[str, str]  # premise and hypothesis
 
 INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
@@ -34,6 +33,17 @@ def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tu
         asked.append(line + INSTRUCTION.format(premise=premise, hypothesis=hypothesis))
         empty.append(line + INSTRUCTION.format(premise=CONTENT_FREE, hypothesis=hypothesis))
     return asked, empty
+
+
+def messages(text: str, system: str | None) -> list[dict[str, str]]:
+    """What is said in a chat, as OpenAI writes it."""
+    said = {"system": system, "user": text} if system else {"user": text}
+    return [{"role": role, "content": content} for role, content in said.items()]
+
+
+def paragraphs(text: str, system: str | None) -> str:
+    """The same as one text."""
+    return f"{system}\n\n{text}" if system else text
 
 
 @dataclass(frozen=True)
@@ -112,8 +122,7 @@ class Request:
 class WordRequest(Request):
     """A whole word whose likelihood is asked."""
 
-    chat: bool = False
-    """Whether the prompt is put into the chat template."""
+    chat: bool = False  # whether the prompt is put into the chat template
 
 
 @dataclass(frozen=True)
@@ -122,14 +131,12 @@ class Prompt:
 
     text: str
     sampling: Sampling
-    seed: int
-    """Seeds the reply's own generator."""
+    seed: int  # seeds the reply's own generator
     system: str | None = None
     chat: bool = False
 
 
-CUT = "cut while thinking"
-"""How the reason of a reply begins whose thought took all the room."""
+CUT = "cut while thinking"  # how the reason of a reply begins whose thought took all the room
 
 
 def cut_of(reasons: Iterable[object]) -> list[str]:
@@ -188,8 +195,7 @@ class Embedder(Protocol):
         """[n, dimensions] embedding of each text."""
 
 
-LETTERS_A_TOKEN = 4
-"""Of English text, in the vocabularies of today's models."""
+LETTERS_A_TOKEN = 4  # of English text, in the vocabularies of today's models
 
 
 @dataclass(frozen=True)
@@ -197,10 +203,8 @@ class Amount:
     """How much there is to read and to write in some questions, roughly; no model and no tokenizer is asked."""
 
     questions: int
-    read: int
-    """Tokens of all questions, by their letters; beginnings that they share are counted each time."""
-    written: int
-    """Tokens of all replies, each as long as it may be."""
+    read: int  # tokens of all questions, by their letters; beginnings that they share are counted each time
+    written: int  # tokens of all replies, each as long as it may be
 
     @property
     def tokens(self) -> int:

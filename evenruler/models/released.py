@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from evenruler import repository
 from evenruler.errors import UserError
@@ -49,16 +50,11 @@ class Compared:
 
     release: str
     replayed: int = 0
-    again: int = 0
-    """Answers that were asked again; numbers and replies together."""
-    difference: float = 0.0
-    """The largest one of numbers."""
-    beyond: int = 0
-    """How many answers of numbers differ by more than `TOLERANCE`."""
-    replies: int = 0
-    """How many of those asked again are replies."""
-    otherwise: int = 0
-    """How many of these say something else."""
+    again: int = 0  # answers that were asked again; numbers and replies together
+    difference: float = 0.0  # the largest one of numbers
+    beyond: int = 0  # how many answers of numbers differ by more than `TOLERANCE`
+    replies: int = 0  # how many of those asked again are replies
+    otherwise: int = 0  # how many of these say something else
 
     def __add__(self, other: "Compared") -> "Compared":
         counts = ("replayed", "again", "beyond", "replies", "otherwise")
@@ -152,8 +148,6 @@ class Released:
             raise UserError("no release of answers", where=str(path), remedy=f"`git checkout {path}`") from None
 
     def _read(self, operation: str) -> dict[bytes, bytes]:
-        import pyarrow.parquet as pq
-
         said = self._said["files"].get(file_of(operation))
         if said is None:
             return {}
@@ -200,8 +194,7 @@ class Answered:
     engine: str
     operation: str
     key: bytes
-    question: str
-    """JSON, canonical."""
+    question: str  # JSON, canonical
     answer: bytes
 
 

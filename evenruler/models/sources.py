@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError
-from evenruler.files import file_sha256, require_regular
+from evenruler.files import file_sha256, require_regular, swapped
+from evenruler.models import conversion
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
@@ -25,9 +25,7 @@ _OLDER_WEIGHTS = ["pytorch_model*.bin"]
 """Of a repository without safetensors. Code in them is not run: transformers reads tensors alone."""
 
 _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
-
-SUMS = "sums.json"
-"""In a folder that was made here: sha256 of every other file, by name."""
+SUMS = "sums.json"  # in a folder that was made here: sha256 of every other file, by name
 
 
 def locate(
@@ -89,11 +87,8 @@ def path_of(source: str, where: str) -> Path:
     return path
 
 
-MIRROR = "EVENRULER_MIRROR"
-"""The environment variable that names a folder of files which others published, found by their sha256."""
-
-GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"
-"""A file of a repository on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`."""
+MIRROR = "EVENRULER_MIRROR"  # the environment variable that names a folder of published files, found by their sha256
+GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`
 
 
 def pinned(source: str, sha256: str, where: str) -> Path:
@@ -176,7 +171,6 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
     One of a zip file is for all entries that name it, and so is one of a GGUF file, under whatever name.
     """
-    from evenruler.models import conversion
 
     def make(folder: Path) -> None:
         joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
@@ -195,8 +189,6 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of another model's architecture made small, with random weights; makes it on the first call."""
-    from evenruler.models import conversion
-
     other = conversion.made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in conversion.READ]
@@ -213,20 +205,15 @@ def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowS
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
-        if folder.exists() and not _is_whole(folder, store):
+        if folder.exists() and _is_whole(folder, store):  # by another process, meanwhile
+            return folder
+        if folder.exists():
             note(f"{name}: the files in {folder} are not those that were written there; they are made again")
-            shutil.rmtree(folder)
-        if not folder.exists():
-            working = folder.with_name(f"{folder.name}.partial")
-            shutil.rmtree(working, ignore_errors=True)
+        with swapped(folder) as working:
             working.mkdir()
-            try:
-                make(working)
-                sums = {file: file_sha256(working / file) for file in _files(working)}
-                (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
-                working.rename(folder)
-            finally:
-                shutil.rmtree(working, ignore_errors=True)
+            make(working)
+            sums = {file: file_sha256(working / file) for file in _files(working)}
+            (working / SUMS).write_text(json.dumps(sums, indent=2) + "\n", encoding="utf-8")
     return folder
 
 

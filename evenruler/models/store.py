@@ -29,11 +29,9 @@ CREATE TABLE IF NOT EXISTS files
 (path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, ctime_ns INT, inode INT, sha256 TEXT) WITHOUT ROWID;
 """
 _KEYS_A_QUERY = 500
-_PAGES_A_KEY = 8
-"""Pages that are read in the order of the file in the time in which one is looked for."""
+_PAGES_A_KEY = 8  # pages that are read in the order of the file in the time in which one is looked for
 _PAGE = 4096
-_LARGE = 2**26
-"""Bytes from which on it is worth while to read the whole file."""
+_LARGE = 2**26  # bytes from which on it is worth while to read the whole file
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 
@@ -47,18 +45,14 @@ def cache_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evenruler"
 
 
-class Keys:
-    """Makes the keys of one engine and operation."""
-
-    def __init__(self, engine: str, operation: str) -> None:
-        """Fix what all keys share: what answers (`engines.described`), and what is asked, with a version: "words/2"."""
-        self._prefix = hashlib.sha256(canonical([engine, operation]))
-
-    def key(self, question: object) -> bytes:
-        """The key of one question: 32 bytes over engine, operation and the whole input."""
-        digest = self._prefix.copy()
+def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[bytes]:
+    """Keys of questions: 32 bytes over what answers (`engines.described`), what is asked ("words/2"), and all of it."""
+    beginning, found = hashlib.sha256(canonical([engine, operation])), []
+    for question in questions:
+        digest = beginning.copy()
         digest.update(canonical(question))
-        return digest.digest()
+        found.append(digest.digest())
+    return found
 
 
 class RowStore:
@@ -76,6 +70,7 @@ class RowStore:
         self._lock = FileLock(self.root / "rows.lock")
         with self._told():
             self._connection = self._opened()
+            self._connection.text_factory = _as_text
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The answers that are there, and are what was written; UserError where the store is damaged."""
@@ -83,7 +78,9 @@ class RowStore:
         damaged: list[bytes] = []
         with self._told():
             self._read_ahead(len(keys))
-        for chunk in _chunks(sorted(keys)):  # so that a page is come to once
+        ordered = sorted(keys)  # so that a page is come to once
+        for first in range(0, len(ordered), _KEYS_A_QUERY):
+            chunk = ordered[first : first + _KEYS_A_QUERY]
             marks = ",".join("?" * len(chunk))
             query = f"SELECT key, crc, answer FROM kept WHERE key IN ({marks})"
             with self._told():
@@ -142,7 +139,6 @@ class RowStore:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=120, isolation_level=None)
-            connection.text_factory = _as_text
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
@@ -155,7 +151,6 @@ class RowStore:
             log = self.path.with_name(f"{_FILE}-wal")
             how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
             connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)
-            connection.text_factory = _as_text
         return connection
 
     def _read_ahead(self, wanted: int) -> None:
@@ -202,7 +197,6 @@ def _as_text(value: bytes) -> str:
 
 
 def _in_words(error: sqlite3.Error) -> tuple[str, str]:
-    """What is wrong with the store, and what to do."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_FULL:
@@ -214,8 +208,3 @@ def _in_words(error: sqlite3.Error) -> tuple[str, str]:
     if primary == sqlite3.SQLITE_IOERR:
         return f"the disk fails ({error})", "free space or mend the disk, and run again"
     return f"the store of answers is damaged ({error})", "move it away; what it held is asked again"
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for first in range(0, len(keys), _KEYS_A_QUERY):
-        yield keys[first : first + _KEYS_A_QUERY]

@@ -12,6 +12,7 @@ from jinja2 import TemplateError
 
 from evenruler.errors import UserError
 from evenruler.models.chats import NOW, ChatSettings
+from evenruler.models.records import messages, paragraphs
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
 """Days with nothing in common, to see whether a template writes one."""
@@ -30,25 +31,24 @@ def rendered(
     where a chat has no template, or one that does not take the prompt, or does not come to an end.
     """
     if not chat:
-        return f"{system}\n\n{prompt}" if system else prompt
+        return paragraphs(prompt, system)
     if not tokenizer.chat_template:
         what = "a chat is asked of a model without a chat template"
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
     own = settings or ChatSettings()
 
-    def written(*messages: tuple[str, str]) -> str:
-        told = [{"role": role, "content": content} for role, content in messages]
+    def written(text: str, system: str | None) -> str:
         how = {"tokenize": False, "add_generation_prompt": True}
         with _at(own.now or NOW), _bounded():
-            return str(tokenizer.apply_chat_template(told, **how, **own.options))
+            return str(tokenizer.apply_chat_template(messages(text, system), **how, **own.options))
 
     try:
         try:
-            text = written(*([("system", system)] if system else []), ("user", prompt))
+            text = written(prompt, system)
         except TemplateError:
             if not system:
                 raise
-            text = written(("user", f"{system}\n\n{prompt}"))
+            text = written(paragraphs(prompt, system), None)
         if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
             raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
     except Exception as error:  # a template is a program, and may fail as one

@@ -12,11 +12,8 @@ import pyarrow as pa
 
 from evenruler.tables.ids import content_sha256
 
-DIGITS = 6
-"""Significant digits that a computed number of a published table has."""
-
-DECIMALS = 12
-"""Decimals beyond which nothing counts: what should be zero comes out as 1e-17 here and as -3e-18 there."""
+DIGITS = 6  # significant digits that a computed number of a published table has
+DECIMALS = 12  # decimals beyond which nothing counts: what should be zero comes out as 1e-17 here and as -3e-18 there
 
 
 def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

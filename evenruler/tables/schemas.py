@@ -46,14 +46,9 @@ def _kind(text: str) -> pa.DataType:
     return KINDS[text]
 
 
-COMMON = columns("id content_sha256 variant framing source licence: str")
-"""The columns that every published row carries."""
-
-BARE = "bare"
-"""The framing of a row that nothing is wrapped around."""
-
-LOG_PROBABILITY = "log_probability"
-"""The measure of answers that are no logits of entailment."""
+COMMON = columns("id content_sha256 variant framing source licence: str")  # what every published row carries
+BARE = "bare"  # the framing of a row that nothing is wrapped around
+LOG_PROBABILITY = "log_probability"  # the measure of answers that are no logits of entailment
 
 ANSWERS = columns("id model lineage configuration framing measure: str; value: float")
 """One row per prompt, model, configuration and measure, of answers that have no length. Configurations `head` and
@@ -63,8 +58,7 @@ text, nats, or of the intensifier in its place, mean nats a token."""
 SCORES = columns(ANSWERS, "n_tokens: int")
 """One row per probe and measure of one model. `loglikelihood`: nats of the whole sentence, raw sum."""
 
-WHOLE = "all"
-"""The part of figures that is the whole instrument, the subscale that is the whole scale."""
+WHOLE = "all"  # the part of figures that is the whole instrument, the subscale that is the whole scale
 
 
 def figures_of(part: str) -> pa.Schema:
@@ -76,8 +70,7 @@ def figures_of(part: str) -> pa.Schema:
     )
 
 
-NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())
-"""Of a figure, by their column."""
+NUMBERS = tuple(field.name for field in figures_of("part") if field.type == pa.float64())  # of a figure
 
 CONCEPTS = columns("benchmark kin part model trait concept: str; value error: float; n: int; criterion: float?")
 """One row a unit that other instruments measure, too (`instrument.Concept`). `concept`: "occupation:nurse"; `value`:

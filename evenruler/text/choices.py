@@ -15,25 +15,21 @@ from ruamel.yaml import YAML
 
 from evenruler.text.refusals import refuses_to_choose
 
-LETTERS = "ABCDEFGHIJ"
-"""Of options, in their order."""
+LETTERS = "ABCDEFGHIJ"  # of options, in their order
 
-RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
+RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
 """Every rule by which a reply is read, in words. English: refusals, what introduces an answer ("the answer is"), and
 who else is spoken of ("his wife", "people")."""
 
-SHORT = 5
-"""Words of a reply that is read for words although options were listed."""
+SHORT = 5  # words of a reply that is read for words although options were listed
 
 
 @dataclass(frozen=True)
 class Reading:
     """What one reply says."""
 
-    outcome: str | None
-    """The class; None where the reply is invalid."""
-    rule: str
-    """One of `RULES`."""
+    outcome: str | None  # the class; None where the reply is invalid
+    rule: str  # one of `RULES`
 
 
 SEVERAL, CONTRADICTION = Reading(None, "several"), Reading(None, "contradiction")
@@ -79,8 +75,7 @@ class Mention:
     slugs: tuple[str, ...]
     begin: int
     end: int
-    by_itself: bool
-    """Whether no word goes on after it."""
+    by_itself: bool  # whether no word goes on after it
 
 
 class Surfaces:
@@ -176,8 +171,7 @@ _LETTER = re.compile(
     r"\W*(?P<letter>[A-Za-z])"
     r"(?:(?P<mark>\s*[)\]:]|\.(?!\w)|\s*$)|(?!\w|['.-]\w))"  # marked, or at least no part of a word
 )
-_ALSO_WORDS = "AI"
-"""Letters that are words too: the article and the pronoun."""
+_ALSO_WORDS = "AI"  # letters that are words too: the article and the pronoun
 _AFTER_A_LETTER = re.compile(r"(?:is|because|since|and|or|for|as)\b")
 _STANDS_FOR = re.compile(r"\W*\b(?:for|is)\b", re.IGNORECASE)
 _INTRODUCTION = re.compile(
@@ -247,7 +241,6 @@ def _listed(text: str, asked: Asked) -> Reading | None:
 
 
 def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
-    """A letter, and what it says after it."""
     slug = asked.letters[letter]
     said = asked.both.at(text, found.end() if (found := _STANDS_FOR.match(text, end)) else end)
     # "A. They have ..." explains the letter, "A: They have ..." names what it stands for, and so does "A. They".
@@ -339,8 +332,7 @@ _WHOSE = re.compile(r"(?:his|her|their)\s+(?!(?:but|or|nor|and)\b)\w", re.IGNORE
 """A possessive: "not her fault" denies the fault, not her."""
 _LINE = re.compile(r"^[^\w\n]*(?:[-\u2022]|\d+[.)]|(?P<letter>[A-Ja-j])[.)])[ \t]+(?P<text>.+)$", re.MULTILINE)
 """A line of a list."""
-_NOBODY = "_"
-"""In the place of what does not count; a word, and none of a reply, whose emphasis is gone."""
+_NOBODY = "_"  # in the place of what does not count; a word, and none of a reply, whose emphasis is gone
 
 
 def _word(text: str, asked: Asked) -> Reading | None:
@@ -381,7 +373,6 @@ def _outright(text: str, asked: Asked) -> set[str]:
 
 
 def _after(place: re.Pattern[str], text: str, asked: Asked) -> list[Mention]:
-    """Words of classes that come right after such places."""
     found = (asked.words.at(text, match.end()) for match in place.finditer(text))
     return [said for said in found if said]
 
@@ -393,8 +384,7 @@ _INVALID: tuple[Rule, ...] = (
     lambda text, asked: Reading(None, "refusal") if refuses_to_choose(text) else None,
 )
 
-WORDED: Sequence[Rule] = (*_INVALID, _word)
-"""How a reply is read where words were asked for, by the first that speaks."""
+WORDED: Sequence[Rule] = (*_INVALID, _word)  # how a reply is read where words were asked for, by the first that speaks
 
 LETTERED: Sequence[Rule] = (
     *(*_INVALID, _answered, _listed),

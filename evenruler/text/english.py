@@ -6,12 +6,14 @@ of replies of some length, in whatever language they should be.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from ruamel.yaml import YAML
 
 
 def with_capital(words: str) -> str:
@@ -19,67 +21,29 @@ def with_capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_LISTS: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("english.yaml"))
 
 
-FUNCTION_WORDS: Final = _set(
-    """
-    a about above after again against all almost along already also although always among an and another any anybody
-    anyone anything are around as at away be because become becomes been before being best better between both but
-    by can cannot could did do does during each either else enough even ever every everybody everyone everything few
-    first for from had has have he her here hers him his how however i if in instead into is it its just last least
-    less like many may me might more most much must my myself neither never nobody nor not nothing now of off often
-    on once one only or other others ought our out over own perhaps quite rather same several shall she should since
-    so some somebody somehow someone something sometimes still such than that the their them then there these they
-    this those though through to today too toward towards under until up upon us used usually very was we well were
-    what when whenever where whether which while who whoever whom whose why will with within without would yet you
-    your
-    """
-)
-"""Words that hold English sentences together, whatever they are about."""
+def _set(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name].split())
 
-FOREIGN_WORDS: Final = _set(
-    """
-    aber als auch auf dann das dass dem der des doch ein eine einen einer eines er es ich ihr im ist mit nicht noch oder
-    sich sie sind und von wenn wie wir zu zum zur
-    au aux avec ce cette dans elle est et il je la le les leur lui mais ne nous ou pas pour quand que qui sa sont sur un
-    une vous
-    como con cuando de del donde el ella en entre esta este las los lo mi muy para pero por porque ser sobre su una yo
-    che da di gli ho io non quando sono tra uno
-    ao com em mas na nas nos os quem sempre tem uma
-    aan bij dat deze een heb het hij ik je maar meer naar niet ook op te van voor werd wordt ze zijn
-    """
-)
+
+FUNCTION_WORDS: Final = _set("function-words")  # words that hold English sentences together, whatever they are about
+
+FOREIGN_WORDS: Final = _set("foreign-words")
 """What holds German, French, Spanish, Italian, Portuguese and Dutch sentences together and is not common in English."""
 
-LEAST_SHARE: Final = 0.2
-"""Of the words of an English text, those that are function words, less foreign ones; English prose has about half."""
+LEAST_SHARE: Final = 0.2  # of function words, less foreign ones, in an English text; English prose has about half
 
-NEGATIONS: Final = _set(
-    """
-    astonished astonishing barely cannot doubt doubtful doubts fewer hardly implausible impossible improbable
-    lack lacks less mismatch neither never no nobody none nor not nothing nowhere odd oddly peculiar rare rarely
-    refuse refuses scarcely seldom shocked shocking strange strangely surprise surprised surprises surprising
-    surprisingly unacceptable uncommon unexpected unexpectedly unfit unfitting unlikely unnatural unsuitable
-    unsuited untypical unusual unusually weird weirdly without wrong wrongly
-    """
-)
+NEGATIONS: Final = _set("negations")
 """Words that turn what a sentence says into its opposite, or say that it would be out of the ordinary. English has more
 ("far from"); whatever ends in "n't" counts too."""
 
-_BEFORE_NOUNS = _set("a an each every her his my our that the their this your")
-_BEFORE_QUALITIES = _set(
-    """
-    am anybody anyone are as be became become becomes been being everybody everyone is less more quite rather seem
-    seemed seems so somebody someone too very was were
-    """
-)
-
+_BEFORE_NOUNS = _set("before-nouns")
+_BEFORE_QUALITIES = _set("before-qualities")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
-_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")
-"""Dashes, an ellipsis and currencies; other marks are those of ASCII."""
+_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, an ellipsis, currencies; other marks are those of ASCII
 
 
 def tokens(text: str) -> list[str]:

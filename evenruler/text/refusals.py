@@ -13,7 +13,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-_LISTS: Mapping[str, Any] = YAML(typ="safe").load(Path(__file__).with_suffix(".yaml"))
+_LISTS: Mapping[str, Any] = YAML(typ="safe").load(Path(__file__).with_name("refusals.yaml"))
 _WRITTEN_OUT: Mapping[str, str] = _LISTS["written-out"]
 _PARTS: Mapping[str, str] = _LISTS["parts"]
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a\u02bc", "'"))

@@ -6,7 +6,6 @@ from typing import Literal
 from evenruler.text.inflection import article_for
 
 ATTRIBUTE, TARGET = "{ATTRIBUTE}", "{TARGET}"
-
 _SLOT = re.compile(r"\{[^{}]*\}")
 _FILLING = re.compile(r"(?P<article>\b[Aa]n?\s+)?(?P<slot>\{[A-Z]+\})")
 _ARTICLE_BEFORE = re.compile(r"\b[Aa]n?\s+$")

@@ -16,9 +16,8 @@ What these rules pass over is `doubtful`: other cases, longer names, plurals of 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenruler.text.inflection import regular_plural
 
@@ -37,13 +36,15 @@ _NAMING = (
 """Words that are part of the name behind them where they begin a sentence, as most words before a name are not."""
 
 
+FORMS = ""  # in the place of a token: what ends here, how it is written and the word that it is of
+
+
 class Match(NamedTuple):
     """A word in a text: its place (characters, `end` exclusive), and whether its plural stands there."""
 
     begin: int
     end: int
-    word: str
-    """As it was given, in single spaces."""
+    word: str  # as it was given, in single spaces
     plural: bool
 
 
@@ -66,14 +67,6 @@ def begins_sentence(text: str, begin: int) -> bool:
     return before[-1] in ".!?\u2026" and any(map(str.isspace, between)) and not _ABBREVIATION.search(before[-8:])
 
 
-@dataclass
-class _Node:
-    """Of a trie over tokens. `forms`: what ends here, how it is written and the word that it is of."""
-
-    following: dict[str, "_Node"] = field(default_factory=dict)
-    forms: list[tuple[str, str]] = field(default_factory=list)
-
-
 class Finder:
     """Finds words in time that grows with the text and not with their number; `finder` keeps those that were made.
 
@@ -83,7 +76,7 @@ class Finder:
     def __init__(self, given: Sequence[str]) -> None:
         words = sorted({spaced(word) for word in given} - {""})
         known = {word.casefold() for word in words}
-        self._root = _Node()
+        self._root: dict[str, Any] = {}  # a trie over tokens
         self.plurals: list[str] = []
         for word in words:
             self._add(word, word)
@@ -107,8 +100,8 @@ class Finder:
     def _add(self, written: str, word: str) -> None:
         node = self._root
         for token in _TOKEN.findall(written):
-            node = node.following.setdefault(_key(token), _Node())
-        node.forms.append((written, word))
+            node = node.setdefault(_key(token), {})
+        node.setdefault(FORMS, []).append((written, word))
 
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
         """All that stands there, none over another, and whether it is the word for sure."""
@@ -124,12 +117,12 @@ class Finder:
     def _seen(self, text: str) -> Iterator[tuple[Match, bool]]:
         tokens = [(found.start(), found.end(), _key(found[0])) for found in _TOKEN.finditer(text)]
         for first, (begin, _, _) in enumerate(tokens):
-            node: _Node | None = self._root
+            node = self._root
             for _, end, key in tokens[first:]:
-                node = node.following.get(key) if node else None
-                if node is None:
+                node = node.get(key, {})
+                if not node:
                     break
-                for written, word in node.forms:
+                for written, word in node.get(FORMS, ()):
                     said, short = text[begin:end], _is_abbreviation(written)
                     # Abbreviations are looked for as they are written; of other words any case is of interest.
                     if not _is_whole(text, begin, end) or (short and _one_form(said) != _one_form(written)):

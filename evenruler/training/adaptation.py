@@ -6,7 +6,6 @@ nats a token. What is drawn hangs on PyTorch's generator.
 """
 
 import math
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -19,16 +18,13 @@ from evenruler.models import catalogue
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.classifier import Nli
 from evenruler.models.declared import Catalogue
-from evenruler.models.model import Model
-from evenruler.models.store import Keys, RowStore
+from evenruler.models.model import NUMBER, Model
+from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
-LONGEST: Final = 128
-"""Tokens of a sentence; what stands after them is left out."""
-
-ROUNDS: Final = 7
-"""Of the words of a sentence every seventh is masked: nearly the share of BERT, and after as many rounds each was."""
+LONGEST: Final = 128  # tokens of a sentence; what stands after them is left out
+ROUNDS: Final = 7  # every seventh word of a sentence is masked, nearly BERT's share; after as many rounds each was
 
 HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
@@ -36,11 +32,8 @@ HEAD_LEARNING_RATE: Final = 1e-3
 HEAD_DECAY: Final = 0.3
 """How a head for masked words is fitted: until the loss of held-out sentences falls no more (`docs/performance.md`)."""
 
-BATCH: Final = 32
-"""Sentences that are read at once where nothing is learned."""
-
-IGNORED: Final = -100
-"""The label of a token that nothing is asked about."""
+BATCH: Final = 32  # sentences that are read at once where nothing is learned
+IGNORED: Final = -100  # the label of a token that nothing is asked about
 
 
 class NextWords:
@@ -156,15 +149,8 @@ def _batch(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, 
     return ids.to(device), there.to(device)
 
 
-VERSION: Final = 2
-"""Of how models are adapted: part of the key of every answer."""
-
-PARTS: Final = 5
-"""A fit learns four parts of a corpus and is judged by the fifth, another one in each of five fits."""
-
-_LOSS = struct.Struct("<d")
-
-Backend = Nli | Causal
+VERSION: Final = 2  # of how models are adapted: part of the key of every answer
+PARTS: Final = 5  # a fit learns four parts of a corpus and is judged by the fifth, another one in each of five fits
 
 
 @dataclass(frozen=True)
@@ -176,18 +162,8 @@ class Recipe:
     batch: int
 
 
-@dataclass(frozen=True)
-class Stage:
-    """Where a model is on its way; epoch 0 is the model as it was."""
-
-    corpus: str
-    fit: int
-    """Its number, from 1: the seed of what is drawn, and which part of the corpus is held out."""
-    epoch: int
-
-
 def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
-    """What a fit learns from, and what is held out."""
+    """What a fit learns from, and what is held out of it; `fit`: its number, from 1."""
     parts = min(PARTS, len(sentences))
     sides: tuple[list[str], list[str]] = [], []
     for place, sentence in enumerate(sentences):
@@ -228,48 +204,45 @@ class Adapted:
         The answers of all fits to all corpora at epoch 0 are the same, and paid for once. States may be asked in any
         order; one that goes back, to an earlier epoch, another fit or another corpus, trains again from the start.
         """
-        stage = Stage(corpus, fit, epoch)
-        asked: Any = _InState(lambda: self._brought_to(stage))
-        return self._untouched.adapted(self._identity(stage) if epoch else None, lambda: asked)
+
+        def bring() -> Any:
+            if self._training is not None or epoch:
+                self._losses_to(corpus, fit, epoch)
+            return self._untouched.backend
+
+        state = self._identity(corpus, fit, epoch) if epoch else None
+        return self._untouched.adapted(state, lambda: _InState(bring))
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
         """Mean loss after an epoch on the sentences that are held out, nats a token; not a number without a token."""
-        stage = Stage(corpus, fit, epoch)
-        keys = Keys(self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}")
-        key = keys.key([self._identity(stage)])  # epoch 0 too: what is held out differs
+        asked = [self._identity(corpus, fit, epoch)]  # of epoch 0 too: what is held out differs
+        (key,) = keys_of(self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [asked])
         found = self._store.get([key])
         if key not in found:
-            found = {key: _LOSS.pack(self._losses_to(stage)[epoch])}
+            found = {key: NUMBER.pack(self._losses_to(corpus, fit, epoch)[epoch])}
             self._store.put(found.items())
-        return float(_LOSS.unpack(found[key])[0])
+        return NUMBER.unpack(found[key])
 
-    def _identity(self, stage: Stage) -> dict[str, object]:
+    def _identity(self, corpus: str, fit: int, epoch: int) -> dict[str, object]:
         """All that the state depends on beside the model itself."""
         causal = self._untouched.kind == "causal"
         return {
             "adaptation": VERSION,
-            "corpus": content_sha256(list(self._corpora[stage.corpus])),
+            "corpus": content_sha256(list(self._corpora[corpus])),
             "words": None if causal else content_sha256(self._all_texts),
-            "recipe": asdict(self._recipes[stage.corpus]),
-            "fit": stage.fit,
-            "epoch": stage.epoch,
+            "recipe": asdict(self._recipes[corpus]),
+            "fit": fit,
+            "epoch": epoch,
         }
 
-    def _brought_to(self, stage: Stage) -> Any:
-        """The model in memory, trained up to an epoch of a fit to a corpus."""
-        if self._training is not None or stage.epoch:
-            self._losses_to(stage)
-        return self._untouched.backend
-
-    def _losses_to(self, stage: Stage) -> Sequence[float]:
+    def _losses_to(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
         """Losses from epoch 0 to this one, and the model in memory there."""
         if self._training is None:
             self._training = _Training(self.name, self._untouched.backend, self._all_texts)
         training = self._training
-        if (training.corpus, training.fit) != (stage.corpus, stage.fit) or len(training.losses) > stage.epoch + 1:
-            sentences, recipe = self._corpora[stage.corpus], self._recipes[stage.corpus]
-            training.start(stage.corpus, stage.fit, sentences, recipe)
-        while len(training.losses) <= stage.epoch:
+        if (training.corpus, training.fit) != (corpus, fit) or len(training.losses) > epoch + 1:
+            training.start(corpus, fit, self._corpora[corpus], self._recipes[corpus])
+        while len(training.losses) <= epoch:
             training.epoch()
         return training.losses
 
@@ -287,7 +260,7 @@ class _InState:
 class _Training:
     """One model in memory, its state before, and the corpus that it is being adapted to."""
 
-    def __init__(self, name: str, backend: Backend, all_texts: Sequence[str]) -> None:
+    def __init__(self, name: str, backend: Nli | Causal, all_texts: Sequence[str]) -> None:
         self._name = name
         if isinstance(backend, Causal):
             self._objective: NextWords | MaskedWords = NextWords(backend.model, backend.tokenizer)

@@ -2,11 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -15,22 +14,15 @@ from evenruler.files import require_regular
 from evenruler.hub import talking_about
 from evenruler.models.declared import Finetune, TrainingData
 
-Texts = tuple[str, ...]
-"""One text, or two."""
+
+class Row(NamedTuple):
+    """Of a labelled data set: one text or two."""
+
+    texts: tuple[str, ...]
+    label: str
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Rows of a labelled data set."""
-
-    texts: list[Texts]
-    labels: list[str]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-
-def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
+def read(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, Any]]:
     """The rows of a data set, and what a card says of it.
 
     A row without a label, or without text, is left out and counted. UserError where it cannot be read, or lacks a
@@ -45,17 +37,17 @@ def read(name: str, declared: TrainingData) -> tuple[Labelled, dict[str, Any]]:
     labels = _named(frame[declared.label], declared.labels, where)
     texts = frame[declared.columns].astype("string").apply(lambda column: column.str.strip())
     known = labels.notna() & texts.notna().all(axis=1) & (texts != "").all(axis=1)
-    told = [tuple(map(str, row)) for row in texts[known].itertuples(index=False, name=None)]
-    rows = Labelled(told, labels[known].tolist())
-    if not len(rows):
+    told = texts[known].itertuples(index=False, name=None)
+    rows = [Row(tuple(map(str, own)), label) for own, label in zip(told, labels[known], strict=True)]
+    if not rows:
         raise UserError("holds no labelled row", where=where, remedy="see its `source`")
     digest = hashlib.sha256()
-    for own, label in zip(rows.texts, rows.labels, strict=True):
-        digest.update("\x1f".join([*own, label]).encode() + b"\x1e")
+    for row in rows:
+        digest.update("\x1f".join([*row.texts, row.label]).encode() + b"\x1e")
     described = {
         "rows": len(rows),
         "left_out": int(len(frame) - len(rows)),
-        "labels": dict(sorted(Counter(rows.labels).items())),
+        "labels": dict(sorted(Counter(row.label for row in rows).items())),
         "sha256": digest.hexdigest(),
         "licence": declared.licence,
         "origin": declared.origin,
@@ -114,36 +106,25 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
     return found
 
 
-def split(data: dict[str, Labelled], recipe: Finetune) -> tuple[Labelled, Labelled]:
+def split(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[list[Row], list[Row]]:
     """Rows to fit on, and rows to measure accuracy on, of data by name; UserError where nothing is left to fit on.
 
     Which rows are kept apart depends on their first text alone, so that all pairs of a premise stand on one side, and
     models fitted with other seeds or on other halves are measured on the same rows.
     """
     validation = data[recipe.validation]
-    order = sorted({texts[0] for texts in validation.texts}, key=_place)
-    count = Counter(texts[0] for texts in validation.texts)
+    count = Counter(row.texts[0] for row in validation)
+    order = sorted(count, key=lambda text: hashlib.sha256(f"held out {text}".encode()).hexdigest())
     before = accumulate((count[text] for text in order), initial=0)
     kept = {text for text, rows in zip(order, before, strict=False) if rows < recipe.held_out}
-    held_out = _where(validation, [texts[0] in kept for texts in validation.texts])
-    parts = [data[name] for name in recipe.data]
+    held_out = [row for row in validation if row.texts[0] in kept]
 
     def in_half(text: str) -> bool:
         return recipe.half is None or hashlib.sha256(f"half {text}".encode()).digest()[0] % 2 == recipe.half - 1
 
-    together = Labelled([t for part in parts for t in part.texts], [x for part in parts for x in part.labels])
-    chosen = [texts[0] not in kept and in_half(texts[0]) for texts in together.texts]
-    fitted_on = _where(together, chosen)
-    if not len(fitted_on):
+    rest = (row for name in recipe.data for row in data[name] if row.texts[0] not in kept)
+    fitted_on = [row for row in rest if in_half(row.texts[0])]
+    if not fitted_on:
         what = f"{len(held_out)} rows held out of {recipe.validation!r} leave none to fit on"
         raise UserError(what, where="params.yaml: finetune.held_out", remedy="hold out fewer")
     return fitted_on, held_out
-
-
-def _place(text: str) -> str:
-    return hashlib.sha256(f"held out {text}".encode()).hexdigest()
-
-
-def _where(rows: Labelled, chosen: Sequence[bool]) -> Labelled:
-    kept = [i for i, here in enumerate(chosen) if here]
-    return Labelled([rows.texts[i] for i in kept], [rows.labels[i] for i in kept])

@@ -16,7 +16,7 @@ from evenruler.models.cache import Cache, Form
 from evenruler.models.engines import described
 from evenruler.models.model import Model
 from evenruler.models.records import Placed, Request, Sampling
-from evenruler.models.store import Keys, RowStore
+from evenruler.models.store import RowStore, keys_of
 from evenruler.terminal import progress
 from tests.tiny import tiny_params
 
@@ -190,9 +190,9 @@ class TestInterruption:
         model.loglikelihood(TEXTS)
         path = model._cache.store.root / "rows.sqlite"
         lost = np.random.default_rng(seed).choice(len(TEXTS), 5, replace=False).tolist()
-        keys = Keys(model.engine, "likelihood/1")
+        keys = keys_of(model.engine, "likelihood/1", (["", TEXTS[i]] for i in lost))
         with sqlite3.connect(path) as connection:
-            connection.executemany("DELETE FROM kept WHERE key = ?", [(keys.key(["", TEXTS[i]]),) for i in lost])
+            connection.executemany("DELETE FROM kept WHERE key = ?", [(key,) for key in keys])
         connection.close()
         assert RowStore(path.parent).count() == len(TEXTS) - 5
 
@@ -356,8 +356,8 @@ class TestWhatItIsTold:
         found = own.answers("say/1", ["a", "b", "a"], TEXT, self.upper)
 
         assert found == ["A", "B", "A"]
-        keys = Keys("engine", "say/1")
-        assert own.store.get([keys.key("a"), keys.key("b")]) == {keys.key("a"): b"A", keys.key("b"): b"B"}
+        a, b = keys_of("engine", "say/1", ["a", "b"])
+        assert own.store.get([a, b]) == {a: b"A", b: b"B"}
 
     def test_a_store_that_can_only_be_read_says_how_many_answers_are_missing(self, own, error_of) -> None:
         own.answers("say/1", ["a"], TEXT, self.upper)

@@ -14,7 +14,7 @@ from evenruler.models.cache import Cache
 from evenruler.models.model import LIKELIHOOD, REPLY, Model
 from evenruler.models.records import Reply, Sampling
 from evenruler.models.released import AGAIN, JOURNAL, Compared, Released, kept
-from evenruler.models.store import Keys, RowStore
+from evenruler.models.store import RowStore, keys_of
 from evenruler.project import answers
 from tests.tiny import tiny_params
 
@@ -111,8 +111,8 @@ class TestWithAModel:
         rows = pq.read_table(release / LIKELIHOODS)
         assert rows.column_names == ["key", "model", "engine", "answer"]
         assert said["files"][LIKELIHOODS]["rows"] == rows.num_rows == 3
-        keys = Keys(model.engine, "likelihood/1")
-        assert set(rows["key"].to_pylist()) == {keys.key(["", text])[:16] for text in TEXTS}
+        keys = keys_of(model.engine, "likelihood/1", (["", text] for text in TEXTS))
+        assert set(rows["key"].to_pylist()) == {key[:16] for key in keys}
 
 
 class Scripted:

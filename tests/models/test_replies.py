@@ -13,7 +13,7 @@ from evenruler.errors import UserError
 from evenruler.evaluate.subject import chosen as subject
 from evenruler.models.catalogue import load
 from evenruler.models.model import Model
-from evenruler.models.replies import asked, chosen, unzipped
+from evenruler.models.recorded import asked, chosen, unzipped
 from evenruler.models.store import RowStore
 
 OPTIONS = ("The grandfather", "The grandson", "Can't be determined")

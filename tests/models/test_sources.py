@@ -168,7 +168,7 @@ class TestPackages:
         assert models_in(store) == []
 
         # One that was killed outright could not clean up.
-        left = store.root / "models" / f"tiny-{tiny.sha256[:16]}-v{conversion.GGUF_VERSION}.partial"
+        left = store.root / "models" / f".tiny-{tiny.sha256[:16]}-v{conversion.GGUF_VERSION}.partial"
         left.mkdir()
         (left / "half").touch()
 

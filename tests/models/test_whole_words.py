@@ -11,7 +11,7 @@ from evenruler.models.backends.causal import CAPACITY, Capacity
 from evenruler.models.backends.likelihood import LikelihoodScorer
 from evenruler.models.engines import described
 from evenruler.models.records import WordRequest
-from evenruler.models.store import Keys, RowStore
+from evenruler.models.store import RowStore, keys_of
 from tests.models.conftest import raw_token_nats, tiny_stands_alone, tiny_word_ends
 from tests.tiny import KINDS, tiny_params
 
@@ -324,9 +324,9 @@ class TestStore:
         before = table(model.whole_words(prompts, words))
         assert model.asked == len(words)
         lost = np.random.default_rng(1).choice(len(words), 7, replace=False).tolist()
-        keys = Keys(model.engine, "words/2")
+        keys = keys_of(model.engine, "words/2", ([prompts[i], words[i], False] for i in lost))
         with sqlite3.connect(model._cache.store.root / "rows.sqlite") as connection:
-            gone = [(keys.key([prompts[i], words[i], False]),) for i in lost]
+            gone = [(key,) for key in keys]
             assert connection.executemany("DELETE FROM kept WHERE key = ?", gone).rowcount == 7
         connection.close()
 

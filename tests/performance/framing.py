@@ -145,7 +145,7 @@ def tokens(backend: Causal, asked: Pairs, batch: int, likely: int) -> dict[str, 
     batches: Sequence[list[int]] = [lengths[first : first + batch] for first in range(0, len(lengths), batch)]
     packs = backend._scorer.packs(sequences, words=True)
     return {
-        "ours": sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in packs) + likely,
+        "ours": sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in packs) + likely,
         "a sequence a word": sum(len(batch) * batch[-1] for batch in batches),
     }
 

@@ -48,7 +48,7 @@ def ours(name: str, texts: list[str]) -> tuple[np.ndarray, float, dict]:
             nats[index] = value
     seconds = time.perf_counter() - start
     sequences = [model._encoded([request])[0] for request in requests]
-    nodes = sum(len(trie.build([sequences[i] for i in pack]).tokens) for pack in model._scorer.packs(sequences))
+    nodes = sum(len(trie.build([sequences[i] for i in pack]).nodes.tokens) for pack in model._scorer.packs(sequences))
     weights = sum(p.numel() for p in model.model.parameters() if p.dim() == 2)
     if not model.model.config.get_text_config().tie_word_embeddings:
         weights -= model.model.get_input_embeddings().weight.numel()
@@ -139,14 +139,14 @@ def warm_store(name: str, texts: list[str]) -> float:
     """Texts/s that a store which has them answers, the model not loaded."""
     from evenruler.models import load
     from evenruler.models.model import LIKELIHOOD
-    from evenruler.models.store import Keys, RowStore, cache_root
+    from evenruler.models.store import RowStore, cache_root, keys_of
 
     many = [f"{text} {i}" for i in range(-(-20_000 // len(texts))) for text in texts]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "models").symlink_to((cache_root() / "models").resolve())
         model = load(name, store=RowStore(Path(folder)))
-        keys = Keys(model.engine, "likelihood/1")
-        model._cache.store.put((keys.key(["", text]), LIKELIHOOD.pack((0.0, 1))) for text in many)
+        keys = keys_of(model.engine, "likelihood/1", (["", text] for text in many))
+        model._cache.store.put((key, LIKELIHOOD.pack((0.0, 1))) for key in keys)
         start = time.perf_counter()
         model.loglikelihood(many)
         return len(many) / (time.perf_counter() - start)

@@ -76,7 +76,7 @@ def main() -> None:
     workers = asked(model())
 
     def there() -> None:
-        ray.get([member.actor.ready.remote() for member in cluster.connected(nodes.address).members(0)])
+        ray.get([member.actor.__ray_ready__.remote() for member in cluster.connected(nodes.address).members(0)])
 
     rows = []
     for threads in (1, 2):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenruler.models.declared import Finetune, TrainingData
-from evenruler.training.data import Labelled, read, split
+from evenruler.training.data import Row, read, split
 from tests.hub_client import ROOT, Client
 from tests.loopback_hub import Blob, Repo, running
 
@@ -47,8 +47,7 @@ class TestWhatIsRead:
 
         rows, described = read("moods", moods(f"local:moods.{kind}"))
 
-        assert rows.texts == [("I laugh.",), ("I weep,\nalas.",), ("naïve café — 東京 🎉",)]
-        assert rows.labels == ["glad", "sad", "glad"]
+        assert rows == [(("I laugh.",), "glad"), (("I weep,\nalas.",), "sad"), (("naïve café — 東京 🎉",), "glad")]
         assert {key: described[key] for key in ("rows", "left_out", "labels", "licence", "origin")} == {
             "rows": 3,
             "left_out": 0,
@@ -61,7 +60,7 @@ class TestWhatIsRead:
     def test_numbers_follow_the_declared_order(self, kind) -> None:
         WRITERS[kind](frame_of(["a", "b", "c"], [2, 0, 1]), f"moods.{kind}")
         found = read("moods", moods(f"local:moods.{kind}", labels=["low", "middle", "high"]))[0]
-        assert found.labels == ["high", "low", "middle"]
+        assert [row.label for row in found] == ["high", "low", "middle"]
 
     @pytest.mark.parametrize("kind", list(WRITERS))
     @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ class TestWhatIsRead:
     def test_rows_without_label_are_left_out_and_counted(self, kind, labels) -> None:
         WRITERS[kind](frame_of(["a", "b", "c", "d"], labels), f"moods.{kind}")
         rows, described = read("moods", moods(f"local:moods.{kind}"))
-        assert (rows.texts, rows.labels) == ([("a",), ("c",)], ["glad", "sad"])
+        assert rows == [(("a",), "glad"), (("c",), "sad")]
         assert (described["rows"], described["left_out"]) == (2, 2)
 
     @pytest.mark.parametrize("kind", list(WRITERS))
@@ -80,7 +79,7 @@ class TestWhatIsRead:
         frame = pd.DataFrame({"one": ["a", "", None, "d"], "two": ["e", "f", "g", " "], "label": [0, 1, 0, 1]})
         WRITERS[kind](frame, f"moods.{kind}")
         rows, described = read("moods", moods(f"local:moods.{kind}", columns=["one", "two"]))
-        assert (rows.texts, rows.labels) == ([("a", "e")], ["sad"])
+        assert rows == [(("a", "e"), "sad")]
         assert (described["rows"], described["left_out"]) == (1, 3)
 
     @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -88,20 +87,20 @@ class TestWhatIsRead:
         texts = ["None", "NA", "null", "007", "1.50", "true", "2026-01-01"]
         WRITERS[kind](frame_of(texts, ["sad"] * 7).rename(columns={"text": "date"}), f"moods.{kind}")
         rows, _ = read("moods", moods(f"local:moods.{kind}", columns=["date"]))
-        assert [text for (text,) in rows.texts] == texts
+        assert [text for (text,), _ in rows] == texts
 
     def test_texts_that_are_all_numbers(self) -> None:
         Path("moods.csv").write_text("text,label\n007,0\n08,1\n")
-        assert read("moods", moods())[0].texts == [("007",), ("08",)]
+        assert [row.texts for row in read("moods", moods())[0]] == [("007",), ("08",)]
 
     def test_categories_are_names(self) -> None:
         frame_of(["a", "b", "c"], pd.Categorical(["sad", "glad", None])).to_parquet("moods.parquet")
-        assert read("moods", moods("local:moods.parquet"))[0].labels == ["sad", "glad"]
+        assert [row.label for row in read("moods", moods("local:moods.parquet"))[0]] == ["sad", "glad"]
 
     def test_columns_in_the_order_that_is_declared(self) -> None:
         pd.DataFrame({"b": ["second"], "y": ["glad"], "a": ["first"]}).to_csv("moods.csv", index=False)
         rows, _ = read("moods", moods(columns=["a", "b"], label="y"))
-        assert (rows.texts, rows.labels) == ([("first", "second")], ["glad"])
+        assert rows == [(("first", "second"), "glad")]
 
     def test_the_checksum_is_over_texts_and_labels(self) -> None:
         found = []
@@ -116,7 +115,7 @@ class TestWhatIsRead:
         monkeypatch.setenv("HOME", str(here))
         frame_of(["a"], ["sad"]).to_csv("moods.csv", index=False)
         monkeypatch.chdir("/")
-        assert read("moods", moods("local:~/moods.csv"))[0].texts == [("a",)]
+        assert [row.texts for row in read("moods", moods("local:~/moods.csv"))[0]] == [("a",)]
 
 
 class TestWhatIsRefused:
@@ -212,7 +211,7 @@ class TestHub:
         monkeypatch.setattr("datasets.load_dataset", load)
         rows, described = read("moods", declared)
         assert asked == [(("you/moods", "small"), {"split": "dev", "revision": REVISION})]
-        assert (rows.texts, rows.labels, described["left_out"]) == ([("a",)], ["glad"], 1)
+        assert (rows, described["left_out"]) == ([(("a",), "glad")], 1)
 
     @pytest.mark.parametrize(
         ("raised", "remedy"),
@@ -255,13 +254,13 @@ class TestHub:
                 f"for keys in {asked!r}:\n"
                 "    try:\n"
                 "        rows, described = read('moods', moods(**keys))\n"
-                "        print('=', json.dumps([rows.texts, rows.labels, described['left_out']]))\n"
+                "        print('=', json.dumps([rows, described['left_out']]))\n"
                 "    except UserError as error:\n"
                 "        print('=', error)\n"
             )
             printed = Client(hub, here, here / "home").python(code)
         answers = [line[2:] for line in printed.splitlines() if line.startswith("= ")]
-        assert json.loads(answers[0]) == [[["I laugh."], ["I weep."]], ["glad", "sad"], 1]
+        assert json.loads(answers[0]) == [[[["I laugh."], "glad"], [["I weep."], "sad"]], 1]
         assert len(answers) == 5
         for line, reason in zip(answers[1:], ["split", "'large'", "0" * 40, "you/tempers"], strict=True):
             assert line.startswith(f"{WHERE}: you/")
@@ -269,9 +268,9 @@ class TestHub:
             assert line.endswith("; mend `source`, `revision`, `config` or `split`")
 
 
-def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> Labelled:
-    texts = [(f"{name} {i // rows_a_text}", f"hypothesis {i}") for i in range(n)]
-    return Labelled(texts, [["entailment", "neutral", "contradiction"][i % 3] for i in range(n)])
+def labelled(n: int, rows_a_text: int = 3, name: str = "premise") -> list[Row]:
+    labels = ["entailment", "neutral", "contradiction"]
+    return [Row((f"{name} {i // rows_a_text}", f"hypothesis {i}"), labels[i % 3]) for i in range(n)]
 
 
 def recipe(**keys: Any) -> Finetune:
@@ -283,15 +282,14 @@ class TestSplit:
         data = labelled(300)
         fitted_on, held_out = split({"one": data}, recipe())
         assert len(held_out) == 60
-        together = [row for part in (fitted_on, held_out) for row in zip(part.texts, part.labels, strict=True)]
-        assert sorted(together) == sorted(zip(data.texts, data.labels, strict=True))
+        assert sorted(fitted_on + held_out) == sorted(data)
 
     def test_no_first_text_stands_on_both(self) -> None:
-        other = Labelled([(f"premise {i}", "another") for i in range(100)], ["neutral"] * 100)
+        other = [Row((f"premise {i}", "another"), "neutral") for i in range(100)]
         fitted_on, held_out = split({"one": labelled(300), "two": other}, recipe(data=["one", "two"]))
-        kept = {text for text, _ in held_out.texts}
+        kept = {row.texts[0] for row in held_out}
         assert len(kept) == 20
-        assert kept.isdisjoint(text for text, _ in fitted_on.texts)
+        assert kept.isdisjoint(row.texts[0] for row in fitted_on)
         assert len(fitted_on) == 240 + 80
 
     def test_a_text_is_held_out_whole_although_that_is_more_than_asked(self) -> None:
@@ -306,27 +304,25 @@ class TestSplit:
 
     def test_the_same_rows_in_whatever_order_they_come(self) -> None:
         data = labelled(300)
-        turned = Labelled(data.texts[::-1], data.labels[::-1])
-        held_out, again = (split({"one": rows}, recipe())[1] for rows in (data, turned))
-        assert again.texts == held_out.texts[::-1]
+        held_out, again = (split({"one": rows}, recipe())[1] for rows in (data, data[::-1]))
+        assert again == held_out[::-1]
 
     def test_fewer_held_out_are_among_those_of_more(self) -> None:
-        few, many = (set(split({"one": labelled(300)}, recipe(held_out=n))[1].texts) for n in (30, 90))
+        few, many = (set(split({"one": labelled(300)}, recipe(held_out=n))[1]) for n in (30, 90))
         assert few < many
 
     def test_halves_are_parts_of_the_whole(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}
         whole, first, second = (split(data, recipe(data=["one", "two"], half=half))[0] for half in (None, 1, 2))
-        assert sorted(first.texts + second.texts) == sorted(whole.texts)
-        assert {text for text, _ in first.texts}.isdisjoint(text for text, _ in second.texts)
+        assert sorted(first + second) == sorted(whole)
+        assert {row.texts[0] for row in first}.isdisjoint(row.texts[0] for row in second)
         assert 0.3 < len(first) / len(whole) < 0.7
 
     def test_rows_stay_in_order_with_their_labels(self) -> None:
         data = labelled(300)
         for part in split({"one": data}, recipe()):
-            places = [data.texts.index(texts) for texts in part.texts]
+            places = [data.index(row) for row in part]
             assert places == sorted(places)
-            assert part.labels == [data.labels[i] for i in places]
 
     def test_validation_data_of_its_own_is_not_fitted_on(self) -> None:
         data = {"one": labelled(300), "two": labelled(90, name="more")}

@@ -19,7 +19,7 @@ from evenruler.models import LABELS, load
 from evenruler.models.backends.classifier import load_with_head
 from evenruler.models.heads import AdapterRecord, read_adapter
 from evenruler.models.store import RowStore
-from evenruler.training import trainer
+from evenruler.training import fit
 from evenruler.training.fit import finetune
 from tests.training import tiny
 from tests.training.tiny import MOODS, PAIRS, declaration, params, workshop
@@ -129,12 +129,12 @@ class TestWhatIsLearned:
         recipe = declared.models["tiny"].finetune
         assert recipe is not None
         _, held_out = data.split({"moods": rows}, recipe)
-        logits = load("tiny", declared, store=store).classify([text for (text,) in held_out.texts])
+        logits = load("tiny", declared, store=store).classify([row.texts[0] for row in held_out])
         said = [["sad", "glad"][i] for i in logits.argmax(axis=1)]
-        right = np.array([a == b for a, b in zip(said, held_out.labels, strict=True)])
+        right = np.array([a == row.label for a, row in zip(said, held_out, strict=True)])
         assert record.accuracy == pytest.approx(right.mean(), abs=5e-5)
         assert record.content["held_out"]["by_label"] == {
-            label: pytest.approx(right[[x == label for x in held_out.labels]].mean(), abs=5e-5)
+            label: pytest.approx(right[[row.label == label for row in held_out]].mean(), abs=5e-5)
             for label in ("glad", "sad")
         }
 
@@ -186,7 +186,7 @@ class TestWhatIsWritten:
             "bar": 0.7,
         }
         assert (content["data"]["moods"]["rows"], content["rows_fitted_on"]) == (160, 120)
-        assert content["precision"] == trainer.precision() in ("bfloat16", "float32")
+        assert content["precision"] == fit.precision() in ("bfloat16", "float32")
         assert [epoch["epoch"] for epoch in content["history"]] == [1, 2, 3]
         losses = [epoch["loss"] for epoch in content["history"]]
         assert losses[0] > losses[1] > losses[2]
@@ -290,7 +290,7 @@ class TestWhatIsFitted:
         weights = load_file("encoder/model.safetensors")
         del weights["encoder.layer.1.output.dense.weight"]
         save_file(weights, "encoder/model.safetensors", metadata={"format": "pt"})
-        monkeypatch.setattr(trainer, "train", lambda *_: pytest.fail("it was fitted"))
+        monkeypatch.setattr(fit, "Trainer", lambda **_: pytest.fail("it was fitted"))
         line = error_of(finetune, "tiny", params(MOODS), store=store)
         assert line == "encoder: tiny lacks 1 tensors, as bert.encoder.layer.1.output.dense.weight; see its `source`"
         assert not Path("data").exists()
@@ -301,13 +301,13 @@ class TestAgain:
     def fits(self, monkeypatch) -> list[str]:
         """Grows by one with every fit."""
         made: list[str] = []
-        real = trainer.train
+        real = fit._fit
 
-        def counted(name: str, *arguments: Any) -> Any:
-            made.append(name)
-            return real(name, *arguments)
+        def counted(fitting: Any, run: Path) -> Any:
+            made.append(fitting.name)
+            return real(fitting, run)
 
-        monkeypatch.setattr(trainer, "train", counted)
+        monkeypatch.setattr(fit, "_fit", counted)
         return made
 
     def test_what_is_there_is_not_fitted_again(self, here, store, fits) -> None:
@@ -371,7 +371,7 @@ class TestTheSameBytes:
     def test_of_a_run_that_was_broken_off(self, epoch, fitted, here, store, monkeypatch, capsys) -> None:
         """Before the checkpoint of that epoch is written."""
         with monkeypatch.context() as patched:
-            patched.setattr(trainer, "note", killing(f"tiny: epoch {epoch} of 3"))
+            patched.setattr(fit, "note", killing(f"tiny: epoch {epoch} of 3"))
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         assert not Path("data").exists()
@@ -397,7 +397,7 @@ class TestTheSameBytes:
                 raise Killed
 
         with monkeypatch.context() as patched:
-            patched.setattr(trainer, "SAVED_EVERY", 0.0)
+            patched.setattr(fit, "SAVED_EVERY", 0.0)
             patched.setattr(TrainerState, "save_to_json", last)
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
@@ -448,7 +448,7 @@ class TestTheSameBytes:
             raise Killed
 
         with monkeypatch.context() as patched:
-            patched.setattr(trainer, "shutil", SimpleNamespace(rmtree=begun))
+            patched.setattr(fit, "shutil", SimpleNamespace(rmtree=begun))
             with pytest.raises(Killed):
                 finetune("tiny", params(MOODS), store=store)
         assert contents() == contents(fitted[0] / ADAPTER)
@@ -461,7 +461,7 @@ class TestTheSameBytes:
     @pytest.mark.parametrize("change", ["recipe", "labels", "data"])
     def test_another_run_does_not_go_on_from_it(self, change, here, store, monkeypatch) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(trainer, "note", killing("tiny: epoch 2"))
+            patched.setattr(fit, "note", killing("tiny: epoch 2"))
             with pytest.raises(Killed):
                 finetune("tiny", params(PAIRS), store=store)
         assert len(list((store.root / "finetune").iterdir())) == 1
@@ -470,7 +470,7 @@ class TestTheSameBytes:
             training = {"pairs": {"labels": PAIRS["pairs"]["labels"][::-1]}}
         if change == "data":
             tiny.write(here / "pairs.jsonl", tiny.pairs(seed=3))
-        monkeypatch.setattr(trainer, "note", killing("tiny: epoch 1"))  # not "going on", and not epoch 2
+        monkeypatch.setattr(fit, "note", killing("tiny: epoch 1"))  # not "going on", and not epoch 2
         with pytest.raises(Killed):
             finetune("tiny", params(training, **recipe), store=store)
         assert len(list((store.root / "finetune").iterdir())) == 2
@@ -496,7 +496,7 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_steps_however_often_it_was_logg
         {"step": 8, "epoch": 2.0, "eval_accuracy": 0.7},
         {"step": 8, "epoch": 2.0, "train_loss": 0.875},
     ]
-    assert trainer._history(log, 4) == [
+    assert fit._history(log, 4) == [
         {"epoch": 1, "loss": 1.25, "accuracy": 0.6124},
         {"epoch": 2, "loss": 0.5, "accuracy": 0.7},
     ]
@@ -506,7 +506,7 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_steps_however_often_it_was_logg
 def test_the_precision_is_what_the_processor_has_instructions_for(has, said, monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": has})
-    assert trainer.precision() == said
+    assert fit.precision() == said
 
 
 class TestWhatIsRefused:

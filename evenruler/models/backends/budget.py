@@ -11,8 +11,7 @@ from evenruler.errors import UserError
 from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import note
 
-MOST = "EVENRULER_MAX_REQUESTS"
-"""Variable of the environment: how many requests a command or a stage may send."""
+MOST = "EVENRULER_MAX_REQUESTS"  # variable of the environment: how many requests a command or a stage may send
 
 
 KEPT = "what was answered is kept: run again"
@@ -30,13 +29,10 @@ class UsedUpError(EndedError):
 class Used:
     """What went out, and what the servers counted of it."""
 
-    requests: int = 0
-    """Repeated ones, too."""
+    requests: int = 0  # repeated ones, too
     answers: int = 0
-    read: int = 0
-    """Tokens of prompts, by `usage` of the answers that say it."""
-    written: int = 0
-    """Tokens of replies, likewise."""
+    read: int = 0  # tokens of prompts, by `usage` of the answers that say it
+    written: int = 0  # tokens of replies, likewise
 
     def __sub__(self, before: "Used") -> "Used":
         return Used(*(getattr(self, own.name) - getattr(before, own.name) for own in fields(self)))
@@ -54,8 +50,7 @@ class Used:
 class Budget:
     """What may be used, and what was; any thread may ask."""
 
-    most: int | None = None
-    """Requests; None: as many as it takes."""
+    most: int | None = None  # requests; None: as many as it takes
     used: Used = Used()
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

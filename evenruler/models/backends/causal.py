@@ -13,11 +13,13 @@ from transformers import GenerationConfig
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
+from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
+from evenruler.models.templates import rendered
 from evenruler.terminal import note
 
 
@@ -27,10 +29,8 @@ class Capacity:
 
     nodes: int
     sequences: int
-    replies: int
-    """Texts that are continued together: a step is one token each, which costs less than reading the weights."""
-    cache_bytes: int = 2**31
-    """What the keys and values of these may take; fewer are continued together where they are larger."""
+    replies: int  # texts that are continued together: a step is one token each, which costs less than reading weights
+    cache_bytes: int = 2**31  # what keys and values of these may take; where they are larger, fewer are continued
 
 
 CAPACITY = {
@@ -39,11 +39,8 @@ CAPACITY = {
 }
 """By device, where memory is no concern. More nodes share more beginnings, and pay for a mask that is their square."""
 
-LEAST_NODES = 64
-"""Below this, packs repeat more beginnings than they share."""
-
-COUNTED = 0.9
-"""Share of the memory beside the weights that is counted on; the rest is CUDA's own, and gaps between blocks."""
+LEAST_NODES = 64  # below this, packs repeat more beginnings than they share
+COUNTED = 0.9  # share of the memory beside the weights that is counted on; the rest is CUDA's, and gaps between blocks
 
 
 @dataclass(frozen=True)
@@ -52,14 +49,12 @@ class Shape:
 
     layers: int
     hidden: int
-    inner: int
-    """Of the feed-forward layers."""
+    inner: int  # of the feed-forward layers
     heads: int
     key_heads: int
     head_width: int
     vocabulary: int
-    number_bytes: int
-    """2 in bfloat16."""
+    number_bytes: int  # 2 in bfloat16
 
     @property
     def token_bytes(self) -> int:
@@ -126,8 +121,7 @@ def capacity_on(device: str, model: Any) -> Capacity:
     return fitting(best, card_memory() - weights, shape_of(model))
 
 
-POSITIONS = 32
-"""Next-token distributions that are held in float64 at a time."""
+POSITIONS = 32  # next-token distributions that are held in float64 at a time
 
 
 class Causal:
@@ -197,7 +191,6 @@ class Causal:
 
     @cached_property
     def _endings(self) -> Any:
-        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
         return endings(self.tokenizer, self.model.config.get_text_config().vocab_size, self.model.device)
 
     @in_packs
@@ -207,8 +200,6 @@ class Causal:
         UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
         tokens would be drawn from is not a number.
         """
-        from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
-
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
@@ -252,8 +243,6 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
-        from evenruler.models.templates import rendered
-
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
@@ -305,11 +294,16 @@ class Causal:
         found: NDArray[np.float64] = (total.log() - np.log(sum(map(len, contexts)))).cpu().numpy()
         return found
 
-    def unigram_nats(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[n] log-probability of each text's tokens, each for itself, by the `marginal` of all."""
-        by_token = self.marginal(texts)
-        sequences = self._encoded([Request(text) for text in texts])
-        return np.array([by_token[list(sequence.tokens[1:])].sum() for sequence in sequences])
+    @in_packs
+    def unigram_nats(self, texts: Sequence[str]) -> Packs[float]:
+        """Log-probability of each text's tokens, each for itself, by the `marginal` of all, which are one pack."""
+
+        def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
+            by_token = self.marginal(texts)
+            sequences = self._encoded([Request(texts[i]) for i in pack])
+            return [(i, float(by_token[list(own.tokens[1:])].sum())) for i, own in zip(pack, sequences, strict=True)]
+
+        return Packs([range(len(texts))], answer)
 
     def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
         """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""

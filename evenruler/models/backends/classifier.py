@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from ruamel.yaml import YAML
-from transformers import AutoTokenizer
+from safetensors import safe_open
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
@@ -19,14 +20,9 @@ from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet,
 from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
-Texts = tuple[str, ...]
-"""One text, or two."""
-
-Encoded = Mapping[str, Sequence[Sequence[int]]]
-"""Tokens and what else a model reads, by name, of each of some texts; not padded."""
-
-CAPACITY = {"cpu": 1024, "cuda": 8192}
-"""Tokens of a batch, padding included."""
+Texts = tuple[str, ...]  # one text, or two
+Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokens and what else a model reads, by name, of each text; not padded
+CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens of a batch, padding included
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
 """Models whose first position comes after that of padding."""
@@ -39,8 +35,7 @@ class Adapter:
     """What makes a classifier of an encoder."""
 
     folder: Path
-    labels: list[str]
-    """Of the head's outputs, in order."""
+    labels: list[str]  # of the head's outputs, in order
 
     @property
     def shown(self) -> str:
@@ -57,7 +52,6 @@ class Adapter:
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
     from peft import PeftModel, get_peft_model_state_dict
-    from safetensors import safe_open
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
     with quiet(), loading(name, where, remedy), torch.random.fork_rng():
@@ -72,8 +66,6 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
 
 def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
     """An encoder as a sequence classifier of some labels; and its tensors that are random, since it lacks them."""
-    from transformers import AutoModelForSequenceClassification
-
     with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,

@@ -15,14 +15,9 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.models.backends.trie import shared_length
 
-TOLERANCE = 1e-3
-"""Nats by which a token's log-probability may differ between two requests."""
-
-FEWEST = 8
-"""Tokens that each long sentence of the trial has more than; fewer are those of a server that repeats no prompt."""
-
-WRITTEN = 8
-"""Tokens that a server is let write in the trial."""
+TOLERANCE = 1e-3  # nats by which a token's log-probability may differ between two requests
+FEWEST = 8  # each long sentence of the trial has more tokens; fewer are those of a server that repeats no prompt
+WRITTEN = 8  # tokens that a server is let write in the trial
 
 SHIFTED = 0.1
 """Nats by which those may differ when they are given back: more than computing them in another way makes, and less than
@@ -40,16 +35,14 @@ _BEGINNING = (
 )
 _ENDS = ("a brother who is also an archivist.", "a sister who is also an archivist.", "also", "not from here.")
 _SHORT = ("The man is a manager.", "A woman", "x")
-LONG = len(_ENDS)
-"""So many of the sentences of the trial are long; the rest begin with letters of their own."""
+LONG = len(_ENDS)  # so many of the sentences of the trial are long; the rest begin with letters of their own
 
 
 @dataclass(frozen=True)
 class Echo:
     """A text as a server gives it back."""
 
-    tokens: tuple[str, ...]
-    """As the server writes them, its start token included where it shows one."""
+    tokens: tuple[str, ...]  # as the server writes them, its start token included where it shows one
     nats: tuple[float | None, ...]
     """Log-probability of each token given those before it; None for the first where the server gives it none."""
 
@@ -58,12 +51,9 @@ class Echo:
 class Manner:
     """How a server gives log-probabilities of prompts, as the trial found."""
 
-    new: int
-    """`max_tokens`, of a server that takes no 0 1: what it then writes is dropped."""
-    start: str | None
-    """The token that it puts before every text and shows; None where it shows none."""
-    first: bool
-    """Whether the first token of a text has a log-probability, so that a text can be scored without a prompt."""
+    new: int  # `max_tokens`, of a server that takes no 0 1: what it then writes is dropped
+    start: str | None  # the token that it puts before every text and shows; None where it shows none
+    first: bool  # whether the first token of a text has a log-probability: a text can be scored without a prompt
 
 
 def trial_texts(number: str) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
+from sentence_transformers import SentenceTransformer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs, parts
@@ -19,9 +21,6 @@ class SentenceEmbedder:
 
     def __init__(self, name: str, folder: Path, device: str) -> None:
         """Load it; UserError where the folder holds no model that sentence-transformers can load."""
-        from safetensors import safe_open
-        from sentence_transformers import SentenceTransformer
-
         with quiet(), loading(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False

@@ -13,14 +13,12 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
-VOCABULARY_CHUNK = 8192
-"""Columns of the output layer at a time: a slice of logits that stays in the processor's cache."""
+VOCABULARY_CHUNK = 8192  # columns of the output layer at a time: a slice of logits that stays in the processor's cache
 
 RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale", "logits_scaling")
 """What configurations call a change of logits after the output layer. Small logits would hide one from a trial."""
 
-MASKED_KINDS = {"full_attention", "sliding_attention"}
-"""Kinds of layer whose attention is what the mask says."""
+MASKED_KINDS = {"full_attention", "sliding_attention"}  # kinds of layer whose attention is what the mask says
 
 RARE = float(np.log(1e-5))
 """Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its
@@ -28,6 +26,7 @@ probability, one in 100,000."""
 
 TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens that a model is tried with before its answers are believed
 Answer = Callable[[], NDArray[np.float64]]  # asks a model
+Steps = tuple[list[Any], NDArray[np.float64]]  # nats token by token, and of what comes next
 
 
 class LikelihoodScorer:
@@ -62,9 +61,7 @@ class LikelihoodScorer:
         with torch.inference_mode():
             if self.plain_because is not None:
                 return _sums(self._plain(pack)[0])
-            tree = trie.build(pack)
-            nats = self._shared(tree)
-            return _sums([nats[path] for path in tree.paths])
+            return self._by_path(trie.build(pack))
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
         """[len(pack), 1 + k + 1] nats of words, all tokens from `begin` on; of each kind of what follows; of the first.
@@ -79,6 +76,10 @@ class LikelihoodScorer:
         firsts = _sums([own[:1] for own in steps])
         return np.column_stack([_sums(steps), following, firsts])
 
+    def _by_path(self, tree: Trie, nodes: Nodes | None = None) -> NDArray[np.float64]:
+        nats = self._shared(tree, nodes)
+        return _sums([nats[path] for path in tree.paths])
+
     def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
         """[e] log-probability of each edge's token after its node; `cache` keeps keys and values of the nodes."""
         if not len(tree.edge_nodes):
@@ -88,9 +89,7 @@ class LikelihoodScorer:
         rows, columns = (torch.from_numpy(array).to(self._device) for array in (row, tree.edge_tokens))
         return _of_tokens(slices, rows, columns).cpu().numpy()
 
-    def _in_two_steps(
-        self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True
-    ) -> tuple[list[Any], NDArray[np.float64]]:
+    def _in_two_steps(self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True) -> Steps:
         """Nats of each token from `begin` on; [len(pack), k] nats that each kind comes next, 0 for rare words.
 
         First the model reads prompts and words without their last tokens, and keeps keys and values; then the last
@@ -105,9 +104,8 @@ class LikelihoodScorer:
         for first in range(0, len(last), self._max_nodes):
             nodes = tree.ends_of(last[first : first + self._max_nodes])
             if not apart:
-                nodes = replace(
-                    nodes, begins=np.zeros_like(nodes.begins), ends=np.full_like(nodes.ends, nodes.ends.max())
-                )
+                all_ends = np.full_like(nodes.ends, nodes.ends.max())
+                nodes = replace(nodes, begins=np.zeros_like(nodes.begins), ends=all_ends)
             slices = self._logits(nodes, np.arange(len(nodes.tokens)), cache)
             found.append(_of_kinds(slices, kinds).cpu().numpy())
             cache.crop(-len(nodes.tokens))
@@ -129,9 +127,7 @@ class LikelihoodScorer:
             return iter([self._model(**inputs).logits[0, keep].float()])
         return _sliced(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
 
-    def _plain(
-        self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None
-    ) -> tuple[list[Any], NDArray[np.float64]]:
+    def _plain(self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None) -> Steps:
         """What `_in_two_steps` gives, in one padded batch; without `kinds` nothing of what comes next."""
         ids, padding = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
@@ -177,13 +173,13 @@ class LikelihoodScorer:
             return f"layers of kind {', '.join(sorted(kinds - MASKED_KINDS))} take no tree mask"
         pair = self._pair()
         tree = trie.build(pair)
-        open_nodes = replace(tree.nodes, ends=np.full_like(tree.ends, len(tree.ends)))
+        open_nodes = replace(tree.nodes, ends=np.full_like(tree.nodes.ends, len(tree.nodes.ends)))
 
         return self._why_off(
             "mask",
             lambda: _sums(self._plain(pair)[0]),
-            lambda: _sums(list(map(self._shared(tree).__getitem__, tree.paths))),
-            lambda: _sums(list(map(self._shared(tree, open_nodes).__getitem__, tree.paths))),
+            lambda: self._by_path(tree),
+            lambda: self._by_path(tree, open_nodes),
         )
 
     def _why_words_plain(self) -> str | None:
@@ -199,7 +195,6 @@ class LikelihoodScorer:
         )
 
     def _pair(self) -> list[TokenSequence]:
-        """Two sequences that part after two tokens."""
         ids = tuple(token % self._config.vocab_size for token in TRIED)
         return [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
 
@@ -295,10 +290,8 @@ def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
     # The older way names no kinds: one window for every layer.
     kinds = sorted(set(getattr(config, "layer_types", None) or ("sliding_attention",)))
     seen = {kind: windowed if kind == "sliding_attention" else allowed for kind in kinds}
+    lowest = torch.finfo(dtype).min
     additive = {
-        kind: torch.zeros(own.shape, dtype=dtype, device=own.device)
-        .masked_fill_(~own, torch.finfo(dtype).min)
-        .unsqueeze(1)
-        for kind, own in seen.items()
+        kind: own.new_zeros(own.shape, dtype=dtype).masked_fill_(~own, lowest)[:, None] for kind, own in seen.items()
     }
     return additive if len(kinds) > 1 else additive[kinds[0]]

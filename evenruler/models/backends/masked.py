@@ -12,8 +12,7 @@ from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Placed
 
-CAPACITY = {"cpu": 512, "cuda": 4096}
-"""Tokens of a batch, padding included: each has a logit for every word of the vocabulary."""
+CAPACITY = {"cpu": 512, "cuda": 4096}  # tokens of a batch, padding included: each has a logit for every word
 
 
 class Masked:

@@ -13,8 +13,9 @@ from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.echo import Echo, Manner
 from evenruler.models.backends.server import LIMIT, OTHERWISE, SAMPLING, SECONDS, Outcome, RefusalError, Server, place
 from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
-from evenruler.models.records import Prompt, Reply, Request, Sampling
+from evenruler.models.records import Prompt, Reply, Request, Sampling, messages, paragraphs
 
+Scored = tuple[float, int]  # nats, number of tokens
 Mode = Literal["chat", "completions"]  # what is asked: /v1/chat/completions, or /v1/completions with texts as they are
 TEXTS = 16  # texts whose likelihoods are asked in one request, the prompts before them included
 
@@ -23,7 +24,6 @@ TRIAL = 2 + 3 + 7 + 2 * echo.LONG
 writes after long ones, as a rule after the first alone."""
 
 _PLAIN = ChatSettings()
-
 SEEDS = 2**31  # llama.cpp takes no larger one
 
 
@@ -68,11 +68,9 @@ class OpenAI:
         """Ask for replies to those prompts that are wanted: [(index, reply)] as each comes.
 
         A prompt that the server will not take is answered with its reason; where it takes nothing at all with the
-        same settings, not even a greeting, that is a fault.
-
-        Raises:
-            UserError: The server cannot be reached, or gave something that is no reply; after all that it did answer.
-            ValueError: A text is to be continued by a chat, or the reverse, or to be chosen among the likeliest tokens.
+        same settings, not even a greeting, that is a fault. UserError where the server cannot be reached, or gave
+        something that is no reply, after all that it did answer; ValueError where a text is to be continued by a chat,
+        or the reverse, or to be chosen among the likeliest tokens.
         """
         for prompt in prompts:
             if prompt.chat != (self._mode == "chat"):
@@ -105,17 +103,12 @@ class OpenAI:
             raise self._server.fault(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
 
-    def loglikelihood(
-        self, requests: Sequence[Request], wanted: frozenset[int]
-    ) -> Iterator[list[tuple[int, tuple[float, int]]]]:
+    def loglikelihood(self, requests: Sequence[Request], wanted: frozenset[int]) -> Iterator[list[tuple[int, Scored]]]:
         """Score those texts that are wanted after their prompts, or from the start token on, batch by batch.
 
-        [(index, (nats, number of tokens))]; 0 and 0 for an empty text, which is not asked.
-
-        Raises:
-            UserError: The server's log-probabilities are missing or not to be believed (`trial`), it cannot be
-                reached, or does not score some text; after all that it did answer.
-            ValueError: The model only chats.
+        [(index, (nats, number of tokens))]; 0 and 0 for an empty text, which is not asked. UserError where the server's
+        log-probabilities are missing or not to be believed (`trial`), it cannot be reached, or does not score some
+        text, after all that it did answer; ValueError where the model only chats.
         """
         missing = sorted(wanted)
         empty = [(i, (0.0, 0)) for i in missing if not requests[i].text]
@@ -175,10 +168,8 @@ class OpenAI:
         if nats > echo.TOLERANCE:
             far = f"{nats:.3f} nats apart" if nats < float("inf") else "other tokens"
             what = f"the server's log-probabilities depend on the order of the requests ({far} {how})"
-            remedy = (
-                "switch its prefix caching off (vLLM: --no-enable-prefix-caching); where it is off, let it compute "
-            )
-            raise self._server.fault(what, f"{remedy}the same in every batch (VLLM_BATCH_INVARIANT=1)")
+            off, same = "switch its prefix caching off (vLLM: --no-enable-prefix-caching)", "(VLLM_BATCH_INVARIANT=1)"
+            raise self._server.fault(what, f"{off}; where it is off, let it compute the same in every batch {same}")
 
     def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
         """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
@@ -224,9 +215,15 @@ class OpenAI:
             prompts = [self._start + text for text in texts]
             choices = self._server.ask("/completions", {"prompt": prompts, **question}).choices
         except RefusalError as error:
-            if len(texts) > 1:
-                return self._one_by_one(texts, new)
-            return [_UnscoredError(self._name, texts[0], str(error))]
+            if len(texts) == 1:
+                return [_UnscoredError(self._name, texts[0], str(error))]
+            given: list[Echo | UserError] = []
+            for text in texts:
+                try:
+                    given += self._given([text], new)
+                except UserError as fault:  # from here on, nothing more is asked
+                    return [*given, *[fault] * (len(texts) - len(given))]
+            return given
         by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
         if len(choices) != len(texts) or set(by_index) != set(range(len(texts))):
             raise self._server.fault(f"{len(texts)} texts were asked, {len(choices)} came back or with other numbers")
@@ -238,19 +235,7 @@ class OpenAI:
                 found.append(fault)
         return found
 
-    def _one_by_one(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
-        """Each text as the server gives it back; from a fault on, nothing more is asked."""
-        given: list[Echo | UserError] = []
-        for text in texts:
-            try:
-                given += self._given([text], new)
-            except UserError as fault:
-                return [*given, *[fault] * (len(texts) - len(given))]
-        return given
-
-    def _scored(
-        self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]
-    ) -> Outcome[tuple[int, tuple[float, int]]]:
+    def _scored(self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]) -> Outcome[tuple[int, Scored]]:
         """Ask for some texts and for their prompts alone; one that is not scored keeps no other from it."""
         texts = _texts(batch, requests)
         given = dict(zip(texts, self._given(texts, manner.new), strict=True))
@@ -277,11 +262,9 @@ class OpenAI:
             **self._told,
         }
         if chats:
-            system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-            question["messages"] = [*system, {"role": "user", "content": prompt.text}]
+            question["messages"] = messages(prompt.text, prompt.system)
         else:
-            text = f"{prompt.system}\n\n{prompt.text}" if prompt.system else prompt.text
-            question["prompt"] = self._start + text
+            question["prompt"] = self._start + paragraphs(prompt.text, prompt.system)
         try:
             said = self._server.ask("/chat/completions" if chats else "/completions", question, self._optional)
         except RefusalError as error:
@@ -330,8 +313,6 @@ class OpenAI:
 
 
 class _UnscoredError(UserError):
-    """A text that the server will not score."""
-
     def __init__(self, name: str, text: str, said: str) -> None:
         self.said = said
         remedy = "shorten it, or leave the model out"

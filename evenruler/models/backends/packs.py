@@ -16,10 +16,8 @@ Answer = TypeVar("Answer")
 class Packs(Generic[Answer]):
     """All questions of a call, which alone determine who is answered beside whom."""
 
-    indices: Sequence[Sequence[int]]
-    """Of the questions, by pack."""
-    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]
-    """Given the indices of one pack: (index, answer) of each of its questions."""
+    indices: Sequence[Sequence[int]]  # of the questions, by pack
+    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]  # of the indices of one pack: (index, answer) of each
 
 
 def parts(order: Sequence[int], size: int) -> list[list[int]]:
@@ -36,20 +34,12 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
     in halves, and theirs: memory that others take at the moment changes no pack, and answers by rounding at most.
     """
 
-    def __init__(self, method: Callable[[Any, Sequence[Question]], Packs[Answer]]) -> None:
-        self._method = method
+    def __init__(self, method: Callable[[Any, Sequence[Question]], Packs[Answer]], backend: Any = None) -> None:
+        self._method, self._backend = method, backend
         self.__doc__ = method.__doc__
 
-    def __get__(self, backend: Any, owner: type | None = None) -> "Operation[Question, Answer]":
-        return Operation(self._method, backend)
-
-
-@dataclass(frozen=True)
-class Operation(Generic[Question, Answer]):
-    """An operation of one backend."""
-
-    _method: Callable[[Any, Sequence[Question]], Packs[Answer]]
-    _backend: Any
+    def __get__(self, backend: Any, owner: type | None = None) -> "in_packs[Question, Answer]":
+        return in_packs(self._method, backend)
 
     def packs(self, questions: Sequence[Question]) -> Packs[Answer]:
         """The questions in packs."""

@@ -64,7 +64,6 @@ class RowSampler(LogitsProcessor):
     """Leaves transformers one token for each row: the one that is drawn with the row's own numbers."""
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
-        """Take a seed for each row."""
         self._sampling = sampling
         self._numbers = iter(random_numbers(seeds, sampling.max_new_tokens).T)
 
@@ -84,7 +83,6 @@ class Budgets(StoppingCriteria):
     """Ends a reply whose thought, or whose answer after it, has no room left; `lengths`: of those that it ended."""
 
     def __init__(self, thoughts: Thoughts, rows: int, width: int) -> None:
-        """Take so many replies to prompts that are so wide with their padding."""
         self._thoughts, self._width, self._places = thoughts, width, [0] * rows
         self.lengths: dict[int, int] = {}
 

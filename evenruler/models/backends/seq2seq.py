@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,29 +9,16 @@ import torch
 from transformers import GenerationConfig
 
 from evenruler.errors import UserError
+from evenruler.models.backends.causal import CAPACITY
 from evenruler.models.backends.likelihood import RARE, padded
 from evenruler.models.backends.packs import Packs, in_packs, parts
 from evenruler.models.backends.sampling import generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens
 from evenruler.models.backends.words import endings
 from evenruler.models.loading import Dtype, Weights, pretrained
-from evenruler.models.records import Prompt, Reply, WordRequest
+from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
-
-@dataclass(frozen=True)
-class Capacity:
-    """How much goes into one forward pass."""
-
-    nodes: int
-    """Tokens of prompts, with their padding."""
-    words: int
-    replies: int
-
-
-CAPACITY = {"cpu": Capacity(nodes=512, words=64, replies=64), "cuda": Capacity(nodes=4096, words=256, replies=256)}
-
-Numbers = tuple[Any, ...]
-"""What `words` says of a word: nats, nats of what follows by kind, nats of the first token, that token."""
+Numbers = tuple[Any, ...]  # of a word: nats, nats of what follows by kind, nats of the first token, that token
 
 
 class Asked(NamedTuple):
@@ -58,7 +44,7 @@ class Seq2Seq:
             eos_token_id=self.tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id,
             decoder_start_token_id=self._start,
         )
-        self._capacity = CAPACITY[device]
+        self._capacity = CAPACITY[device]  # of which `nodes` are tokens of prompts, with their padding
         self._longest = getattr(self.model.config, "max_position_embeddings", None)
 
     @in_packs
@@ -85,12 +71,9 @@ class Seq2Seq:
             with torch.inference_mode():
                 ids, mask = padded(prompts, self.model.device)
                 states = self.model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-                read, starts = (
-                    {"encoder_outputs": (states,), "attention_mask": mask},
-                    torch.full_like(ids[:, :1], self._start),
-                )
-                begun = self.model(decoder_input_ids=starts, use_cache=True, **read)
-                for part in parts(order, self._capacity.words):
+                read = {"encoder_outputs": (states,), "attention_mask": mask}
+                begun = self.model(decoder_input_ids=torch.full_like(ids[:, :1], self._start), use_cache=True, **read)
+                for part in parts(order, self._capacity.replies):
                     rows = torch.tensor([prompts.index(asked[i].prompt) for i in part], device=self.model.device)
                     cache = copy.deepcopy(begun.past_key_values)
                     cache.batch_select_indices(rows)
@@ -122,7 +105,6 @@ class Seq2Seq:
 
     @cached_property
     def _endings(self) -> Any:
-        """[2, vocabulary] Which tokens end a word, and which leave it alone."""
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
@@ -159,7 +141,7 @@ class Seq2Seq:
         if chat:
             what = "a chat is asked of an encoder-decoder, which has no chat template"
             raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false")
-        tokens = tuple(self.tokenizer(f"{system}\n\n{prompt}" if system else prompt)["input_ids"])
+        tokens = tuple(self.tokenizer(paragraphs(prompt, system))["input_ids"])
         if self._longest is not None and max(len(tokens), new) > self._longest:
             what = f"a text of {len(tokens)} tokens, or a reply of {new}, the model takes {self._longest}"
             raise UserError(what, where=repr(prompt[:40]), remedy="shorten it")

@@ -36,14 +36,9 @@ faults with no answer between them it is asked nothing more."""
 ATTEMPTS, SECONDS = 6, 120
 """How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
 
-LONGEST = 1 << 24
-"""Bytes that are read of an answer, unpacked: as many as of 16 texts of 10,000 tokens with their log-probabilities."""
-
-SHORTEST_SECRET = 4
-"""Letters from which on a value in the address's query is a secret, and a secret is hidden inside words, too."""
-
-PATIENCE = 300
-"""Seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all."""
+LONGEST = 1 << 24  # bytes that are read of an answer, unpacked: as of 16 texts of 10,000 tokens with log-probabilities
+SHORTEST_SECRET = 4  # letters from which on a value in the query is a secret, and a secret is hidden inside words, too
+PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
 
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
@@ -60,10 +55,7 @@ VERSION = r"[-@:](?:(?:preview|exp)-)?(?:latest|v\d+(?:[.:]\d+)*|\d{3,4}|\d{6,8}
 """What the name of a version has behind that of the model: a date, mostly."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
-
-_SHOWN = 200
-"""Characters of what a server says that an error repeats."""
-
+_SHOWN = 200  # characters of what a server says that an error repeats
 Answer = TypeVar("Answer")
 
 
@@ -79,10 +71,8 @@ class RefusalError(Exception):
 class Said:
     """An answer of a server."""
 
-    choices: list[dict[str, Any]]
-    """At least one."""
-    usage: Mapping[str, Any]
-    """What it counted."""
+    choices: list[dict[str, Any]]  # at least one
+    usage: Mapping[str, Any]  # what it counted
     of_itself: Mapping[str, Any]
     """`model` and `fingerprint`, where it says them, and `own`: settings of the question that it does not take."""
 
@@ -159,10 +149,9 @@ class Server:
         `path`: after the address, as in "/completions"; `question`: the body, without the model's name; `optional`:
         what of it is left out from where the server does not take it.
 
-        Raises:
-            RefusalError: The server does not take the question (400).
-            EndedError: It is of no use to go on: no more requests may go out, or another model answers.
-            UserError: It cannot be reached, does not let us in, fails, or says what is no answer.
+        RefusalError where the server does not take the question (400); EndedError where it is of no use to go on: no
+        more requests may go out, or another model answers; UserError where it cannot be reached, does not let us in,
+        fails, or says what is no answer.
         """
         terms = dict(self._terms)
         while True:
@@ -276,7 +265,7 @@ class Server:
             while True:
                 room = 0 if ended or in_a_row >= AT_ONCE else self._room if self._answered else 1
                 while len(running) < room and (task := next(waiting, None)) is not None:
-                    running.add(pool.submit(_outcome, task))
+                    running.add(pool.submit(task))
                 if not running:
                     break
                 try:
@@ -288,7 +277,11 @@ class Server:
                     self._over.set()
                     note(f"{self.name}: waits for {len(running)} answers that are under way")
                     continue
-                for outcome in [future.result() for future in done]:
+                for future in done:
+                    try:
+                        outcome = future.result()
+                    except UserError as wrong:
+                        outcome = Outcome([], wrong)
                     if isinstance(outcome.fault, budget.EndedError) and not ended:
                         fault, ended = outcome.fault, True
                         self._over.set()
@@ -366,7 +359,7 @@ def no_address() -> UserError:
 
 
 def _bounded(seconds: float) -> "Callable[[Response], None]":
-    """Has a body read for so long, and unpacked so far.
+    """Reads a body for so long, and unpacks it so far.
 
     A byte of gzip can stand for a thousand, and a server that drips never breaks the pause between two bytes.
     """
@@ -377,36 +370,19 @@ def _bounded(seconds: float) -> "Callable[[Response], None]":
         packed = response.headers.pop("content-encoding", "identity").lower()
         if packed not in ("gzip", "identity"):
             raise openai.OpenAIError(f"its answer is packed as {packed}, which nobody asked for")
-
-        class Bounded(httpx2.SyncByteStream):
-            def __init__(self, own: httpx2.SyncByteStream) -> None:
-                self.own = own
-
-            def close(self) -> None:
-                self.own.close()
-
-            def __iter__(self) -> Iterator[bytes]:
-                until, left, unpacking = time.monotonic() + seconds, LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
-                for part in self.own:
-                    if time.monotonic() > until:
-                        raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
-                    try:
-                        whole = unpacking.decompress(part, left) if packed == "gzip" else part[:left]
-                    except zlib.error as error:
-                        raise httpx2.DecodingError(str(error), request=response.request) from error
-                    yield whole
-                    left -= len(whole)
-                    if left <= 0:
-                        return
-
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = Bounded(response.stream)
+        until, unpacking, said = time.monotonic() + seconds, zlib.decompressobj(zlib.MAX_WBITS | 16), bytearray()
+        for part in response.stream:
+            if time.monotonic() > until:
+                raise httpx2.ReadTimeout(f"no whole answer in {seconds:g} s", request=response.request)
+            left = LONGEST - len(said)
+            try:
+                said += unpacking.decompress(part, left) if packed == "gzip" else part[:left]
+            except zlib.error as error:
+                raise httpx2.DecodingError(str(error), request=response.request) from error
+            if len(said) >= LONGEST:
+                break
+        response.stream.close()
+        response.stream = httpx2.ByteStream(bytes(said))
 
     return bound
-
-
-def _outcome(task: Callable[[], Outcome[Answer]]) -> Outcome[Answer]:
-    try:
-        return task()
-    except UserError as fault:
-        return Outcome([], fault)

@@ -2,8 +2,7 @@
 
 A node is a token at a place where something follows; it is computed once, however many sequences run through it.
 An edge leads from a node to a token that follows and carries the log-probability of that token. The last token of
-a sequence that nothing follows is an edge without a node: nothing is computed for it, unless what may follow it is
-asked.
+a sequence that nothing follows is an edge without a node: nothing is computed for it.
 """
 
 from collections.abc import Sequence
@@ -21,33 +20,19 @@ class TokenSequence:
     """The tokens of one request, the start token first."""
 
     tokens: Tokens
-    begin: int = 1
-    """The first token whose log-probability counts; those before are given."""
-    open: bool = False
-    """Whether what may follow the last token is asked too."""
-
-    @property
-    def nodes(self) -> int:
-        """How many of its tokens, from the start, are computed."""
-        return len(self.tokens) - (not self.open)
+    begin: int = 1  # the first token whose log-probability counts; those before are given
 
 
 @dataclass(frozen=True)
 class Nodes:
     """m tokens that go through the model together, and the k that they may see: those read before them, themselves."""
 
-    tokens: NDArray[np.int64]
-    """[m]"""
-    depths: NDArray[np.int64]
-    """[m] their positions."""
-    places: NDArray[np.int64]
-    """[m] where each stands, in the order of all."""
-    begins: NDArray[np.int64]
-    """[k] the first place that sees it, its own."""
-    ends: NDArray[np.int64]
-    """[k] past the last place that sees it: places in between are those that follow it."""
-    seen_depths: NDArray[np.int64]
-    """[k] positions of what may be seen."""
+    tokens: NDArray[np.int64]  # [m]
+    depths: NDArray[np.int64]  # [m] their positions
+    places: NDArray[np.int64]  # [m] where each stands, in the order of all
+    begins: NDArray[np.int64]  # [k] the first place that sees it, its own
+    ends: NDArray[np.int64]  # [k] past the last place that sees it: places in between are those that follow it
+    seen_depths: NDArray[np.int64]  # [k] positions of what may be seen
 
 
 def seen_from(places: Any, begins: Any, ends: Any) -> Any:
@@ -60,42 +45,28 @@ def seen_from(places: Any, begins: Any, ends: Any) -> Any:
 
 @dataclass(frozen=True)
 class Trie:
-    """One pack of sequences as nodes and edges; n nodes, e scored edges."""
+    """One pack of sequences as nodes and e scored edges."""
 
-    tokens: NDArray[np.int64]
-    """[n]"""
-    depths: NDArray[np.int64]
-    """[n] position of the node's token in its sequences, the start token at 0."""
-    ends: NDArray[np.int64]
-    """[n] past the last node that follows; all in between do, since nodes stand in the order of their sequences."""
-    edge_nodes: NDArray[np.int64]
-    """[e] the node that the edge leaves."""
-    edge_tokens: NDArray[np.int64]
-    """[e] the token that it leads to."""
-    paths: list[NDArray[np.int64]]
-    """By sequence: the edges to sum."""
-    last: NDArray[np.int64]
-    """By sequence: the node of its last token where the sequence is open, else -1."""
-
-    @property
-    def nodes(self) -> Nodes:
-        """All of its nodes."""
-        places = np.arange(len(self.tokens))
-        return Nodes(self.tokens, self.depths, places, places, self.ends, self.depths)
+    nodes: Nodes
+    """In the order of their sequences, so that all that stand before the end of a node follow it; the start token is at
+    position 0."""
+    edge_nodes: NDArray[np.int64]  # [e] the node that the edge leaves
+    edge_tokens: NDArray[np.int64]  # [e] the token that it leads to
+    paths: list[NDArray[np.int64]]  # by sequence: the edges to sum
 
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
         """The tokens that some edges lead to, after all of its nodes; none sees another."""
         parents = self.edge_nodes[edges]
-        depths = self.depths[parents] + 1
+        depths = self.nodes.depths[parents] + 1
         room = 1 + len(edges)  # places for each node and for what may follow it
         places = parents * room + np.arange(1, room)
         return Nodes(
             tokens=self.edge_tokens[edges],
             depths=depths,
             places=places,
-            begins=np.concatenate([np.arange(len(self.tokens)) * room, places]),
-            ends=np.concatenate([self.ends * room, places + 1]),
-            seen_depths=np.concatenate([self.depths, depths]),
+            begins=np.concatenate([self.nodes.begins * room, places]),
+            ends=np.concatenate([self.nodes.ends * room, places + 1]),
+            seen_depths=np.concatenate([self.nodes.depths, depths]),
         )
 
 
@@ -106,21 +77,19 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
     once it is a quarter full, where the next sequence shares nothing but the start token: so packs fall into step
     again soon after a place where sequences were added or taken out.
     """
-    order = sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].open, sequences[i].begin))
     packs: list[list[int]] = []
-    nodes = 0
-    previous = TokenSequence((), open=True)  # nothing
-    for index in order:
-        sequence = sequences[index]
-        shared = shared_length(previous.tokens, sequence.tokens)
-        new = sequence.nodes - min(shared, previous.nodes)
+    nodes, previous = 0, Tokens()
+    for index in sorted(range(len(sequences)), key=lambda i: (sequences[i].tokens, sequences[i].begin)):
+        tokens = sequences[index].tokens
+        shared = shared_length(previous, tokens)
+        new = len(tokens) - 1 - min(shared, len(previous) - 1)
         fresh = shared <= 1 and nodes >= max_nodes // 4
         if not packs or fresh or nodes + new > max_nodes:
             packs.append([])
-            nodes, new = 0, sequence.nodes
+            nodes, new = 0, len(tokens) - 1
         packs[-1].append(index)
         nodes += new
-        previous = sequence
+        previous = tokens
     return packs
 
 
@@ -137,14 +106,13 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
     parents: list[int] = []
     depths: list[int] = []
     paths: dict[int, NDArray[np.int64]] = {}
-    last = np.full(len(sequences), -1)
     for index in sorted(range(len(sequences)), key=lambda i: sequences[i].tokens):
         sequence, node, path = sequences[index], -1, []
         for position, token in enumerate(sequence.tokens):
             step = (node, token)
             if position >= sequence.begin:
                 path.append(edges.setdefault(step, len(edges)))
-            if position == sequence.nodes:
+            if position == len(sequence.tokens) - 1:
                 break
             if step not in nodes:
                 nodes[step] = len(nodes)
@@ -152,17 +120,10 @@ def build(sequences: Sequence[TokenSequence]) -> Trie:
                 depths.append(position)
             node = nodes[step]
         paths[index] = np.array(path, dtype=np.int64)
-        last[index] = node if sequence.open else -1
     ends = list(range(1, len(nodes) + 1))
     for node in reversed(range(1, len(nodes))):
         ends[parents[node]] = max(ends[parents[node]], ends[node])
-    edge_list = np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-    return Trie(
-        tokens=np.array([token for _, token in nodes], dtype=np.int64),
-        depths=np.array(depths, dtype=np.int64),
-        ends=np.array(ends, dtype=np.int64),
-        edge_nodes=edge_list[:, 0],
-        edge_tokens=edge_list[:, 1],
-        paths=[paths[index] for index in range(len(sequences))],
-        last=last,
-    )
+    tokens, at, past = (np.array(own, dtype=np.int64) for own in ([token for _, token in nodes], depths, ends))
+    places, edge_list = np.arange(len(nodes)), np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+    laid = Nodes(tokens, at, places, places, past, at)
+    return Trie(laid, edge_list[:, 0], edge_list[:, 1], [paths[index] for index in range(len(sequences))])

@@ -1,19 +1,19 @@
 """Whole words in tokens: how a word is written after a prompt, and which tokens end it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from evenruler.models.backends.trie import Tokens
 
-LINE = "\n"
-"""Stands before a word that is cut into tokens alone: some tokenizers put a space before the first word of a text."""
-
+LINE = "\n"  # stands before a word that is cut into tokens alone: some tokenizers put a space before a first word
 BEFORE = "a"  # stands before a token whose text is asked: a decoder may drop a space at the beginning of a text
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # what decoders write for bytes that are no whole character
-LINE_BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")  # each ends a line, whatever stands after it
+BEGINS_WORD = re.compile(rf"[^\S\n\r\v\f\x85\u2028\u2029]*([^\W_]|{BROKEN})")  # after blanks that end no line
 
 
 def word_tokens(tokenizer: Any, prompts: Sequence[str], words: Sequence[str]) -> list[tuple[Tokens, Tokens]]:
@@ -60,7 +60,7 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     not: they may be a letter's. `texts`: of the tokens (`token_texts`); `size`: of the model's vocabulary, which may be
     larger or smaller than the tokenizer's.
     """
-    return _all_but(texts, size, lambda text: _is_letter(text[:1]))
+    return _all_but(texts, size, lambda text: text[:1].isalpha() or text[:1] == BROKEN)
 
 
 def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
@@ -68,35 +68,21 @@ def stands_alone(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
 
     The text of such a token begins neither with a letter or digit nor with blanks and then a letter or digit: after
     the option " A" they are ".", ")", " (" and the end of the text, not "man", "2" or " man". A line break leaves it
-    alone whatever stands after it, also where blanks stand before the break. So does a token of blanks only: what
-    comes after that token is not asked.
-
-    Each of these tokens ends a word as well (`word_ends`). Special tokens and entries that are no token count as they
-    do there, and so do bytes that are no whole character: they may be a letter's, also after blanks.
+    alone whatever stands around it, and so does a token of blanks only: what comes after that is not asked. Each of
+    these tokens ends a word as well (`word_ends`); special tokens, entries that are no token, and bytes that are no
+    whole character, also after blanks, count as they do there.
     """
-
-    def begins_word(text: str) -> bool:
-        rest = text.lstrip()
-        blanks = text[: len(text) - len(rest)]
-        return LINE_BREAKS.isdisjoint(blanks) and (_is_letter(rest[:1]) or rest[:1].isalnum())
-
-    return _all_but(texts, size, begins_word)
+    return _all_but(texts, size, BEGINS_WORD.match)
 
 
-def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], bool]) -> NDArray[np.bool_]:
+def _all_but(texts: Mapping[int, str], size: int, goes_on: Callable[[str], object]) -> NDArray[np.bool_]:
     """[size] False for tokens whose text goes on."""
     found = np.ones(max(size, *texts) + 1, dtype=np.bool_)
     found[[token for token, text in texts.items() if goes_on(text)]] = False
     return found[:size]
 
 
-def _is_letter(character: str) -> bool:
-    return character.isalpha() or character == BROKEN
-
-
 def endings(tokenizer: Any, size: int, device: Any) -> Any:
     """[2, vocabulary] which tokens end a word (`word_ends`), and which leave it alone (`stands_alone`), on a device."""
-    import torch
-
     texts = token_texts(tokenizer)
     return torch.from_numpy(np.stack([word_ends(texts, size), stands_alone(texts, size)])).to(device)

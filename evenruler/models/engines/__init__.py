@@ -8,9 +8,7 @@ from typing import Final
 
 from evenruler.errors import UserError
 
-ENGINE: Final = "EVENRULER_ENGINE"
-"""The environment variable that names it; stages read it, too, as DVC hands it on."""
-
+ENGINE: Final = "EVENRULER_ENGINE"  # the environment variable that names it; stages read it, too, as DVC hands it on
 LOCAL: Final = "local"
 RAY: Final = "ray"
 

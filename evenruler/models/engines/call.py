@@ -21,13 +21,11 @@ PATIENCE = 12  # looks without any worker, nor a node that one could start on, a
 LOSSES = 3  # workers that may be lost with a pack before the pack is taken for the reason
 
 OPERATIONS: Final = frozenset(
-    ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed")
+    ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed", "unigram_nats")
 )
 """Those of backends that are answered in packs (`backends/packs.py`)."""
 
-Pack = tuple[int, ...]
-"""Indices of questions that are answered together."""
-
+Pack = tuple[int, ...]  # indices of questions that are answered together
 _calls = count()
 
 
@@ -39,16 +37,11 @@ class Call:
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
-        self._members: list[Member] = []
-        """Those that have the call."""
-        self._beginning: dict[Any, Member] = {}
-        """Those that take it up, by the reference of that."""
-        self._out: dict[Any, tuple[Member, Pack]] = {}
-        """Packs that workers are at, by the reference of the answer."""
-        self._todo: deque[Pack] | None = None
-        """Packs that nobody is at; None until a worker has cut the questions."""
-        self._losses: Counter[Pack | str] = Counter()
-        """By pack; by node, of workers that were lost before they had taken up the call."""
+        self._members: list[Member] = []  # those that have the call
+        self._beginning: dict[Any, Member] = {}  # those that take it up, by the reference of that
+        self._out: dict[Any, tuple[Member, Pack]] = {}  # packs that workers are at, by the reference of the answer
+        self._todo: deque[Pack] | None = None  # packs that nobody is at; None until a worker has cut the questions
+        self._losses: Counter[Pack | str] = Counter()  # by pack; by node, of workers that had not taken up the call
         self._looks = self._looks_in_vain = 0
 
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
@@ -89,7 +82,8 @@ class Call:
             self._join()
             self._looks_in_vain = 0 if self._members else self._looks_in_vain + 1
             if self._looks_in_vain == PATIENCE:
-                raise self._model.alone()
+                remedy = "see `ray status`; what was answered is kept, run again to go on"
+                raise UserError("no node of the cluster is left", where=self._model.name, remedy=remedy)
         return list(ready)
 
     def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
@@ -138,7 +132,9 @@ class Call:
         lost_with: list[Pack | str] = [*packs] or [member.node]
         self._losses.update(lost_with)
         if max(self._losses[what] for what in lost_with) >= LOSSES:
-            raise self._model.lost(f"the same {len(packs)} packs" if packs else f"this model on {member.place}")
+            what = f"the same {len(packs)} packs" if packs else f"this model on {member.place}"
+            remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
+            raise UserError(f"{LOSSES} workers were lost with {what}", where=self._model.name, remedy=remedy)
         if packs:
             assert self._todo is not None
             self._todo.extendleft(packs)
@@ -150,43 +146,13 @@ class Pool:
     """A model on the workers of a cluster, who load it when first asked; it has the operations of a backend."""
 
     cluster: Cluster
-    gpus: float
-    """That a copy takes."""
+    gpus: float  # that a copy takes
     name: str
-    told_apart: str
-    """All that tells it apart."""
-    load: Callable[[], Any]
-    """Makes its backend; sent to the workers."""
+    told_apart: str  # all that tells it apart
+    load: Callable[[], Any]  # makes its backend; sent to the workers
 
     def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
         """An operation of the backend that is answered in packs."""
         if operation not in OPERATIONS:
             raise AttributeError(f"no operation {operation!r} is answered in packs")
         return lambda questions, wanted: Call(self, operation, questions).answers(wanted)
-
-    def unigram_nats(self, texts: Sequence[str]) -> Any:
-        """As of the backend: by one worker, since all texts belong together."""
-        ray = self.cluster.ray
-        for _ in range(LOSSES):
-            members = {member.actor.ready.remote(): member for member in self.cluster.members(self.gpus)}
-            if not members:
-                raise self.alone()
-            (first, *_), _ = ray.wait(list(members))
-            member = members[first]
-            try:
-                return ray.get(member.actor.tell.remote(self.told_apart, self.load, "unigram_nats", list(texts)))
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None
-            except ray.exceptions.RayError:
-                self.cluster.lose(member)
-        raise self.lost("its texts")
-
-    def alone(self) -> UserError:
-        """Said where no node is left that a worker could be on."""
-        remedy = "see `ray status`; what was answered is kept, run again to go on"
-        return UserError("no node of the cluster is left", where=self.name, remedy=remedy)
-
-    def lost(self, what: str) -> UserError:
-        """Said of what workers were lost with again and again."""
-        remedy = "see whether their memory is enough; what was answered is kept, run again to go on"
-        return UserError(f"{LOSSES} workers were lost with {what}", where=self.name, remedy=remedy)

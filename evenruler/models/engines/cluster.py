@@ -17,8 +17,7 @@ from evenruler.models.backends.packs import Packs
 from evenruler.models.engines.described import Surroundings, surroundings
 from evenruler.terminal import note
 
-JOINING = 12
-"""Seconds in which the head must answer."""
+JOINING = 12  # seconds in which the head must answer
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
@@ -40,9 +39,6 @@ class Worker:
         self._models: dict[str, Any] = {}
         self._call, self._packs = -1, Packs[Any]([], lambda _: [])
 
-    def ready(self) -> None:
-        """Return once the process is there."""
-
     def begin(
         self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
     ) -> list[list[int]]:
@@ -50,7 +46,14 @@ class Worker:
 
         `model`: all that tells it apart. UserError where answers from here would not be those of its engine.
         """
-        self._packs = getattr(self._loaded(model, load), operation).packs(questions)
+        own = surroundings(self._expected.device)
+        if own != self._expected:
+            others, ours = self._expected.other_than(own), own.other_than(self._expected)
+            what = f"answers are kept under {others}, and a worker has {ours}"
+            raise UserError(what, where=f"node {self._node}", remedy="install the same there; take nodes of one kind")
+        if model not in self._models:
+            self._models[model] = load()
+        self._packs = getattr(self._models[model], operation).packs(questions)
         self._call = call
         return [list(pack) for pack in self._packs.indices]
 
@@ -59,30 +62,14 @@ class Worker:
         assert call == self._call
         return self._packs.answer(pack)
 
-    def tell(self, model: str, load: Callable[[], Any], method: str, *words: Any) -> Any:
-        """What a method of a backend returns that knows no packs."""
-        return getattr(self._loaded(model, load), method)(*words)
-
-    def _loaded(self, model: str, load: Callable[[], Any]) -> Any:
-        own = surroundings(self._expected.device)
-        if own != self._expected:
-            others, ours = self._expected.other_than(own), own.other_than(self._expected)
-            what = f"answers are kept under {others}, and a worker has {ours}"
-            raise UserError(what, where=f"node {self._node}", remedy="install the same there; take nodes of one kind")
-        if model not in self._models:
-            self._models[model] = load()
-        return self._models[model]
-
 
 @dataclass(frozen=True, eq=False)
 class Member:
     """A worker."""
 
     actor: Any
-    node: str
-    """Ray's id of its node."""
-    place: str
-    """The node's name, for errors."""
+    node: str  # Ray's id of its node
+    place: str  # the node's name, for errors
 
 
 class Cluster:
@@ -117,8 +104,7 @@ class Cluster:
             what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
             remedy = "mend the address, start it, or install its Ray and Python here: docs/scale.md"
             raise UserError(what, where=where, remedy=remedy) from None
-        self.ray = ray
-        """The library, which is imported for this engine alone."""
+        self.ray = ray  # the library, which is imported for this engine alone
         self._members: list[Member] = []
         self._gpus: float | None = None
         note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")

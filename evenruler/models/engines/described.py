@@ -14,12 +14,11 @@ from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
+from evenruler.models.templates import writes_day
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
-_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")
-"""An index says which of several files are loaded."""
-
+_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index says which of several files are loaded
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
@@ -49,10 +48,8 @@ def gpus() -> int:
 class Surroundings:
     """What computes, whatever the model."""
 
-    device: str
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory."""
-    libraries: tuple[tuple[str, str], ...]
-    """Name and version."""
+    device: str  # the kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory
+    libraries: tuple[tuple[str, str], ...]  # name and version
 
     def other_than(self, other: "Surroundings") -> str:
         """What differs here, in words."""
@@ -140,11 +137,8 @@ def describe(
     parts |= entry.in_key
     # In which a chat template may stand.
     places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
-    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
-        from evenruler.models.templates import writes_day  # with libraries that take seconds to import
-
-        if writes_day(folder, entry):
-            parts["now"] = (entry.now or NOW).isoformat()
+    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places) and writes_day(folder, entry):
+        parts["now"] = (entry.now or NOW).isoformat()
     if own.device != "cpu":
         parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()

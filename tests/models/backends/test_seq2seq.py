@@ -13,7 +13,7 @@ import torch
 
 from evenruler.models import load
 from evenruler.models.backends import seq2seq
-from evenruler.models.backends.seq2seq import Capacity
+from evenruler.models.backends.causal import Capacity
 from evenruler.models.model import Model
 from evenruler.models.records import Sampling, WordRequest
 from evenruler.models.store import RowStore
@@ -30,9 +30,9 @@ PROMPTS = [
 WORDS = ["he", "He", "women", "men", "male", "females", "A", "dance"]
 BOTH = [(prompt, word) for prompt in PROMPTS for word in WORDS]
 ROOMS = {
-    "all at once": Capacity(nodes=4096, words=256, replies=64),
-    "some prompts": Capacity(nodes=60, words=3, replies=3),
-    "one": Capacity(nodes=1, words=1, replies=1),
+    "all at once": Capacity(nodes=4096, sequences=1, replies=256),
+    "some prompts": Capacity(nodes=60, sequences=1, replies=3),
+    "one": Capacity(nodes=1, sequences=1, replies=1),
 }
 
 

@@ -26,8 +26,8 @@ def sees(nodes: Nodes) -> np.ndarray:
 def test_a_trie_has_a_node_for_each_distinct_beginning_that_something_follows() -> None:
     tree = build(sequences(A, B, C, D))
 
-    assert tree.tokens.tolist() == [0, 1, 2, 4, 6]
-    assert tree.depths.tolist() == [0, 1, 2, 3, 1]
+    assert tree.nodes.tokens.tolist() == [0, 1, 2, 4, 6]
+    assert tree.nodes.depths.tolist() == [0, 1, 2, 3, 1]
 
 
 def test_a_node_sees_itself_and_what_stands_before_it_in_its_own_sequences() -> None:
@@ -68,7 +68,7 @@ def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
     before, after = build(sequences(C, A)), build(sequences(A, C))
 
     # C first: its last token 2 is an edge (n1 -> 2), and becomes a node when A goes on through it.
-    assert before.tokens.tolist() == after.tokens.tolist() == [0, 1, 2]
+    assert before.nodes.tokens.tolist() == after.nodes.tokens.tolist() == [0, 1, 2]
     assert [path.tolist() for path in before.paths] == [[0, 1], [0, 1, 2]]
     assert [path.tolist() for path in after.paths] == [[0, 1, 2], [0, 1]]
 
@@ -76,7 +76,7 @@ def test_a_sequence_that_begins_another_may_come_before_or_after_it() -> None:
 def test_given_tokens_have_nodes_but_no_edges() -> None:
     tree = build([TokenSequence((0, 1, 2, 3, 4), begin=3)])
 
-    assert tree.tokens.tolist() == [0, 1, 2, 3]
+    assert tree.nodes.tokens.tolist() == [0, 1, 2, 3]
     assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [(2, 3), (3, 4)]
     assert tree.paths[0].tolist() == [0, 1]
 
@@ -84,34 +84,14 @@ def test_given_tokens_have_nodes_but_no_edges() -> None:
 def test_the_same_tokens_given_and_asked_share_nodes_and_edges() -> None:
     tree = build([TokenSequence(A), TokenSequence(A, begin=3)])
 
-    assert tree.tokens.tolist() == [0, 1, 2]
+    assert tree.nodes.tokens.tolist() == [0, 1, 2]
     assert [path.tolist() for path in tree.paths] == [[0, 1, 2], [2]]
 
 
 def test_the_start_token_alone_needs_nothing_computed() -> None:
     tree = build(sequences((0,)))
 
-    assert len(tree.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
-
-
-def test_the_last_token_of_an_open_sequence_is_a_node_and_no_edge_more() -> None:
-    tree = build([TokenSequence(B, 3, open=True), TokenSequence(A, 3), TokenSequence(C, 2, open=True)])
-
-    assert tree.tokens.tolist() == [0, 1, 2, 4, 5]
-    assert list(zip(tree.edge_nodes.tolist(), tree.edge_tokens.tolist(), strict=True)) == [
-        (1, 2),
-        (2, 3),
-        (2, 4),
-        (3, 5),
-    ]
-    assert tree.last.tolist() == [4, -1, 2]  # of 0 1 2 4 5; none; of 0 1 2, which B goes through
-
-
-def test_the_last_tokens_of_open_sequences_fill_packs_too() -> None:
-    # C brings 0, 1 and 2; B its 4 and 5, A its 3.
-    many = [TokenSequence(tokens, open=True) for tokens in (A, B, C)]
-    assert plan(many, 6) == [[2, 0, 1]]
-    assert plan(many, 5) == [[2, 0], [1]]
+    assert len(tree.nodes.tokens) == len(tree.edge_nodes) == len(tree.paths[0]) == 0
 
 
 def test_packs_come_in_the_order_of_tokens() -> None:
@@ -139,9 +119,7 @@ def test_a_pack_ends_at_a_new_beginning_once_it_is_a_quarter_full() -> None:
 
 
 LETTERS = st.lists(st.integers(1, 3), max_size=6)
-SETS = st.lists(
-    st.builds(lambda t, b, o: TokenSequence((0, *t), min(b, len(t) + 1), o), LETTERS, st.integers(1, 4), st.booleans())
-)
+SETS = st.lists(st.builds(lambda t, b: TokenSequence((0, *t), min(b, len(t) + 1)), LETTERS, st.integers(1, 4)))
 
 
 @given(SETS, st.integers(1, 20), st.randoms(use_true_random=False))
@@ -156,11 +134,11 @@ def test_packs_hold_every_sequence_once_and_do_not_depend_on_order(drawn, max_no
 @given(SETS, st.integers(1, 20))
 def test_no_pack_of_several_has_more_nodes_than_it_may(drawn, max_nodes) -> None:
     for pack in plan(drawn, max_nodes):
-        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens) + s.open)}
+        distinct = {s.tokens[:n] for s in (drawn[i] for i in pack) for n in range(1, len(s.tokens))}
         tree = build([drawn[i] for i in pack])
-        assert len(tree.tokens) == len(distinct)
-        longest_alone = max(len(drawn[i].tokens) - 1 + drawn[i].open for i in pack)
-        assert len(tree.tokens) <= max(max_nodes, longest_alone)
+        assert len(tree.nodes.tokens) == len(distinct)
+        longest_alone = max(len(drawn[i].tokens) - 1 for i in pack)
+        assert len(tree.nodes.tokens) <= max(max_nodes, longest_alone)
 
 
 @given(SETS)
@@ -171,8 +149,8 @@ def test_a_path_spells_its_sequence_from_begin_on(drawn) -> None:
         assert tree.edge_tokens[path].tolist() == list(sequence.tokens[sequence.begin :])
         for edge, position in zip(path, range(sequence.begin, len(sequence.tokens)), strict=True):
             seen = np.flatnonzero(sees(tree.nodes)[tree.edge_nodes[edge]])
-            assert tree.tokens[seen].tolist() == list(sequence.tokens[:position])
-            assert tree.depths[seen].tolist() == list(range(position))
+            assert tree.nodes.tokens[seen].tolist() == list(sequence.tokens[:position])
+            assert tree.nodes.depths[seen].tolist() == list(range(position))
 
 
 @given(SETS, st.randoms(use_true_random=False))
@@ -181,21 +159,11 @@ def test_a_trie_does_not_depend_on_the_order_of_its_sequences(drawn, random) -> 
 
     shuffled = build([drawn[i] for i in order])
 
-    assert shuffled.tokens.tolist() == tree.tokens.tolist()
-    assert shuffled.ends.tolist() == tree.ends.tolist()
+    assert shuffled.nodes.tokens.tolist() == tree.nodes.tokens.tolist()
+    assert shuffled.nodes.ends.tolist() == tree.nodes.ends.tolist()
     for place, index in enumerate(order):
         tokens, paths = zip(*((t.edge_tokens, t.paths) for t in (shuffled, tree)), strict=True)
         assert tokens[0][paths[0][place]].tolist() == tokens[1][paths[1][index]].tolist()
-
-
-@given(SETS)
-def test_the_last_node_of_an_open_sequence_sees_all_of_it(drawn) -> None:
-    tree = build(drawn)
-
-    assert (tree.last >= 0).tolist() == [sequence.open for sequence in drawn]
-    for sequence, node in zip(drawn, tree.last, strict=True):
-        if sequence.open:
-            assert tree.tokens[np.flatnonzero(sees(tree.nodes)[node])].tolist() == list(sequence.tokens)
 
 
 def test_an_added_sequence_leaves_the_packs_of_other_beginnings_as_they_are() -> None:

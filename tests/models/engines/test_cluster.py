@@ -118,9 +118,10 @@ class Where:
         self._calls += 1
         return Packs([[2 * i, 2 * i + 1] for i in range(len(seconds) // 2)], answer)
 
-    def calls(self) -> int:
-        """How many were taken up here."""
-        return self._calls
+    @in_packs
+    def calls(self, questions: Any) -> Packs[int]:
+        """How many others were taken up here."""
+        return Packs([[0]], lambda _: [(0, self._calls)])
 
 
 @pytest.mark.slow
@@ -134,14 +135,15 @@ def test_nodes_come_and_go(nodes) -> None:
     def answered(n: int, wanted: Any, seconds: float = 0.02) -> Iterator[list[tuple[int, str]]]:
         return pool.generate([seconds] * n, frozenset(wanted))
 
-    ray.get([member.actor.ready.remote() for member in joined.members(0)])
+    ray.get([member.actor.__ray_ready__.remote() for member in joined.members(0)])
     third = nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1")
     nodes.wait_for_nodes()
     for _ in range(3):
         assert len(list(answered(4, range(4)))) == 2  # over before it can start
     members = {member.node: member.actor for member in joined.members(0)}
     late = members[third.node_id]
-    assert ray.get(late.tell.remote("where", Where, "calls")) == 0
+    ray.get(late.begin.remote("where", Where, -2, "calls", ["how many"]))
+    assert ray.get(late.answer.remote(-2, [0])) == [(0, 0)]
 
     assert {node for batch in answered(6, range(6), 1) for _, node in batch} == set(members)
 

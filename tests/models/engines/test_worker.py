@@ -23,9 +23,6 @@ class Doubling:
         indices = [list(range(len(numbers)))[first : first + 2] for first in range(0, len(numbers), 2)]
         return Packs(indices, lambda pack: [(i, 2 * numbers[i]) for i in pack])
 
-    def total(self, numbers: Any) -> int:
-        return sum(numbers)
-
 
 @pytest.fixture
 def worker(monkeypatch) -> Worker:
@@ -38,7 +35,6 @@ def test_a_model_is_loaded_once_for_all_calls(worker) -> None:
     assert worker.answer(1, [2]) == [(2, 14)]
     assert worker.answer(1, [0, 1]) == [(0, 10), (1, 12)]
     assert worker.begin("a", Doubling, 2, "double", [1]) == [[0]]
-    assert worker.tell("a", Doubling, "total", [1, 2]) == 3
     assert Doubling.made == 1
 
     worker.begin("b", Doubling, 3, "double", [1])
