@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from evenruler.errors import UserError
 from evenruler.files import templates
 from evenruler.instruments.questionnaires.declare import source
-from evenruler.instruments.questionnaires.translate.statements import FEWEST, MOST, WORDS, rewrite
+from evenruler.instruments.questionnaires.translate.statements import WORDS, rewrite
 from evenruler.models.records import CausalModel, Sampling
 from evenruler.strict import Slug, Strict, Text, read_csv, validate
 from evenruler.text import slots, slug_of
@@ -21,10 +21,13 @@ from evenruler.text import slots, slug_of
 REPLIES = 8
 """How often a model is asked for an item that rules do not find; every reply has a seed of its own, counted from 0."""
 
-LONGEST = 6
-"""Words of a term: what is longer is a sentence."""
+SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
-SAMPLING = Sampling(max_new_tokens=80, temperature=0.7, top_p=0.9)
+Wording = Mapping[str, Any]
+"""Premise, hypothesis and terms of an item."""
+
+NONE: Wording = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": [], "inverse": []}}
+"""For a person to fill."""
 
 
 class Facts(Strict):
@@ -50,7 +53,9 @@ class Row(Strict):
     """An item as the scale has it."""
 
     item: Text
-    reverse: Annotated[bool, Field(strict=False), BeforeValidator(lambda said: WORDS["reverse"].get(said, said))] = False
+    reverse: Annotated[bool, Field(strict=False), BeforeValidator(lambda said: WORDS["reverse"].get(said, said))] = (
+        False
+    )
     subscale: Slug | None = None
     slug: Slug | None = None
 
@@ -61,8 +66,7 @@ class Draft:
 
     line: int
     row: Row
-    wording: Mapping[str, Any]
-    """Premise, hypothesis and terms."""
+    wording: Wording
     lacking: str | None
     """Why it is no item yet."""
     doubts: Sequence[str]
@@ -86,46 +90,47 @@ def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
 def translate(
     facts: Facts, rows: Mapping[int, Row], scale: source.Scale, writer: CausalModel | None = None
 ) -> dict[str, Draft]:
-    """By slug of the item, what rules propose for each row, and the writer where these fail."""
-    asked = re.search(r"\b(over|in|during|within) the (last|past) (\d+ )?\w+", facts.stem or "", re.IGNORECASE)
-    since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), asked[0]).capitalize() if asked else ""
+    """By slug of the item, what rules propose for each row; where they fail, for what the writer makes of it."""
     drafts: dict[str, Draft] = {}
     for number, (line, row) in enumerate(rows.items(), start=1):
-        draft = _draft(line, row, since, scale, [own.wording for own in drafts.values() if not own.lacking], writer)
+        others = [own.wording for own in drafts.values() if not own.lacking]
+        draft = _draft(line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer)
         named = [f"item-{number:0{len(str(len(rows)))}}", *map(slug_of, draft.wording["terms"]["source"][:1])]
         slug = row.slug or "-".join(named)
         drafts[f"{slug}-{line}" if slug in drafts else slug] = draft
     return drafts
 
 
-def _draft(
-    line: int, row: Row, since: str, scale: source.Scale, others: list[Mapping[str, Any]], writer: CausalModel | None
-) -> Draft:
+def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writer: CausalModel | None) -> Draft:
+    time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
+    since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize() if time else ""
     doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
-    wording: Mapping[str, Any] = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": [], "inverse": []}}
-    lacking, refused = None, []
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
-    try:
-        wording, unsure = rewrite(row.item, since)
-        doubts += unsure
-        lint(wording, scale, others)
-    except ValueError as error:
-        lacking = str(error)
-    if lacking and writer:
-        replies = writer.generate([prompt(row.item)] * REPLIES, sampling=SAMPLING, seeds=range(REPLIES), chat=False)
-        for seed, reply in enumerate(replies):
-            try:
-                lint(proposed := read(reply), scale, others)
-            except ValueError as error:
-                refused.append(" | ".join([f"seed {seed}: {error}", *reply.split("\n\n")[0].splitlines()]))
-                continue
-            wording, doubts, lacking = proposed, [f"written by {writer.name}, where rules say: {lacking}"], None
-            break
-    return Draft(line, row, wording, lacking, doubts, refused)
+    wording, reasons = NONE, []
+    for said in _said(row.item, writer):
+        try:
+            found, unsure = rewrite(said, since)
+            wording = wording if reasons else found
+            lint(found)
+        except ValueError as error:
+            reasons.append(f"seed {len(reasons) - 1}: {said!r}: {error}" if reasons else str(error))
+        else:
+            unsure += [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"] if reasons else []
+            return Draft(line, row, found, None, doubts + unsure, reasons[1:])
+    return Draft(line, row, wording, reasons[0], doubts, reasons[1:])
 
 
-def lint(wording: Mapping[str, Any], scale: source.Scale, others: Sequence[Mapping[str, Any]]) -> None:
+def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
+    """An item, and what a model says in its place, once rules have failed."""
+    yield item
+    if writer:
+        asked = [prompt(item)] * REPLIES
+        for reply in writer.generate(asked, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
+            yield reply.strip().split("\n")[0]
+
+
+def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> None:
     """ValueError, in words, where the linter refuses an item, alone or beside others."""
     try:
         item = source.Wording.model_validate(wording)
@@ -140,29 +145,9 @@ def lint(wording: Mapping[str, Any], scale: source.Scale, others: Sequence[Mappi
 
 
 def prompt(item: str) -> str:
-    """The text that a model goes on with: items and what was made of them, and the item alone."""
+    """The text that a model goes on with: items and what they say in plain words, and the item alone."""
     shown = ["\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]]
-    return "\n\n".join([*shown, f"Question: {item}\nPremise:"])
-
-
-def read(reply: str) -> dict[str, Any]:
-    """What a reply proposes; ValueError, in words, where it is no item."""
-    lines = f"Premise:{reply}".split("\n\n")[0].split("\n")
-    said = {name.strip(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
-    if lacking := [field for field in ("Premise", "Hypothesis", "Same", "Opposite") if not said.get(field)]:
-        raise ValueError(f"no line {lacking[0]!r}")
-    if any(said["Premise"] == own["Premise"] for own in WORDS["examples"]):
-        raise ValueError("repeats an example")
-    terms = {side: _listed(said[field]) for side, field in (("source", "Same"), ("inverse", "Opposite"))}
-    if any(len(words) < FEWEST for words in terms.values()):
-        raise ValueError(f"fewer than {FEWEST} terms a side")
-    return {"premise": said["Premise"], "hypothesis": said["Hypothesis"], "terms": terms}
-
-
-def _listed(text: str) -> list[str]:
-    """The first entries of a list that are words, and no sentences, each once."""
-    entries = [entry.strip(" '") for entry in re.findall(r"[^\W\d_][\w' -]*", text.lower())]
-    return [*dict.fromkeys(entry for entry in entries if entry.count(" ") < LONGEST)][:MOST]
+    return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 
 
 def as_yaml(facts: Facts, drafts: Mapping[str, Draft]) -> str:

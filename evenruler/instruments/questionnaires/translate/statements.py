@@ -41,7 +41,8 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
         raise ValueError("a question that rules cannot turn round")
     whom = "I" if subject.text == "I" else "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
     aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
-    verb, state = aux or root, WORDS["states"].get((aux or root).lemma_)
+    verb = aux or root
+    state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _said(doc, root, verb, state)
     doubts, after = list(_doubts(doc, subject)), doc[end:].text
     if left_out := re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after):
@@ -50,20 +51,20 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
         terms, after = [term.removeprefix("so ") for term in terms], ""
     doubts += [f"{left_out[0]!r} is left out"] if left_out else []
 
-    negated = [token for token in root.children if token.dep_ == "neg"]
-    perfect = f"{'has' if whom == 'It' else 'have'} {state[0]} " if since and state and begin > verb.i else ""
+    perfect = f"{'has' if whom == 'It' else 'have'} {state} " if since and state and begin > verb.i else ""
     if since and not perfect:
         doubts.append(f"{since!r} goes with another tense than that of {verb.text!r}")
-    dropped = [*negated, *(t for t in root.lefts if t.dep_ == "aux" and t.lemma_ in ("do", "have")[: 1 + bool(perfect)])]
-    kept = [token for token in doc[:begin] if token not in dropped]
+    elif whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
+        doubts.append(f"{verb.text!r} does not agree with its subject")
+    negated = [token for token in root.children if token.dep_ == "neg"]
+    helpers = [token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)]
+    kept = [token for token in doc[:begin] if token not in negated + helpers or token == verb]
     before = "".join(perfect if perfect and token == verb else token.text_with_ws for token in kept)
     premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
     if hypothesis is None:
-        again = "@ ~ do so" if verb.i == begin else state[1] if state else f"@ ~ {root.lemma_} like that"
-        hypothesis = _agreeing("This ~ happens" if aux and root.tag_ == "VBN" else again, whom)
-    if whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
-        doubts.append(f"{verb.text!r} does not agree with its subject")
-    sides, unsure = _sides(terms, root, begin, bool(negated))
+        again = "happen" if aux and root.tag_ == "VBN" else verb.lemma_ if state and begin > verb.i else "do"
+        hypothesis = WORDS["again"][again][whom]
+    sides, unsure = _sides(terms, root, root.i == begin, bool(negated))
     return {"premise": premise[0].upper() + premise[1:], "hypothesis": hypothesis, "terms": sides}, doubts + unsure
 
 
@@ -74,6 +75,8 @@ def statement(item: str) -> tuple["Doc", str | None]:
         text, found = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
         hypothesis = lead.get("hypothesis", hypothesis) if found else hypothesis
     doc = nlp("".join(_of_oneself(token) + token.whitespace_ for token in nlp(text)))
+    if not len(doc):
+        raise ValueError("nothing is said")
     first, subject = doc[0], next((token for token in doc if token.dep_ in SUBJECTS), None)
     said = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
     if subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have"):  # a question
@@ -88,7 +91,7 @@ def statement(item: str) -> tuple["Doc", str | None]:
     elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
         noun = doc[1 : first.head.i + 1].text
         said = f"I have {said}" if first.lower_ in WORDS["amounts"] else f"my {noun} is {first.lower_}"
-    return nlp(re.sub(r"\bI (are|were)\b", "I am", said)), hypothesis
+    return nlp(re.sub(r"\bI (are|is|were)\b", "I am", said)), hypothesis
 
 
 def _of_oneself(token: "Token") -> str:
@@ -100,12 +103,18 @@ def _of_oneself(token: "Token") -> str:
     return str(WORDS["oneself"].get(token.lower_, token.text))
 
 
-def _said(doc: "Doc", root: "Token", verb: "Token", state: Sequence[str] | None) -> tuple[int, int, list[str]]:
+def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[int, int, list[str]]:
     """What a statement says: the places of its first word and of the one after it, and its terms."""
-    manner = [token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, verbal=False))]
+    manner = [token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))]
     rights = [t for t in root.rights if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")]
     head = rights[0] if rights and state and verb == root else root
-    if head.dep_ not in COMPLEMENTS or head.pos_ == "VERB" or (head.dep_ == "dobj" and verb.lemma_ != "have"):
+    wanting = head.dep_ == "prep" and not head.n_rights and not any(_like(head.lower_, None))
+    if (
+        head.dep_ not in COMPLEMENTS
+        or head.pos_ == "VERB"
+        or wanting
+        or (head.dep_ == "dobj" and verb.lemma_ != "have")
+    ):
         head = manner[0] if manner and verb == root else root
     if head == root:
         if any(token.dep_ in ("ccomp", "cc") for token in root.rights):
@@ -113,7 +122,8 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: Sequence[str] | None)
         ends = (token.left_edge.i for token in root.rights if token.dep_ in (*CLAUSES, "prep", "agent", "mark"))
         end = min(ends, default=len(doc))
         return root.i, end, [doc[root.i : end].text]
-    phrases = [_phrase(token) for token in (head, *head.conjuncts) if token.pos_ not in ("VERB", "AUX")]
+    heads = [token for token in (head, *head.conjuncts) if token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN"]
+    phrases = [_phrase(token) for token in heads]
     end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
     done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
     if done is not None:  # able to stop or control
@@ -132,59 +142,49 @@ def _phrase(head: "Token") -> "Span":
     return head.doc[min(before, default=head.i) : end.i + 1]
 
 
-def _sides(terms: Sequence[str], root: "Token", begin: int, negated: bool) -> tuple[dict[str, list[str]], list[str]]:
+def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> tuple[dict[str, list[str]], list[str]]:
     """Source and inverse terms, and what is doubtful about them."""
-    verbal = root.i == begin
-    like = {term: _like(term, verbal) for term in terms[:MOST]}
-    wanted, said = max(FEWEST, len(like)), list(like)
-    doubts = [f"no opposite of {term!r} is known" for term, (_, against) in like.items() if not against]
-    turns = zip_longest(*(against or [_denied(term, root, verbal)] for term, (_, against) in like.items()))
-    opposed = [*dict.fromkeys(term for turn in turns for term in turn if term)][:wanted]
+    like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
+    doubts, opposed, said = [], [], list(like)
+    for term, (_, against) in like.items():
+        words = ["no" if root.lemma_ == "have" else "not", term]
+        if verbal and root.tag_ in WORDS["denied"]:  # leaves me cold: does not leave me cold
+            words = [WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
+        doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
+        opposed.append(against or [" ".join(words)])
+    wanted = max(FEWEST, len(said))
     more = [term for same, _ in like.values() for term in same if term not in said][: wanted - len(said)]
+    inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][:wanted]
     doubts += [f"not of the item: {term!r}" for term in more]
-    if min(len(said + more), len(opposed)) < FEWEST:
+    if min(len(said + more), len(inverse)) < FEWEST:
         doubts.append(f"fewer than {FEWEST} terms a side")
-    source, inverse = (opposed, said + more) if negated else (said + more, opposed)
-    return {"source": source, "inverse": inverse}, doubts
+    sides = (inverse, said + more) if negated else (said + more, inverse)
+    return dict(zip(("source", "inverse"), sides, strict=True)), doubts
 
 
-def _like(term: str, verbal: bool) -> tuple[list[str], list[str]]:
-    """Terms like one, and terms against it: by its longest beginning or end that is known."""
+def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
+    """Terms like one, and terms against it, by its longest beginning or end that is known; `tag`: of its verb."""
     words = term.lower().split()
     for n in range(len(words), 0, -1):
         start, end = " ".join(words[:n]), " ".join(words[-n:])
         for pair in (row for own in OPPOSITES for row in (own, own[::-1])):
-            if start in pair[0]:
-                same, against = ([" ".join([other, *words[n:]]) for other in side] for side in pair)
-            elif end in pair[0] and (n > 1 or not verbal):  # easily annoyed: patient; worry too much: worry too little
-                kept = words[:-n] if n > 1 else []
-                same, against = ([" ".join([*kept, other]) for other in side] for side in pair)
+            if start in pair[0] and (n == len(words) or tag in (None, "VB", "VBP")):
+                before, after = "", f" {' '.join(words[n:])}"
+            elif end in pair[0] and (n > 1 or end.endswith("ly")):  # worry too much: worry too little
+                before, after = f"{' '.join(words[:-n])} ", ""
+            elif end in pair[0] and tag is None:  # easily annoyed: patient
+                before, after = "", ""
             else:
                 continue
-            return [other for other in same if other != term], against
+            same, against = ([f"{before}{other}{after}".strip() for other in side] for side in pair)
+            return [other for other in same if other != term.lower()], against
     return [], []
-
-
-def _denied(term: str, root: "Token", verbal: bool) -> str:
-    """The negation of a term."""
-    done = {"VBZ": "does", "VBD": "did", "VBP": "do", "VB": "do"}.get(root.tag_)
-    if verbal and done:  # leaves me cold: does not leave me cold
-        return " ".join([done, "not", root.lemma_, *term.split()[1:]])
-    return f"no {re.sub('^(an?|the) ', '', term)}" if root.lemma_ == "have" else f"not {term}"
-
-
-def _agreeing(pattern: str, whom: str) -> str:
-    """A hypothesis: in its pattern @ is who, ~ how often."""
-    text = re.sub(r"\bbe\b", {"I": "am", "They": "are", "It": "is"}[whom], pattern)
-    if whom == "It":
-        text = re.sub(r"^(@ ~ )(\w+)", lambda found: found[1] + {"do": "does"}.get(found[2], f"{found[2]}s"), text)
-    return text.replace("@", whom).replace("~", "{INTENSIFIER}") + "."
 
 
 def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
     if any(t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts) for t in doc):
-        yield "more than one clause"
+        yield "double-barrelled: more than one clause"
     if any(token.dep_ == "conj" and token.pos_ in ("VERB", "AUX") for token in doc):
-        yield "two verbs in one item"
+        yield "double-barrelled: two verbs"
     if not {"I", "my", "me", "mine"} & {token.text for token in subject.subtree}:
         yield "about others than oneself"
