@@ -21,7 +21,7 @@ def translate_scale(
         str | None, typer.Option(metavar="NAME", help="A causal model that writes the items which rules cannot.")
     ] = None,
 ) -> None:
-    """Translate a Likert scale to premises and hypotheses: NAME.draft.yaml, for you to read and to fill."""
+    """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses it."""
     from evenruler.declared import Declared
     from evenruler.files import replace
     from evenruler.instruments.questionnaires.declare.source import load_scale

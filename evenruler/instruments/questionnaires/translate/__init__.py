@@ -107,7 +107,7 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
     doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
-    wording, reasons = NONE, []
+    wording, reasons = NONE, list[str]()
     for said in _said(row.item, writer):
         try:
             found, unsure = rewrite(said, since)

@@ -122,7 +122,7 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
         ends = (token.left_edge.i for token in root.rights if token.dep_ in (*CLAUSES, "prep", "agent", "mark"))
         end = min(ends, default=len(doc))
         return root.i, end, [doc[root.i : end].text]
-    heads = [token for token in (head, *head.conjuncts) if token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN"]
+    heads = [token for token in (head, *head.conjuncts) if _is_quality(token)]
     phrases = [_phrase(token) for token in heads]
     end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
     done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
@@ -132,6 +132,11 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
     if head.dep_ == "dobj" and " " in terms[0]:  # little interest or pleasure
         terms = [term if " " in term else f"{terms[0].split()[0]} {term}" for term in terms]
     return phrases[0].start, end, terms
+
+
+def _is_quality(token: "Token") -> bool:
+    """Whether a word is no verb, or one that says what somebody is like (worried)."""
+    return token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
 
 
 def _phrase(head: "Token") -> "Span":
@@ -184,7 +189,7 @@ def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
 def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
     if any(t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts) for t in doc):
         yield "double-barrelled: more than one clause"
-    if any(token.dep_ == "conj" and token.pos_ in ("VERB", "AUX") for token in doc):
+    if any(token.dep_ == "conj" and not _is_quality(token) for token in doc):
         yield "double-barrelled: two verbs"
     if not {"I", "my", "me", "mine"} & {token.text for token in subject.subtree}:
         yield "about others than oneself"
