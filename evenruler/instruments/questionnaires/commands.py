@@ -39,10 +39,8 @@ def translate_scale(
         writer.require("loglikelihood")
     drafts = translate(facts, rows, load_scale(SCALE), writer)
     replace(out, as_yaml(facts, drafts))
-    for doubt in facts.doubts:
+    said = [f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts]
+    for doubt in facts.doubts + said:
         say(f"{path.name}: {doubt}")
-    for slug, draft in drafts.items():
-        for doubt in [f"no item yet: {draft.lacking}"] * bool(draft.lacking) + list(draft.doubts):
-            say(f"{path.name}: line {draft.line} ({slug}): {doubt}")
-    passed = sum(not draft.lacking for draft in drafts.values())
+    passed = sum(draft.passes for draft in drafts.values())
     say(f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read every word, fill twins")

@@ -72,10 +72,10 @@ class TestPaper:
         near = source = inverse = 0
         for draft, own in zip(drafts, shipped, strict=True):
             assert draft.row.item == own["original"].strip()
-            near += not draft.lacking and distance(words(draft.wording), words(own)) <= 3
+            near += draft.passes and distance(words(draft.wording), words(own)) <= 3
             source += len({*draft.wording["terms"]["source"]} & {*own["terms"]["source"]})
             inverse += len({*draft.wording["terms"]["inverse"]} & {*own["terms"]["inverse"]})
-        return sum(not draft.lacking for draft in drafts), near, source, inverse
+        return sum(draft.passes for draft in drafts), near, source, inverse
 
     @pytest.mark.parametrize(
         ("name", "counts"),
@@ -217,7 +217,7 @@ class TestDoubts:
     def doubts(self, path: Path) -> list[str]:
         facts, rows = read_scale(path)
         (draft,) = translate(facts, rows, SCALE).values()
-        return [*facts.doubts, *([draft.lacking] if draft.lacking else []), *draft.doubts]
+        return [doubt.removeprefix("no item yet: ") for doubt in [*facts.doubts, *draft.doubts]]
 
     @pytest.mark.parametrize(
         ("item", "named"),
@@ -255,7 +255,8 @@ class TestDoubts:
     def test_two_items_that_ask_the_same(self, written) -> None:
         facts, rows = read_scale(written("I feel calm", "I feel nervous"))
         first, second = translate(facts, rows, SCALE).values()
-        assert (first.lacking, second.lacking) == (None, "another item asks the same of 'nervous'")
+        assert (first.passes, second.passes) == (True, False)
+        assert "no item yet: another item asks the same of 'nervous'" in second.doubts
 
 
 class TestScale:
@@ -337,7 +338,7 @@ class TestYaml:
             '    original: "I am not happy"',
         ]
         assert "    keying: -1" in lines
-        assert lines[lines.index("  # item-3: # line 4") + 1] == "  #   # no item yet: no predicate found"
+        assert lines[lines.index("  # item-3: # line 4") + 1] == "  #   # doubtful: no item yet: no predicate found"
 
     @pytest.mark.parametrize("name", ["gad-7", "phq-9", "soc-13"])
     def test_it_loads_once_it_was_read_and_filled_and_not_before(self, name, tmp_path, error_of) -> None:
@@ -351,10 +352,10 @@ class TestYaml:
 
         path.write_text(filled(text))
         found, _ = load_questionnaire(path, SCALES)
-        assert [*found.items] == [slug for slug, draft in drafts.items() if not draft.lacking]
+        assert [*found.items] == [slug for slug, draft in drafts.items() if draft.passes]
         assert found.original.stem == facts.stem
         assert [item.keying for item in found.items.values()] == [
-            -1 if draft.row.reverse else 1 for draft in drafts.values() if not draft.lacking
+            -1 if draft.row.reverse else 1 for draft in drafts.values() if draft.passes
         ]
 
     def test_where_nothing_passes_it_is_yaml_still(self, written) -> None:
@@ -384,7 +385,7 @@ class TestWriter:
         writer = Writer(["Ache", " My back is sore.\nItem: Next", "I feel dull."])
         first, second = translate(facts, rows, SCALE, writer).values()
         assert first.refused == []
-        assert second.lacking is None
+        assert second.passes
         assert second.wording["premise"] == "My back is {TERM}."
         assert second.refused == ["seed 0: 'Ache': no predicate found"]
         said = "a model says 'My back is sore.', as of the item itself rules say: no predicate found"
@@ -394,7 +395,7 @@ class TestWriter:
     def test_all_that_it_says_may_be_refused(self, written) -> None:
         facts, rows = read_scale(written("Pain"))
         drafts = translate(facts, rows, SCALE, Writer(["I often feel sore."]))
-        assert drafts["item-1"].lacking == "no predicate found"
+        assert drafts["item-1"].doubts == ["no item yet: no predicate found"]
         assert len(drafts["item-1"].refused) == REPLIES
         text = as_yaml(facts, drafts)
         line = "  #   # refused, seed 0: 'I often feel sore.': the intensifier 'often' stands in a template"

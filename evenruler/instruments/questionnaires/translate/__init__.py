@@ -23,6 +23,9 @@ REPLIES = 8
 
 SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
+MARKS: Mapping[str, str] = {"R": "1", "r": "1", "-": "1", "+": "0"}
+"""Of items that are keyed the other way round, beside the words that pydantic knows (1, yes, 0, no)."""
+
 Wording = Mapping[str, Any]
 """Premise, hypothesis and terms of an item."""
 
@@ -53,9 +56,7 @@ class Row(Strict):
     """An item as the scale has it."""
 
     item: Text
-    reverse: Annotated[bool, Field(strict=False), BeforeValidator(lambda said: WORDS["reverse"].get(said, said))] = (
-        False
-    )
+    reverse: Annotated[bool, BeforeValidator(lambda mark: MARKS.get(mark, mark))] = Field(default=False, strict=False)
     subscale: Slug | None = None
     slug: Slug | None = None
 
@@ -67,8 +68,8 @@ class Draft:
     line: int
     row: Row
     wording: Wording
-    lacking: str | None
-    """Why it is no item yet."""
+    passes: bool
+    """Whether it is an item that the linter takes."""
     doubts: Sequence[str]
     refused: Sequence[str]
     """Replies of a model that are no items, with the reason."""
@@ -93,7 +94,7 @@ def translate(
     """By slug of the item, what rules propose for each row; where they fail, for what the writer makes of it."""
     drafts: dict[str, Draft] = {}
     for number, (line, row) in enumerate(rows.items(), start=1):
-        others = [own.wording for own in drafts.values() if not own.lacking]
+        others = [own.wording for own in drafts.values() if own.passes]
         draft = _draft(line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer)
         named = [f"item-{number:0{len(str(len(rows)))}}", *map(slug_of, draft.wording["terms"]["source"][:1])]
         slug = row.slug or "-".join(named)
@@ -117,8 +118,8 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
             reasons.append(f"seed {len(reasons) - 1}: {said!r}: {error}" if reasons else str(error))
         else:
             unsure += [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"] if reasons else []
-            return Draft(line, row, found, None, doubts + unsure, reasons[1:])
-    return Draft(line, row, wording, reasons[0], doubts, reasons[1:])
+            return Draft(line, row, found, True, doubts + unsure, reasons[1:])
+    return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
 
 
 def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
