@@ -166,6 +166,14 @@ class TestRules:
                 ["not unclear"],
             ),
             (
+                "In the last month, how often have you been upset because of a surprise?",
+                "In the last month",
+                "In the last month I have been {TERM} because of a surprise.",
+                "I am {INTENSIFIER} like that.",
+                ["upset", "distressed"],
+                ["untroubled", "calm"],
+            ),
+            (
                 "Do you have the feeling that you are being treated unfairly?",
                 "",
                 "I am being {TERM}.",
@@ -236,13 +244,14 @@ class TestDoubts:
             ("I often feel tired", "the intensifier 'often' stands in a template"),
             ("My neighbours are lazy", None),
             ("Politicians are dishonest", "about others than oneself"),
+            ("It is pleasant for me at home", None),
             ("I am not happy,yes", "keyed in reverse, too: which way do its source terms point?"),
             ("I feel tired when" + " very" * 18 + " late", "longer than 20 words"),
         ],
     )
     def test_each_is_named(self, item, named, written) -> None:
         found = self.doubts(written(item))
-        assert named in found if named else found in ([], ["not of the item: 'idle'"])
+        assert named in found if named else {*found} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
 
     def test_of_a_frequency_under_a_time_the_tense_is_named(self, written) -> None:
         path = written("I start conversations", facts=f"{FACTS}In the past 3 weeks")

@@ -35,12 +35,12 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
     doc, hypothesis = statement(item)
     root = next(token for token in doc if token.dep_ == "ROOT")
     subject = next((token for token in root.lefts if token.dep_ in SUBJECTS), None)
-    if subject is None or not root.tag_.startswith("VB"):
+    aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
+    if subject is None or not (aux or root.tag_.startswith("VB")):
         raise ValueError("no predicate found")
     if any(token.dep_.startswith("aux") and token.i < subject.i for token in root.lefts):
         raise ValueError("a question that rules cannot turn round")
     whom = "I" if subject.text == "I" else "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
-    aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
     verb = aux or root
     state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
     begin, end, terms = _said(doc, root, verb, state)
@@ -191,5 +191,6 @@ def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
         yield "double-barrelled: more than one clause"
     if any(token.dep_ == "conj" and not _is_quality(token) for token in doc):
         yield "double-barrelled: two verbs"
-    if not {"I", "my", "me", "mine"} & {token.text for token in subject.subtree}:
+    about = doc if subject.lower_ == "it" else subject.subtree
+    if not {"I", "my", "me", "mine"} & {token.text for token in about}:
         yield "about others than oneself"
