@@ -184,7 +184,7 @@ def test_stages_and_options_of_repro_are_no_paths(repository, monkeypatch, capsy
         ("repro",),
         ("scale", "quick"),
         ("new", "pairs", "ages"),
-        ("draft-items", "gad-7"),
+        ("translate", "scale.csv"),
         ("finetune", "tiny"),
         ("refresh", "fruit"),
         ("find", "fruit"),
@@ -232,7 +232,7 @@ def test_help_imports_no_family_and_a_command_no_other_than_its_own() -> None:
     """Their modules, with all that they import, would make `evenruler --help` slow."""
     code = (
         "import sys; from typer.testing import CliRunner; from evenruler.cli import app; "
-        "assert 'draft-items' in CliRunner().invoke(app, ['--help']).stdout; "
+        "assert 'translate' in CliRunner().invoke(app, ['--help']).stdout; "
         "print([name for name in sys.modules if name.startswith('evenruler.instruments.')]); "
         "assert 'Have templates rated' in CliRunner().invoke(app, ['ratings', '--help']).stdout; "
         "print([name for name in sys.modules if name.endswith('.commands')])"

@@ -18,7 +18,7 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
         "ratings": "Have templates rated blind: make sheets, read them back.",
     },
     "questionnaires": {
-        "draft-items": "Let a model write items for the questions of a scale: NAME.draft.yaml, for you to read.",
+        "translate": "Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill.",
     },
     "saged": {
         "refresh": "Fetch the pages of a domain from its wiki: data/snapshots/DOMAIN.",

@@ -1,4 +1,4 @@
-"""The command of questionnaires: `evenruler draft-items`."""
+"""The command of questionnaires: `evenruler translate`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,46 +6,41 @@ from typing import Annotated
 import typer
 
 from evenruler import repository
+from evenruler.errors import UserError
 from evenruler.terminal import say
 
-SOURCES = Path("data/sources/questionnaires")
+SCALE = Path("data/sources/questionnaires/shared/scales/frequency.yaml")
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command("draft-items")
-def draft_items(
-    scale: Annotated[
-        str, typer.Argument(metavar="QUESTIONNAIRE|FILE", help="A questionnaire, or YAML with `title` and `items`.")
-    ],
+@app.command("translate")
+def translate_scale(
+    scale: Annotated[Path, typer.Argument(metavar="FILE.csv", help="A row an item; docs/adding-a-questionnaire.md.")],
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A causal model; by default the first in use that chats.")
+        str | None, typer.Option(metavar="NAME", help="A causal model that writes the items which rules cannot.")
     ] = None,
-    embedder: Annotated[str, typer.Option(metavar="NAME", help="Says how near items are.")] = "all-minilm-l6-v2",
 ) -> None:
-    """Let a model write items for the questions of a scale: NAME.draft.yaml, for you to read. Nothing else uses it."""
+    """Make items of a Likert scale: NAME.draft.yaml, for you to read and to fill. Nothing else uses it."""
     from evenruler.declared import Declared
     from evenruler.files import replace
-    from evenruler.instruments.questionnaires import drafting
-    from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
+    from evenruler.instruments.questionnaires.declare.source import load_scale
+    from evenruler.instruments.questionnaires.translate import as_yaml, read_scale, translate
     from evenruler.models.catalogue import load
 
     here = repository.enter()
-    scales = SOURCES / "shared/scales"
-    if scale.endswith((".yaml", ".yml")):
-        path, responses = repository.meant(Path(scale), here), load_scale(scales / "frequency.yaml")
-        questions = drafting.questions_of(path)
-    else:
-        path = SOURCES / f"{scale}.yaml"
-        written, responses = load_questionnaire(path, scales)
-        questions = drafting.questions_of(path, written)
-    declared = Declared()
-    name = model or drafting.first_that_chats(declared.active.models, declared.catalogue)
-    writer, judge = load(name, declared.catalogue), load(embedder, declared.catalogue)
-    writer.require("loglikelihood")
-    judge.require("embed")
-    drafts = drafting.draft(writer, judge, questions, responses)
+    path = repository.meant(scale, here)
     out = here / f"{path.stem}.draft.yaml"
-    replace(out, drafting.as_yaml(drafts, name))
-    passed = sum(found.item is not None for found in drafts.values())
-    say(f"{out.name}: {passed} of {len(drafts)} questions have an item that passes the linter; read every word")
+    facts, rows = read_scale(path)
+    if out.exists():
+        raise UserError("it is there already", where=out.name, remedy="move what you have mended, or remove it")
+    writer = load(model, Declared().catalogue) if model else None
+    if writer:
+        writer.require("loglikelihood")
+    drafts = translate(facts, rows, load_scale(SCALE), writer)
+    replace(out, as_yaml(facts, drafts))
+    said = [f"line {own.line} ({slug}): {doubt}" for slug, own in drafts.items() for doubt in own.doubts]
+    for doubt in facts.doubts + said:
+        say(f"{path.name}: {doubt}")
+    passed = sum(draft.passes for draft in drafts.values())
+    say(f"{out.name}: {passed} of {len(drafts)} rows have an item that passes the linter; read every word, fill twins")

@@ -1,0 +1,159 @@
+"""A scale in a CSV file, and the questionnaire that is proposed for it: YAML in which every doubt stands by its row."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from evenruler.errors import UserError
+from evenruler.files import templates
+from evenruler.instruments.questionnaires.declare import source
+from evenruler.instruments.questionnaires.translate.statements import WORDS, rewrite
+from evenruler.models.records import CausalModel, Sampling
+from evenruler.strict import Slug, Strict, Text, read_csv, validate
+from evenruler.text import slots, slug_of
+
+REPLIES = 8
+"""How often a model is asked for an item that rules do not find; every reply has a seed of its own, counted from 0."""
+
+SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
+
+MARKS: Mapping[str, str] = {"R": "1", "r": "1", "-": "1", "+": "0"}
+"""Of items that are keyed the other way round, beside the words that pydantic knows (1, yes, 0, no)."""
+
+Wording = Mapping[str, Any]
+"""Premise, hypothesis and terms of an item."""
+
+NONE: Wording = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": [], "inverse": []}}
+"""For a person to fill."""
+
+
+class Facts(Strict):
+    """What the first row says of the whole scale."""
+
+    title: Text
+    construct_: Text = Field(alias="construct")
+    licence: Text
+    reference: Text
+    responses: Text
+    """The words that people answer with."""
+    stem: Text | None = None
+    wording: Literal["held", "paraphrased"] = "held"
+
+    @property
+    def doubts(self) -> list[str]:
+        """Of the whole scale."""
+        often = re.search(WORDS["often"], self.responses, re.IGNORECASE)
+        return [] if often else [f"items are asked by how often, which the answers do not say ({self.responses})"]
+
+
+class Row(Strict):
+    """An item as the scale has it."""
+
+    item: Text
+    reverse: Annotated[bool, BeforeValidator(lambda mark: MARKS.get(mark, mark))] = Field(default=False, strict=False)
+    subscale: Slug | None = None
+    slug: Slug | None = None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is proposed for a row."""
+
+    line: int
+    row: Row
+    wording: Wording
+    passes: bool
+    """Whether it is an item that the linter takes."""
+    doubts: Sequence[str]
+    refused: Sequence[str]
+    """Replies of a model that are no items, with the reason."""
+
+
+def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
+    """A scale and its rows, by line of the CSV file; UserError where something in it is wrong."""
+    _, lines = read_csv(path, "write the scale there, a row an item")
+    rows = {line: {name: text.strip() for name, text in row.items() if text.strip()} for line, row in lines}
+    if not rows:
+        raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
+    first = min(rows)
+    names = [field.alias or name for name, field in Facts.model_fields.items()]
+    whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
+    facts = validate(Facts, whole, path, under=f"line {first}")
+    return facts, {line: validate(Row, row, path, under=f"line {line}") for line, row in rows.items()}
+
+
+def translate(
+    facts: Facts, rows: Mapping[int, Row], scale: source.Scale, writer: CausalModel | None = None
+) -> dict[str, Draft]:
+    """By slug of the item, what rules propose for each row; where they fail, for what the writer makes of it."""
+    drafts: dict[str, Draft] = {}
+    for number, (line, row) in enumerate(rows.items(), start=1):
+        others = [own.wording for own in drafts.values() if own.passes]
+        draft = _draft(line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer)
+        named = [f"item-{number:0{len(str(len(rows)))}}", *map(slug_of, draft.wording["terms"]["source"][:1])]
+        slug = row.slug or "-".join(named)
+        drafts[f"{slug}-{line}" if slug in drafts else slug] = draft
+    return drafts
+
+
+def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writer: CausalModel | None) -> Draft:
+    time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
+    since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize() if time else ""
+    doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
+    if row.reverse and WORDS["doubts"][0]["says"] in doubts:
+        doubts.append("keyed in reverse, too: which way do its source terms point?")
+    wording, reasons = NONE, list[str]()
+    for said in _said(row.item, writer):
+        try:
+            found, unsure = rewrite(said, since)
+            wording = wording if reasons else found
+            lint(found)
+        except ValueError as error:
+            reasons.append(f"seed {len(reasons) - 1}: {said!r}: {error}" if reasons else str(error))
+        else:
+            unsure += [f"a model says {said!r}, as of the item itself rules say: {reasons[0]}"] if reasons else []
+            return Draft(line, row, found, True, doubts + unsure, reasons[1:])
+    return Draft(line, row, wording, False, [f"no item yet: {reasons[0]}", *doubts], reasons[1:])
+
+
+def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
+    """An item, and what a model says in its place, once rules have failed."""
+    yield item
+    if writer:
+        asked = [prompt(item)] * REPLIES
+        for reply in writer.generate(asked, sampling=SAMPLING, seeds=range(REPLIES), chat=False):
+            yield reply.strip().split("\n")[0]
+
+
+def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> None:
+    """ValueError, in words, where the linter refuses an item, alone or beside others."""
+    try:
+        item = source.Wording.model_validate(wording)
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+    if word := source.own_intensifier(item, scale):
+        raise ValueError(f"the intensifier {word!r} stands in a template")
+    alike = [other for other in others if all(other[side] == text for side, text in item.templates.items())]
+    for word in item.terms.words:
+        if any(word in terms for other in alike for terms in other["terms"].values()):
+            raise ValueError(f"another item asks the same of {word!r}")
+
+
+def prompt(item: str) -> str:
+    """The text that a model goes on with: items and what they say in plain words, and the item alone."""
+    shown = ["\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]]
+    return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
+
+
+def as_yaml(facts: Facts, drafts: Mapping[str, Draft]) -> str:
+    """The questionnaire, under a key that none may have, with what is doubtful beside its rows."""
+    environment = templates(__name__)
+    environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
+    rest = {"slots": slots, "twins": source.FEWEST_TWINS}
+    return environment.get_template("draft.yaml.j2").render(facts=facts, drafts=drafts, **rest)

@@ -1,0 +1,196 @@
+"""What rules make of the item of a scale: a statement of oneself, with {TERM} in the place of what it says."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenruler.strict import read_yaml
+from evenruler.text.pipeline import pipeline
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, Token
+
+WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
+"""What is known of English."""
+
+OPPOSITES = [[side.strip().split(", ") for side in row.split("|")] for row in WORDS["opposites"]]
+"""Words that mean about the same, and their opposites."""
+
+FEWEST, MOST = 2, 4
+"""Terms of each side of an item."""
+
+SUBJECTS = ("nsubj", "nsubjpass")
+COMPLEMENTS = ("acomp", "attr", "oprd", "prep", "prt", "dobj", "ccomp")
+CLAUSES = ("advcl", "ccomp", "relcl", "csubj", "acl")
+"""Relations of spaCy's parser."""
+
+
+def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
+    """Premise, hypothesis and terms of an item, and what is doubtful; `since`: the time that the scale asks of.
+
+    ValueError, in words, where rules fail.
+    """
+    doc, hypothesis = statement(item)
+    root = next(token for token in doc if token.dep_ == "ROOT")
+    subject = next((token for token in root.lefts if token.dep_ in SUBJECTS), None)
+    aux = next((token for token in root.lefts if token.lemma_ == "be"), None)
+    if subject is None or not (aux or root.tag_.startswith("VB")):
+        raise ValueError("no predicate found")
+    if any(token.dep_.startswith("aux") and token.i < subject.i for token in root.lefts):
+        raise ValueError("a question that rules cannot turn round")
+    whom = "I" if subject.text == "I" else "They" if subject.conjuncts or subject.tag_.endswith("S") else "It"
+    verb = aux or root
+    state = WORDS["again"].get(verb.lemma_, {}).get("perfect")
+    begin, end, terms = _said(doc, root, verb, state)
+    doubts, after = list(_doubts(doc, subject)), doc[end:].text
+    if left_out := re.search(r"^(or|and)\b.*|[—,;] ?(or|and)\b.*", after):
+        after = after[: left_out.start()]
+    elif terms[0].startswith("so ") and (left_out := re.match("that .*", after)):
+        terms, after = [term.removeprefix("so ") for term in terms], ""
+    doubts += [f"{left_out[0]!r} is left out"] if left_out else []
+
+    perfect = f"{'has' if whom == 'It' else 'have'} {state} " if since and state and begin > verb.i else ""
+    if since and not perfect:
+        doubts.append(f"{since!r} goes with another tense than that of {verb.text!r}")
+    elif whom == "It" and verb.tag_ in ("VB", "VBP") and not perfect:
+        doubts.append(f"{verb.text!r} does not agree with its subject")
+    negated = [token for token in root.children if token.dep_ == "neg"]
+    helpers = [token for token in root.lefts if token.dep_ == "aux" and (token.lemma_ == "do" or perfect)]
+    kept = [token for token in doc[:begin] if token not in negated + helpers or token == verb]
+    before = "".join(perfect if perfect and token == verb else token.text_with_ws for token in kept)
+    premise = re.sub(r" +(?=[.,;—])", "", f"{since} {before}{{TERM}} {after}.".strip())
+    if hypothesis is None:
+        again = "happen" if aux and root.tag_ == "VBN" else verb.lemma_ if state and begin > verb.i else "do"
+        hypothesis = WORDS["again"][again][whom]
+    sides, unsure = _sides(terms, root, root.i == begin, bool(negated))
+    return {"premise": premise[0].upper() + premise[1:], "hypothesis": hypothesis, "terms": sides}, doubts + unsure
+
+
+def statement(item: str) -> tuple["Doc", str | None]:
+    """An item as one tells it of oneself, and the hypothesis where its beginning says what is so often."""
+    text, hypothesis, nlp = item.strip(" .?!"), None, pipeline("lemmas")
+    for lead in WORDS["leads"]:
+        text, found = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
+        hypothesis = lead.get("hypothesis", hypothesis) if found else hypothesis
+    doc = nlp("".join(_of_oneself(token) + token.whitespace_ for token in nlp(text)))
+    if not len(doc):
+        raise ValueError("nothing is said")
+    first, subject = doc[0], next((token for token in doc if token.dep_ in SUBJECTS), None)
+    said = doc.text if first.text == "I" else doc.text[0].lower() + doc.text[1:]
+    if subject is not None and subject.left_edge.i == 1 and first.lemma_ in ("be", "do", "have"):  # a question
+        end = subject.right_edge.i + 1
+        if end == len(doc):  # are my thoughts in a muddle
+            end = next((token.i for token in subject.subtree if token.dep_ == "prep"), end)
+        said = " ".join([doc[1:end].text, *([] if first.lemma_ == "do" else [first.lower_]), doc[end:].text])
+    elif first.tag_ == "VBG" and first.dep_ == "ROOT":
+        said = f"I am {said}"
+    elif subject is None and first.tag_.startswith("VB"):
+        said = f"I {said}"
+    elif first.dep_ == "amod" and first.head.dep_ == "ROOT":  # little interest; poor appetite
+        noun = doc[1 : first.head.i + 1].text
+        said = f"I have {said}" if first.lower_ in WORDS["amounts"] else f"my {noun} is {first.lower_}"
+    return nlp(re.sub(r"\bI (are|is|were)\b", "I am", said)), hypothesis
+
+
+def _of_oneself(token: "Token") -> str:
+    """A word with which a scale speaks to people, as they say it."""
+    if token.lower_ == "you":
+        return "I" if token.dep_ in SUBJECTS else "me"
+    if token.tag_ == "VBG" and any(own.head.head.text == "hard" for own in (token, *token.conjuncts)):
+        return token.lemma_  # hard to relaxing: hard to relax
+    return str(WORDS["oneself"].get(token.lower_, token.text))
+
+
+def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[int, int, list[str]]:
+    """What a statement says: the places of its first word and of the one after it, and its terms."""
+    manner = [token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))]
+    rights = [t for t in root.rights if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")]
+    head = rights[0] if rights and state and verb == root else root
+    wanting = head.dep_ == "prep" and not head.n_rights and not any(_like(head.lower_, None))
+    if (
+        head.dep_ not in COMPLEMENTS
+        or head.pos_ == "VERB"
+        or wanting
+        or (head.dep_ == "dobj" and verb.lemma_ != "have")
+    ):
+        head = manner[0] if manner and verb == root else root
+    if head == root:
+        if any(token.dep_ in ("ccomp", "cc") for token in root.rights):
+            raise ValueError("more than one verb: which is asked of?")
+        ends = (token.left_edge.i for token in root.rights if token.dep_ in (*CLAUSES, "prep", "agent", "mark"))
+        end = min(ends, default=len(doc))
+        return root.i, end, [doc[root.i : end].text]
+    heads = [token for token in (head, *head.conjuncts) if _is_quality(token)]
+    phrases = [_phrase(token) for token in heads]
+    end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
+    done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
+    if done is not None:  # able to stop or control
+        both = (done, *done.conjuncts)
+        end, terms = both[-1].i + 1, [f"{terms[0]} to {token.text}" for token in both]
+    if head.dep_ == "dobj" and " " in terms[0]:  # little interest or pleasure
+        terms = [term if " " in term else f"{terms[0].split()[0]} {term}" for term in terms]
+    return phrases[0].start, end, terms
+
+
+def _is_quality(token: "Token") -> bool:
+    """Whether a word is no verb, or one that says what somebody is like (worried)."""
+    return token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
+
+
+def _phrase(head: "Token") -> "Span":
+    """A word with what belongs to it, without what it is coordinated with."""
+    own = [token for token in head.rights if token.dep_ == "pobj" or (token.text == "of" and head.pos_ == "NOUN")]
+    end = own[-1].right_edge if own and own[-1].text == "of" else own[-1] if own else head
+    before = [t.left_edge.i for t in head.lefts if t.dep_ not in ("cc", "punct", "mark", "nsubj")]
+    return head.doc[min(before, default=head.i) : end.i + 1]
+
+
+def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> tuple[dict[str, list[str]], list[str]]:
+    """Source and inverse terms, and what is doubtful about them."""
+    like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
+    doubts, opposed, said = [], [], list(like)
+    for term, (_, against) in like.items():
+        words = ["no" if root.lemma_ == "have" else "not", term]
+        if verbal and root.tag_ in WORDS["denied"]:  # leaves me cold: does not leave me cold
+            words = [WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
+        doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
+        opposed.append(against or [" ".join(words)])
+    wanted = max(FEWEST, len(said))
+    more = [term for same, _ in like.values() for term in same if term not in said][: wanted - len(said)]
+    inverse = [*dict.fromkeys(term for turn in zip_longest(*opposed) for term in turn if term)][:wanted]
+    doubts += [f"not of the item: {term!r}" for term in more]
+    if min(len(said + more), len(inverse)) < FEWEST:
+        doubts.append(f"fewer than {FEWEST} terms a side")
+    sides = (inverse, said + more) if negated else (said + more, inverse)
+    return dict(zip(("source", "inverse"), sides, strict=True)), doubts
+
+
+def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
+    """Terms like one, and terms against it, by its longest beginning or end that is known; `tag`: of its verb."""
+    words = term.lower().split()
+    for n in range(len(words), 0, -1):
+        start, end = " ".join(words[:n]), " ".join(words[-n:])
+        for pair in (row for own in OPPOSITES for row in (own, own[::-1])):
+            if start in pair[0] and (n == len(words) or tag in (None, "VB", "VBP")):
+                before, after = "", f" {' '.join(words[n:])}"
+            elif end in pair[0] and (n > 1 or end.endswith("ly")):  # worry too much: worry too little
+                before, after = f"{' '.join(words[:-n])} ", ""
+            elif end in pair[0] and tag is None:  # easily annoyed: patient
+                before, after = "", ""
+            else:
+                continue
+            same, against = ([f"{before}{other}{after}".strip() for other in side] for side in pair)
+            return [other for other in same if other != term.lower()], against
+    return [], []
+
+
+def _doubts(doc: "Doc", subject: "Token") -> Iterator[str]:
+    if any(t.dep_ in CLAUSES and t.pos_ != "ADJ" and any(own.dep_ in SUBJECTS for own in t.lefts) for t in doc):
+        yield "double-barrelled: more than one clause"
+    if any(token.dep_ == "conj" and not _is_quality(token) for token in doc):
+        yield "double-barrelled: two verbs"
+    about = doc if subject.lower_ == "it" else subject.subtree
+    if not {"I", "my", "me", "mine"} & {token.text for token in about}:
+        yield "about others than oneself"

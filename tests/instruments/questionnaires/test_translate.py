@@ -1,0 +1,490 @@
+"""`evenruler translate`: what rules make of items, what is doubtful, and how near the paper's scales come."""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from evenruler.instruments.questionnaires.declare.source import load_questionnaire, load_scale
+from evenruler.instruments.questionnaires.translate import (
+    REPLIES,
+    SAMPLING,
+    Draft,
+    as_yaml,
+    prompt,
+    read_scale,
+    translate,
+)
+from evenruler.instruments.questionnaires.translate.statements import OPPOSITES, WORDS, rewrite
+from evenruler.models import catalogue
+from tests.documents.pages import blocks
+
+ROOT = Path(__file__).parents[3]
+SOURCES = ROOT / "data/sources/questionnaires"
+SCALES = SOURCES / "shared/scales"
+SCALE = load_scale(SCALES / "frequency.yaml")
+PAPER = Path(__file__).parent / "scales"
+
+HEAD = "item,reverse,title,construct,licence,reference,responses,stem\n"
+FACTS = ",Moods,low mood,cc-by-4.0,ours,never|often,"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., Path]:
+    """A CSV file of items, with `reverse` where it is given."""
+
+    def write(*items: str, facts: str = FACTS) -> Path:
+        first, *rest = (item if "," in item else f"{item}," for item in items)
+        path = tmp_path / "moods.csv"
+        path.write_text(HEAD + "\n".join([first + facts, *(f"{item},,,,,," for item in rest)]) + "\n")
+        return path
+
+    return write
+
+
+def distance(first: Sequence[str], second: Sequence[str]) -> int:
+    """Words to put in, take out or replace (Levenshtein 1966)."""
+    row = list(range(len(second) + 1))
+    for i, one in enumerate(first, start=1):
+        above, row = row, [i]
+        for j, other in enumerate(second, start=1):
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != other)))
+    return row[-1]
+
+
+def words(item: Mapping[str, Any]) -> list[str]:
+    return re.findall(r"[\w'-]+", f"{item['premise']} {item['hypothesis']}".lower())
+
+
+class TestPaper:
+    """The three scales of the paper, and two that the rules were not written for, beside what ships."""
+
+    @staticmethod
+    def beside(name: str, drafts: Sequence[Draft]) -> tuple[int, int, int, int]:
+        """Rows with an item; items within three words of what ships; source and inverse terms that ship, too."""
+        shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
+        near = source = inverse = 0
+        for draft, own in zip(drafts, shipped, strict=True):
+            assert draft.row.item == own["original"].strip()
+            near += draft.passes and distance(words(draft.wording), words(own)) <= 3
+            source += len({*draft.wording["terms"]["source"]} & {*own["terms"]["source"]})
+            inverse += len({*draft.wording["terms"]["inverse"]} & {*own["terms"]["inverse"]})
+        return sum(draft.passes for draft in drafts), near, source, inverse
+
+    @pytest.mark.parametrize(
+        ("name", "counts"),
+        [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
+    )
+    def test_the_scales_as_csv(self, name, counts) -> None:
+        """The table of docs/questionnaires.md."""
+        facts, rows = read_scale(PAPER / f"{name}.csv")
+        assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
+        shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
+        assert [row.reverse for row in rows.values()] == [item.get("keying", 1) < 0 for item in shipped]
+        assert [row.subscale for row in rows.values()] == [item.get("subscale") for item in shipped]
+
+    @pytest.mark.parametrize(("name", "counts"), [("ipip-extraversion", (10, 3, 6, 4)), ("women-roles", (8, 1, 6, 3))])
+    def test_scales_that_rules_were_not_written_for(self, name, counts, written) -> None:
+        items = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()
+        path = written(*(f'"{item["original"].strip()}",' for item in items))
+        facts, rows = read_scale(path)
+        assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
+
+
+class TestRules:
+    @pytest.mark.parametrize(
+        ("item", "since", "premise", "hypothesis", "source", "inverse"),
+        [
+            (
+                "Feeling nervous, anxious, or on edge",
+                "Over the last week",
+                "Over the last week I have felt {TERM}.",
+                "I {INTENSIFIER} feel this way.",
+                ["nervous", "anxious", "on edge"],
+                ["calm", "relaxed", "at ease"],
+            ),
+            (
+                "Not being able to stop or control worrying",
+                "",
+                "I am {TERM} worrying.",
+                "I am {INTENSIFIER} like that.",
+                ["unable to stop", "unable to control"],
+                ["able to stop", "able to control"],
+            ),
+            (
+                "Trouble relaxing",
+                "",
+                "I find it {TERM} to relax.",
+                "It is {INTENSIFIER} like that.",
+                ["hard", "difficult"],
+                ["easy", "simple"],
+            ),
+            (
+                "Low self-esteem or self-respect",
+                "",
+                "I have {TERM}.",
+                "I am {INTENSIFIER} like that.",
+                ["low self-esteem", "low self-respect"],
+                ["high self-esteem", "high self-respect"],
+            ),
+            (
+                "Poor sleep",
+                "Over the past month",
+                "Over the past month my sleep has been {TERM}.",
+                "It is {INTENSIFIER} like that.",
+                ["poor", "bad"],
+                ["good", "fine"],
+            ),
+            (
+                "I start conversations.",
+                "",
+                "I {TERM}.",
+                "I {INTENSIFIER} do so.",
+                ["start conversations"],
+                ["do not start conversations"],
+            ),
+            (
+                "Don't trust strangers.",
+                "",
+                "I {TERM}.",
+                "I {INTENSIFIER} do so.",
+                ["distrust strangers", "mistrust strangers"],
+                ["trust strangers"],
+            ),
+            (
+                "How often are your plans unclear?",
+                "",
+                "My plans are {TERM}.",
+                "They are {INTENSIFIER} like that.",
+                ["unclear"],
+                ["not unclear"],
+            ),
+            (
+                "In the last month, how often have you been upset because of a surprise?",
+                "In the last month",
+                "In the last month I have been {TERM} because of a surprise.",
+                "I am {INTENSIFIER} like that.",
+                ["upset", "distressed"],
+                ["untroubled", "calm"],
+            ),
+            (
+                "Do you have the feeling that you are being treated unfairly?",
+                "",
+                "I am being {TERM}.",
+                "I {INTENSIFIER} have that feeling.",
+                ["treated unfairly", "treated unjustly"],
+                ["treated fairly", "treated justly"],
+            ),
+            (
+                "Has it happened that your friends disappointed you?",
+                "",
+                "My friends {TERM}.",
+                "This {INTENSIFIER} happens.",
+                ["disappointed me"],
+                ["did not disappoint me"],
+            ),
+        ],
+    )
+    def test_an_item_is_told_of_oneself(self, item, since, premise, hypothesis, source, inverse) -> None:
+        found, _ = rewrite(item, since)
+        assert found == {
+            "premise": premise,
+            "hypothesis": hypothesis,
+            "terms": {"source": source, "inverse": inverse},
+        }
+
+    @pytest.mark.parametrize(
+        ("item", "reason"),
+        [
+            ("Thoughts of death", "no predicate found"),
+            ("So far, have you lived alone?", "a question that rules cannot turn round"),
+            ("I think that I am no good.", "more than one verb: which is asked of?"),
+            ("Moving or speaking slowly", "more than one verb: which is asked of?"),
+        ],
+    )
+    def test_what_rules_cannot_says_why(self, item, reason) -> None:
+        with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
+            rewrite(item)
+
+    def test_opposites_are_told_once_a_row_and_in_lower_case(self) -> None:
+        assert len(OPPOSITES) > 130
+        for row in OPPOSITES:
+            both = [word for side in row for word in side]
+            assert len(row) == 2
+            assert len(both) == len({*both})
+            assert "".join(both).islower()
+
+
+class TestDoubts:
+    def doubts(self, path: Path) -> list[str]:
+        facts, rows = read_scale(path)
+        (draft,) = translate(facts, rows, SCALE).values()
+        return [doubt.removeprefix("no item yet: ") for doubt in [*facts.doubts, *draft.doubts]]
+
+    @pytest.mark.parametrize(
+        ("item", "named"),
+        [
+            ("Pain in the back", "no predicate found"),
+            ("...", "nothing is said"),
+            ("I am not happy", "negated"),
+            ("I am unable to relax because my children shout", "double-barrelled: more than one clause"),
+            ("Feeling tense or worried", None),
+            ("Feeling tired or having little energy", "double-barrelled: two verbs"),
+            ("Feeling tired or having little energy", "'or having little energy' is left out"),
+            ("I feel weird and queasy", "no opposite of 'queasy' is known, a negation stands there"),
+            ("I feel weird", "fewer than 2 terms a side"),
+            ("I feel tired", "not of the item: 'exhausted'"),
+            ("I usually feel tired", "it says already how often"),
+            ("I often feel tired", "the intensifier 'often' stands in a template"),
+            ("My neighbours are lazy", None),
+            ("Politicians are dishonest", "about others than oneself"),
+            ("It is pleasant for me at home", None),
+            ("I am not happy,yes", "keyed in reverse, too: which way do its source terms point?"),
+            ("I feel tired when" + " very" * 18 + " late", "longer than 20 words"),
+        ],
+    )
+    def test_each_is_named(self, item, named, written) -> None:
+        found = self.doubts(written(item))
+        assert named in found if named else {*found} <= {"not of the item: 'idle'", "not of the item: 'enjoyable'"}
+
+    def test_of_a_frequency_under_a_time_the_tense_is_named(self, written) -> None:
+        path = written("I start conversations", facts=f"{FACTS}In the past 3 weeks")
+        assert "'In the past three weeks' goes with another tense than that of 'start'" in self.doubts(path)
+
+    def test_answers_that_say_no_frequency(self, written) -> None:
+        found = self.doubts(written("I feel tired", facts=FACTS.replace("never|often", "agree|disagree")))
+        assert found[0] == "items are asked by how often, which the answers do not say (agree|disagree)"
+
+    def test_two_items_that_ask_the_same(self, written) -> None:
+        facts, rows = read_scale(written("I feel calm", "I feel nervous"))
+        first, second = translate(facts, rows, SCALE).values()
+        assert (first.passes, second.passes) == (True, False)
+        assert "no item yet: another item asks the same of 'nervous'" in second.doubts
+
+
+class TestScale:
+    @pytest.mark.parametrize("mark", ["1", "yes", "R", "r", "-"])
+    def test_marks_of_reverse_items(self, mark, written) -> None:
+        assert read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
+
+    @pytest.mark.parametrize("mark", ["", "0", "no", "+"])
+    def test_marks_of_others(self, mark, written) -> None:
+        assert not read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (HEAD, "holds no item; write a row an item, in the column `item`"),
+            (HEAD.replace("item", "text") + f"I feel tired,{FACTS}\n", "line 2.text: unknown key 'text'; "),
+            (HEAD + f"I feel tired, very,{FACTS}\n", "line 2 (I feel tired): not as many fields as the header; "),
+            (HEAD + f"I feel tired,x{FACTS}\n", "line 2.reverse: found 'x': input should be a valid boolean"),
+            (HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n", "line 3.item: missing; add the key 'item'"),
+            (HEAD + f"I feel tired,{FACTS}\na,,Moods,,,,,\n", "line 3.title: unknown key 'title'; "),
+            (HEAD + "I feel tired,,Moods,low mood,,ours,never,\n", "line 2.licence: missing; add the key 'licence'"),
+        ],
+    )
+    def test_a_mistake_is_one_line_with_its_place(self, text, message, tmp_path, error_of) -> None:
+        path = tmp_path / "moods.csv"
+        path.write_text(text)
+        said = error_of(read_scale, path)
+        assert said.startswith(f"{path}: {message}")
+        assert "\n" not in said
+
+
+def filled(text: str) -> str:
+    """A draft whose twins a person wrote."""
+    content = YAML(typ="safe").load(text)
+    del content["unread"]
+    for slug, item in content["items"].items():
+        for number, twin in enumerate(item["twins"]):
+            machine = f"Pump {number} of {slug}"
+            twin["premise"], twin["hypothesis"] = f"{machine} is {{TERM}}.", "It {INTENSIFIER} works like that."
+            for side, terms in twin["terms"].items():
+                assert {*terms} == {"FILL"}
+                assert len(terms) == len(item["terms"][side])
+                twin["terms"][side] = [f"{side} quality {n}" for n in range(len(terms))]
+    stream = StringIO()
+    YAML().dump(content, stream)
+    return stream.getvalue()
+
+
+class TestYaml:
+    def test_what_is_written(self, written) -> None:
+        facts, rows = read_scale(written("I feel nervous and tense", "I am not happy,1", "Pain"))
+        text = as_yaml(facts, translate(facts, rows, SCALE))
+        lines = text.splitlines()
+        assert lines[0] == (
+            "# Proposed by `evenruler translate`; nobody has read it. 2 of 3 rows have an item that passes the linter."
+        )
+        begin = lines.index("items:")
+        twin = [
+            "      - premise: FILL {TERM}.",
+            "        hypothesis: FILL {INTENSIFIER} FILL.",
+            "        terms: {source: [FILL, FILL], inverse: [FILL, FILL]}",
+        ]
+        assert lines[begin + 1 : begin + 9] == [
+            "  item-1-nervous: # line 2",
+            '    original: "I feel nervous and tense"',
+            '    premise: "I feel {TERM}."',
+            '    hypothesis: "I {INTENSIFIER} feel this way."',
+            "    terms:",
+            '      source: ["nervous", "tense"]',
+            '      inverse: ["calm", "relaxed"]',
+            "    twins:",
+        ]
+        assert lines[begin + 9 : begin + 18] == 3 * twin
+        assert lines[begin + 18 : begin + 23] == [
+            "  item-2-down: # line 3",
+            "    # doubtful: negated",
+            "    # doubtful: keyed in reverse, too: which way do its source terms point?",
+            "    # doubtful: not of the item: 'cheerful'",
+            '    original: "I am not happy"',
+        ]
+        assert "    keying: -1" in lines
+        assert lines[lines.index("  # item-3: # line 4") + 1] == "  #   # doubtful: no item yet: no predicate found"
+
+    @pytest.mark.parametrize("name", ["gad-7", "phq-9", "soc-13"])
+    def test_it_loads_once_it_was_read_and_filled_and_not_before(self, name, tmp_path, error_of) -> None:
+        facts, rows = read_scale(PAPER / f"{name}.csv")
+        drafts = translate(facts, rows, SCALE)
+        path, text = tmp_path / "mine.yaml", as_yaml(facts, drafts)
+        path.write_text(text)
+        assert error_of(load_questionnaire, path, SCALES).startswith(f"{path}: unread: unknown key 'unread'; ")
+        path.write_text(text.replace("unread: true\n", ""))
+        assert "twins.0.terms.source" in error_of(load_questionnaire, path, SCALES)
+
+        path.write_text(filled(text))
+        found, _ = load_questionnaire(path, SCALES)
+        assert [*found.items] == [slug for slug, draft in drafts.items() if draft.passes]
+        assert found.original.stem == facts.stem
+        assert [item.keying for item in found.items.values()] == [
+            -1 if draft.row.reverse else 1 for draft in drafts.values() if draft.passes
+        ]
+
+    def test_where_nothing_passes_it_is_yaml_still(self, written) -> None:
+        facts, rows = read_scale(written("Pain"))
+        assert YAML(typ="safe").load(as_yaml(facts, translate(facts, rows, SCALE)))["items"] == {}
+
+
+class Writer:
+    """No model: says what a test wrote down, by seed; else nothing."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Sequence[str] = ()) -> None:
+        """Take what it says to every item."""
+        self.replies = replies
+        self.require = ("loglikelihood", "generate").index
+        self.asked: list[tuple[object, ...]] = []
+
+    def generate(self, prompts: Sequence[str], *, sampling: Any, seeds: Sequence[int], chat: bool) -> list[str]:
+        self.asked += [(text, sampling, seed, chat) for text, seed in zip(prompts, seeds, strict=True)]
+        return [self.replies[seed] if seed < len(self.replies) else "" for seed in seeds]
+
+
+class TestWriter:
+    def test_it_is_asked_where_rules_fail_alone(self, written) -> None:
+        facts, rows = read_scale(written("I feel tired", "Pain in the back"))
+        writer = Writer(["Ache", " My back is sore.\nItem: Next", "I feel dull."])
+        first, second = translate(facts, rows, SCALE, writer).values()
+        assert first.refused == []
+        assert second.passes
+        assert second.wording["premise"] == "My back is {TERM}."
+        assert second.refused == ["seed 0: 'Ache': no predicate found"]
+        said = "a model says 'My back is sore.', as of the item itself rules say: no predicate found"
+        assert said in second.doubts
+        assert writer.asked == [(prompt("Pain in the back"), SAMPLING, seed, False) for seed in range(REPLIES)]
+
+    def test_all_that_it_says_may_be_refused(self, written) -> None:
+        facts, rows = read_scale(written("Pain"))
+        drafts = translate(facts, rows, SCALE, Writer(["I often feel sore."]))
+        assert drafts["item-1"].doubts == ["no item yet: no predicate found"]
+        assert len(drafts["item-1"].refused) == REPLIES
+        text = as_yaml(facts, drafts)
+        line = "  #   # refused, seed 0: 'I often feel sore.': the intensifier 'often' stands in a template"
+        assert line in text.splitlines()
+
+    def test_the_prompt_shows_examples_that_rules_can_translate(self) -> None:
+        said = prompt("Pain")
+        assert said.endswith("\n\nItem: Pain\nPlainly:")
+        for example in WORDS["examples"]:
+            assert f"Item: {example['Item']}\nPlainly: {example['Plainly']}\n\n" in said
+            assert "{TERM}" in rewrite(example["Plainly"])[0]["premise"]
+
+
+class TestCommand:
+    @pytest.fixture
+    def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        shutil.copy(ROOT / "params.yaml", tmp_path)
+        shutil.copytree(SOURCES / "shared", tmp_path / "data/sources/questionnaires/shared")
+        shutil.copy(PAPER / "gad-7.csv", tmp_path / "data")
+        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+        return tmp_path
+
+    @pytest.fixture
+    def run(self, repository, monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+        from evenruler import cli
+
+        def called(*words: str) -> tuple[int, str, str]:
+            monkeypatch.chdir(repository / "data")
+            monkeypatch.setattr(sys, "argv", ["evenruler", "translate", *words])
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+            out, err = capsys.readouterr()
+            return int(ended.value.code or 0), out, err
+
+        return called
+
+    def test_it_writes_one_file_where_it_is_called_and_never_over_another(self, run, repository) -> None:
+        status, out, err = run("gad-7.csv")
+        assert (status, err) == (0, "")
+        assert out.splitlines()[0] == "gad-7.csv: line 3 (item-2-unable-to-stop): negated"
+        assert out.endswith(
+            "gad-7.draft.yaml: 7 of 7 rows have an item that passes the linter; read every word, fill twins\n"
+        )
+        assert sorted(path.name for path in (repository / "data").glob("gad-7*")) == ["gad-7.csv", "gad-7.draft.yaml"]
+        assert run("gad-7.csv") == (
+            2,
+            "",
+            "error: gad-7.draft.yaml: it is there already; move what you have mended, or remove it\n",
+        )
+
+    def test_the_page_shows_what_is_written_and_said(self, run, repository) -> None:
+        scale, said, item = (
+            block.text for block in blocks("docs/adding-a-questionnaire.md") if block.language in ("csv", "text")
+        )
+        (repository / "data/moods.csv").write_text(scale)
+        assert run("moods.csv") == (0, said, "")
+        assert item in (repository / "data/moods.draft.yaml").read_text()
+
+    def test_a_writer_is_asked_by_name(self, run, monkeypatch) -> None:
+        asked = []
+        monkeypatch.setattr(catalogue, "load", lambda name, params: asked.append(name) or Writer())
+        assert run("gad-7.csv", "--model", "gemma-3-270m")[0] == 0
+        assert asked == ["gemma-3-270m"]
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("mine.csv",), "mine.csv: no such file; write the scale there, a row an item"),
+            (
+                ("gad-7.csv", "--model", "all-minilm-l6-v2"),
+                "params.yaml: models.all-minilm-l6-v2: all-minilm-l6-v2 (kind embedder) cannot loglikelihood, only ",
+            ),
+            (
+                ("gad-7.csv", "--model", "smollm2"),
+                "params.yaml: models: no model 'smollm2'; mend the name (did you mean 'smollm3-3b'?)",
+            ),
+        ],
+    )
+    def test_a_mistake_is_one_line_and_status_two(self, run, words, message) -> None:
+        status, out, err = run(*words)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("error: ")
+        assert message in err
