@@ -88,11 +88,7 @@ def request_of(questions: pd.DataFrame) -> Request:
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """Answers with the sentence that each chose and the rule by which it was read.
-
-    Returns:
-        `id, framing, turn, reply, reason, said, rule`; `said`: `FIRST`, `SECOND`, or None where the reply is invalid.
-    """
+    """`ANSWERS` with the `rule` by which each was read, and `said`: `FIRST`, `SECOND`, or None where it is invalid."""
     rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
     readings = []
     for row in rows.to_dict("records"):
@@ -122,11 +118,9 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
 
 
 def shares(said: pd.DataFrame) -> pd.DataFrame:
-    """What was chosen of each pair, over both turns.
+    """What was chosen of each pair (`id, framing`), over both turns.
 
-    Returns:
-        `id, framing, share, unanswered`: the share of turns that chose the first sentence, NaN unless both were
-        answered, and the share of turns without a valid choice.
+    `share`: of turns that chose the first sentence, NaN unless both were answered; `unanswered`: of turns without one.
     """
     chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
     by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(["id", "framing"], sort=True)
@@ -145,9 +139,8 @@ def fitness(said: pd.DataFrame) -> Fitness:
     low = float(binomtest(right, n).proportion_ci(method="wilson").low)
     if low > LEAST:
         return Fitness()
-    return Fitness(
-        unfit=f"{right} of {n} known answers are right both ways, surely more than {LEAST:.0%} are asked for"
-    )
+    told = f"{right} of {n} known answers are right both ways"
+    return Fitness(unfit=f"{told}, surely more than {LEAST:.0%} are asked for")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

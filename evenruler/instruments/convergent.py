@@ -52,14 +52,10 @@ class Measure:
 def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     """How instruments go together, by `tables.schemas.AGREEMENT`; none where no two have units in common.
 
-    Args:
-        found: Of all instruments and models, by `tables.schemas.CONCEPTS`.
-        level: Of intervals.
-
-    Returns:
-        By model and pair: `r` over the units that both have, and `r_true`, r by the root of both reliabilities
-        (Spearman 1904), which may be above 1; by model and instrument its `reliability`. Beside pairs of instruments
-        stand those of one with published numbers, and with the number of letters of a unit's word.
+    `found` is of all instruments and models, by `tables.schemas.CONCEPTS`. Gives by model and pair `r` over the units
+    that both have, and `r_true`, r by the root of both reliabilities (Spearman 1904), which may be above 1; by model
+    and instrument its `reliability`. Beside pairs of instruments stand those of one with published numbers, and with
+    the number of letters of a unit's word.
     """
     rows: list[dict[str, Any]] = []
     if found.empty:
@@ -70,8 +66,13 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
             for (benchmark, kin, part, trait), values in own.groupby(["benchmark", "kin", "part", "trait"])
         ]
         beside = list(_beside(found[found["concept"].str.startswith(f"{of}:")]))
-        pairs = [pair for pair in combinations([*asked, *beside], 2) if pair[0].asked and _apart(*pair)]
-        pairs = [pair for pair in pairs if len(pair[0].values.index.intersection(pair[1].values.index))]
+        pairs = [
+            (one, other)
+            for one, other in combinations([*asked, *beside], 2)
+            # Sets and sizes ("@0.1.0+trial") of one instrument have items in common.
+            if one.asked and one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
+            if not one.values.index.intersection(other.values.index).empty
+        ]
         if not any(second.asked for _, second in pairs):
             continue
         keys = {"of": str(of), "model": str(model)}
@@ -80,11 +81,6 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
             {**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, str(of))
         ]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
-
-
-def _apart(one: Measure, other: Measure) -> bool:
-    """Whether two are of different instruments: sets and sizes ("@0.1.0+trial") of one have items in common."""
-    return one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
 
 
 def _beside(found: pd.DataFrame) -> Iterator[Measure]:
