@@ -79,7 +79,6 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     with alone:
         yield from _undo_broken(root)
         made = plan(root, name, messages)
-        # params.yaml and the changelog with the new version, by path.
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
@@ -98,7 +97,10 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
-            _write(root, begun)
+            for path, text in begun.texts.items():
+                write_as_it_was(root / path, text)
+            load_changelog(root / changelog)
+            check(root)
             _dvc(root, "repro", "--quiet")
             changed = _changed(root)
             if others := [path for path in changed if not begun.writes(root, path)]:
@@ -193,13 +195,6 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     reasons = [f"{reason[0].upper()}{reason[1:]}." for _, reason in difference.reasons]
     listed = reasons[:10] + ([f"And {len(reasons) - 10} more changes."] if len(reasons) > 10 else [])
     return Plan(name, version, last, list(messages) or listed)
-
-
-def _write(root: Path, begun: Begun) -> None:
-    for path, text in begun.texts.items():
-        write_as_it_was(root / path, text)
-    load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
-    check(root)
 
 
 def _require_on_remote(root: Path, name: str) -> None:

@@ -94,19 +94,16 @@ class FigureDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two benchmarks side by side."""
+    """Two benchmarks side by side: two versions of one."""
 
     name: str
     before: str
-    """Version."""
     after: str
-    """Version."""
     configs: list[ConfigDifference]
     figures: list[FigureDifference]
     files: list[str]
-    """Other files that were added, removed or changed; what only names another location is equal."""
+    """Other files that were added, removed or changed, as `parameters`; what only names another location is equal."""
     parameters: list[str]
-    """Parameters that changed."""
     altered: list[str]
     """Of the two folders, those that are not what their own manifest says: their identities, made of the files, are
     others."""
@@ -248,13 +245,12 @@ def _same(old: object, new: object, tolerance: float) -> bool:
         return len(old) == len(new) and all(_same(a, b, tolerance) for a, b in zip(old, new, strict=True))
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_same(old[key], new[key], tolerance) for key in old)
-    if isinstance(old, float) and isinstance(new, float):
+    if isinstance(old, int | float) and isinstance(new, int | float):
         return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
     return old == new
 
 
 def _evidence(folder: Path) -> dict[str, Leaf]:
-    """Every figure by its path."""
     path = folder / "evidence.json"
     found = contents.json_of(path, SEE)
     if not isinstance(found, dict):
@@ -288,17 +284,9 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
-    if old is None or new is None or old.keys() != new.keys():
-        return True
-    for key, value in old.items():
-        if key == "why":  # it says the numbers beside it in words
-            continue
-        if isinstance(value, int | float) and isinstance(new[key], int | float):
-            if not math.isclose(value, new[key], rel_tol=0, abs_tol=tolerance):
-                return True
-        elif value != new[key]:
-            return True
-    return False
+    # Why a verdict is what it is says the numbers beside it in words.
+    told = [own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new)]
+    return not _same(*told, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:
@@ -351,10 +339,10 @@ def _words(record: Any) -> str:
 
 
 def _change(figure: FigureDifference) -> str:
-    values = [record and record.get("value") for record in (figure.before, figure.after)]
-    numbers = [value for value in values if isinstance(value, int | float)]
     if not figure.differs:
         return ""
+    values = [record and record.get("value") for record in (figure.before, figure.after)]
+    numbers = [value for value in values if isinstance(value, int | float)]
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
 
 

@@ -19,8 +19,6 @@ FORMS = (
 
 CARD = "README.md"
 
-_UNTAGGED = re.compile(r"^Version (\S+), not released yet\.", re.MULTILINE)
-
 NAMED = {
     CARD: (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
     "croissant.json": (re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE), "https://huggingface.co/datasets/{}"),
@@ -122,8 +120,8 @@ def renamed(name: str, text: str, repo: str) -> str:
         return text
     found, form = NAMED[name]
     text = found.sub(lambda _: form.format(repo), text)
-    untagged = _UNTAGGED.search(text) if name == CARD else None
-    if untagged is None:
+    untagged = re.search(r"^Version (\S+), not released yet\.", text, re.MULTILINE)
+    if untagged is None or name != CARD:
         return text
     version = untagged[1]
     for before, after in (

@@ -265,7 +265,9 @@ def render_card(benchmark: Benchmark) -> str:
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         # What cards call a figure.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "in_words": _in_words,
+        "in_words": lambda columns, row: with_capital(
+            in_words(row["record"], {own.figure: own.says for own in columns}.get(row["figure"]))
+        ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
         "beside": _beside,
@@ -358,8 +360,3 @@ def _beside(record: Mapping[str, Any] | None) -> str:
     """A figure, and its control where it has one."""
     told = figure_in_words(record)
     return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
-
-
-def _in_words(columns: Sequence[Column], row: Mapping[str, Any]) -> str:
-    says = {own.figure: own.says for own in columns}.get(row["figure"])
-    return with_capital(in_words(row["record"], says))

@@ -124,7 +124,11 @@ def render_page(
             fit = fitness(one)
             own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
         own += [Folded(f"{family.name}--{number}", section.title, None, [section]) for number, section in of_all]
-    every = [part for own in folded.values() for part in own]
+    vega = ""
+    if any(True for own in folded.values() for part in own for _ in _pictures(part.sections)):
+        import vl_convert as vlc
+
+        vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     environment = templates("evenruler.report", autoescape=True)
     # A text in which `words` are code, as cards have it.
     environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
@@ -140,7 +144,7 @@ def render_page(
         style=_text("page.css"),
         script=_text("page.js"),
         colours=packed(DARK),  # for the page's script, by the light ones that they stand for
-        vega=_vega() if any(True for part in every for _ in _pictures(part.sections)) else "",
+        vega=vega,
     )  # fmt: skip
 
 
@@ -150,12 +154,6 @@ def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
 
 def _text(name: str) -> str:
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
-
-
-def _vega() -> str:
-    import vl_convert as vlc
-
-    return packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def packed(content: Any) -> str:
