@@ -49,7 +49,6 @@ CALLED: Mapping[str, str] = {
     "entail": "entailment",
     "in_place": "words in their place",
 }
-"""What answers to an operation are called."""
 
 APART = ("generate", "slor")
 """Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
@@ -100,10 +99,7 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Loads the tools that plans name, each once and when it is asked for; UserError where one is declared wrongly.
-
-    `published`: whether the plans alone declare the tools, and no `params.yaml` here.
-    """
+    """Loads tools of plans when they are asked for; UserError of wrong ones. `published`: no params.yaml has them."""
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
     training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}

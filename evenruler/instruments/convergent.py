@@ -60,7 +60,8 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     if found.empty:
         return pd.DataFrame(rows, columns=AGREEMENT.names)
-    for (model, of), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
+    for (model, unit), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
+        of = str(unit)
         asked = [
             Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))
             for (benchmark, kin, part, trait), values in own.groupby(["benchmark", "kin", "part", "trait"])
@@ -75,11 +76,9 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         ]
         if not any(second.asked for _, second in pairs):
             continue
-        keys = {"of": str(of), "model": str(model)}
-        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, str(of)))} for one in asked]
-        rows += [
-            {**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, str(of))
-        ]
+        keys = {"of": of, "model": str(model)}
+        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, of))} for one in asked]
+        rows += [{**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, of)]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
 
 
@@ -115,7 +114,6 @@ def _reliable(one: Measure, level: float, of: str) -> Figure:
 
 
 def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Figure]:
-    """Both correlations over the units that both have."""
     own = [measure.values[["value", "error"]] for measure in (one, other)]
     x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
     r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
@@ -140,7 +138,6 @@ def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Fi
 
 
 def _in_words(row: Any) -> str:
-    """A figure with its interval, or why there is none."""
     if pd.isna(row["value"]):
         return str(row["reason"])
     interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"

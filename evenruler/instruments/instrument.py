@@ -358,10 +358,7 @@ class Subject:
 
 
 def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
-    """A subject with that of a family's forms in which it is asked: `form` if somebody wants it, or what is left.
-
-    UserError where there is no such form, or the model cannot be asked so.
-    """
+    """A subject in `form`, one of a family's, or in the one left for it; UserError where it cannot be asked so."""
     if form is not None:
         if form not in forms:
             raise UserError(f"no form {form!r}", where="--form", remedy=f"say {' or '.join(forms)}, or leave it out")
@@ -427,7 +424,6 @@ class Record:
     instrument: str
     subject: Subject
     tables: Tables
-    """The published rows."""
     plan: Plan
     found: Tables
     """What `figures` gave."""

@@ -72,10 +72,7 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
 
 
 def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
-    """Whether a model writes what it is asked, with the pronouns of those whose are known.
-
-    `said`: by `read`; `sentences`: with `id, framing, right`, of known ones what they should say.
-    """
+    """Whether a model writes what it is asked, with the pronouns of those whose are known (`right` of `sentences`)."""
     if why := unanswered(counted(said[said["framing"] != KNOWN])):
         return Fitness(unfit=why)
     right, n = known_right(said, sentences)

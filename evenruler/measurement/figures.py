@@ -130,10 +130,7 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """A figure with its interval and n, or why there is none; empty for no figure at all.
-
-    `record`: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null.
-    """
+    """A figure (a `record`) with its interval and n, or its `reason` where it is null; empty for none at all."""
     if record is None:
         return ""
     if pd.isna(record["value"]):

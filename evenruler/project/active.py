@@ -52,9 +52,8 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
         if settings.made_by == "evolve":  # of another instrument of its family, which users write
             known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
             if written not in known or declared.settings(written).made_by == "evolve":
-                what = (
-                    f"{name!r} is made of {written!r}, which is no instrument of the family {family} that people write"
-                )
+                what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} "
+                what += "that people write"
                 remedy = f"mend the name ({nearest(written, known)})"
                 raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
@@ -112,10 +111,9 @@ def in_use(
         remedy = "declare one; `evenruler new` starts it"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
-    members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     active = Active(scale=scale)
-    for family, named in members.items():
-        if not named:
+    for family in FAMILIES:
+        if not (named := [own.name for own in instruments if own.family == family]):
             continue
         asked, lacking = _asked(family, catalogue, scale)
         if not asked:

@@ -145,11 +145,9 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     for encoder in used:  # has been fitted, and as params.yaml says
         recipe = params.models[encoder].finetune
         if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
-            what, where = (
-                f"{encoder} was fitted by another recipe than `finetune` gives",
-                f"{root / ADAPTERS / encoder}",
-            )
-            raise UserError(what, where=where, remedy=f"run `evenruler finetune {encoder}`, or put the recipe back")
+            what = f"{encoder} was fitted by another recipe than `finetune` gives"
+            remedy = f"run `evenruler finetune {encoder}`, or put the recipe back"
+            raise UserError(what, where=str(root / ADAPTERS / encoder), remedy=remedy)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found
@@ -161,10 +159,7 @@ def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
 
 
 def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
-    """The text of params.yaml with what a scale uses in `active`, comments and order kept; None where it says so.
-
-    Every family in use has a key under `families`, for the stages depend on it.
-    """
+    """The text of params.yaml with `active` and a key for each family, for stages hang on it; None if it says so."""
     lacking = [family for family in wanted.families if family not in params.families]
     content = wanted.model_dump(mode="json")
     if params.active.model_dump(mode="json") == content and not lacking:  # DVC wants every key
@@ -236,10 +231,7 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
 
 
 def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Have git ignore the benchmarks that hold text of others, before anything is built.
-
-    What was built of an instrument that is not finished now still lies there.
-    """
+    """Have git ignore text of others before it is built, also where it lies there of what is not finished now."""
     path = root / "benchmarks/.gitignore"
     others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
     others += [f"{own.family}-{own.name}" for own in instruments if own.unfinished and own.settings.of_others]
@@ -254,10 +246,7 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
 
 
 def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
-    """Put dvc.lock back where it was cut, take out stages that dvc.yaml has no more, which DVC keeps for ever.
-
-    `stages` is None where DVC was never set up.
-    """
+    """Mend a dvc.lock that was cut, and take out stages that are gone; `stages`: None where DVC was never set up."""
     if locked is None:
         lock.keep(root)
         return []

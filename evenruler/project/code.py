@@ -37,17 +37,13 @@ ROOMS = {
 
 OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("agree", "report")
-"""Stages that are of all families at once."""
 
 HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
 """They change what is printed or how a name is found, never what is written."""
 
 
 def write_digests(root: Path) -> list[str]:
-    """Bring `stages/code.yaml` in step with the code of a repository; a line that says so where it was not.
-
-    A repository without stages of its own has none.
-    """
+    """Bring `stages/code.yaml` in step with the code, and say so if it was not; without stages there is none."""
     if not (root / "stages").is_dir():
         return []
     yaml, said, path = YAML(), StringIO(), root / DIGESTS

@@ -51,10 +51,7 @@ def stage_names(pipeline: str, params: str) -> list[str]:
 
 
 def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
-    """The stages, of all or some, that `dvc repro` would run first; those that hang on them are not in it.
-
-    `with_deps`: look also at the stages that these hang on. UserError where DVC refuses what it finds.
-    """
+    """Stages that `dvc repro` would run first, `with_deps` also of those they hang on; UserError where DVC refuses."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -17,7 +17,6 @@ from evenruler.repository import git
 
 BENCHMARKS = "benchmarks"
 BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
-"""Folders with a folder for each family."""
 
 
 def made(active: Active) -> dict[str, set[str]]:

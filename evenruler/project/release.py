@@ -34,7 +34,6 @@ class Plan:
     name: str
     version: str
     last: str | None
-    """The version released before."""
     changes: list[str]
 
     @property
@@ -198,10 +197,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
 
 
 def _require_on_remote(root: Path, name: str) -> None:
-    """Refuse while others could not get the rows: a tag made before the push never works.
-
-    Rows that git holds need no remote.
-    """
+    """Refuse rows that are neither in git nor on the remote: a tag made before the push never works."""
     path = f"benchmarks/{name}"
     if _git(root, "ls-files", path):
         return

@@ -143,10 +143,7 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 
 
 def first_result(paths: Iterable[Path]) -> str | None:
-    """A figure of files of evidence that has a verdict, with its control; None where there is none.
-
-    One that shows an effect comes first, and one of a set that validates.
-    """
+    """A figure with a verdict, of files of evidence: effects first, then sets that validate; None if there is none."""
     found = []
     for path in sorted(paths):
         try:

@@ -32,7 +32,6 @@ PROVENANCE = frozenset(
 """Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
 against."""
 
-_CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
 
 Leaf = Mapping[str, Any]
 
@@ -54,7 +53,6 @@ class ConfigDifference:
     `content_sha256` did as well (of what a row is made of, not all may be published). A row of which nothing but that
     changed is unchanged: it was made of numbers that differ by less than the tolerance."""
     by_column: dict[str, int] = field(default_factory=dict)
-    """Changed rows by column."""
     columns_added: list[str] = field(default_factory=list)
     columns_removed: list[str] = field(default_factory=list)
     columns_retyped: list[str] = field(default_factory=list)
@@ -294,7 +292,7 @@ def _text(folder: Path, name: str) -> str | None:
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return _CHECKSUM.sub('"sha256": ""', text) if name == "croissant.json" else text
+    return re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text) if name == "croissant.json" else text
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
@@ -347,10 +345,7 @@ def _change(figure: FigureDifference) -> str:
 
 
 def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
-    """Compare every benchmark, of the folder and of HEAD, with HEAD: its name, how it differs, and whether it does.
-
-    What it says may not ask for a new version.
-    """
+    """Every benchmark, here or in git's HEAD, beside HEAD: its name, how it differs, and whether it needs a version."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:

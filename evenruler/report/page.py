@@ -109,10 +109,7 @@ def render_page(
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
 ) -> str:
-    """The page as HTML that opens from disk, instruments in reading order, models in the order of columns.
-
-    `shared`: sections about all instruments of a family, by its name.
-    """
+    """The page as HTML, instruments in reading order, models by column; `shared`: sections by family."""
     first = [section for own in (shared or {}).values() for section in own if section.first]
     rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
     found = families(instruments, models, rest)

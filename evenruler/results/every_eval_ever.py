@@ -23,13 +23,9 @@ from evenruler.results.record import RESULT, Result, figures_of
 from evenruler.results.store import Stored
 
 SCHEMA: Final = "0.3.0"
-"""Of the schema that is followed."""
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Of who measured to who made the model."""
-
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
     model = one.result.model
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
-    if not _HUB_ID.fullmatch(found):
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", found):
         what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
         raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
@@ -149,7 +145,6 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
 def _figure(
     one: Stored, evaluation: str, part: str, label: str, figure: str, record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One entry of `evaluation_results`."""
     result, benchmark = one.result, one.result.benchmark
     settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
     heading = next((own for own in result.headings if own.figure == figure), None)
@@ -165,7 +160,7 @@ def _figure(
         uncertainty = {"confidence_interval": ends, **uncertainty}
     told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
     return {
-        "evaluation_result_id": f"{evaluation}#{_NOT_IN_PATHS.sub('-', f'{part}.{label}.{figure}')}",
+        "evaluation_result_id": f"{evaluation}#{re.sub('[^A-Za-z0-9._-]+', '-', f'{part}.{label}.{figure}')}",
         "evaluation_name": f"{benchmark.name}/{part}",
         "source_data": source,
         "metric_config": {

@@ -130,10 +130,7 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
-    """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`.
-
-    Without `comparisons` each result stands for itself.
-    """
+    """One self-contained page as HTML; without `comparisons` each result stands for itself."""
     if comparisons is None:
         groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
     else:
