@@ -283,8 +283,8 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
     # Why a verdict is what it is says the numbers beside it in words.
-    told = [own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new)]
-    return not _same(*told, tolerance)
+    was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
+    return not _same(was, now, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:
