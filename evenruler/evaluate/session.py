@@ -285,8 +285,7 @@ def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
         return {}
     found = answers["replies"]
     if "id" in found and "prompts" in published:
-        prompts = published["prompts"].set_index("id")["prompt"]
-        found = found.assign(prompt=found["id"].map(prompts))
+        found = found.assign(prompt=found["id"].map(published["prompts"].set_index("id")["prompt"]))
     first = [name for name in ("prompt", "reply", "reason") if name in found]
     return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
 

@@ -134,9 +134,7 @@ class Card:
     """Of text of others that is not in the rows, or not in git: how to get it."""
 
 
-_TEMPLATES = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-)
+_TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
 
 
 def task_template(folder: Traversable) -> jinja2.Template:

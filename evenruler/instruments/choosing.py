@@ -76,8 +76,7 @@ def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
 
 def request_of(questions: pd.DataFrame) -> Request:
     """Both turns of every question, with seeds of their own; `questions`: with `id, framing, first, second`."""
-    turns = [questions.assign(turn=turn) for turn in (0, 1)]
-    rows = pd.concat(turns, ignore_index=True).astype({"turn": "int8"})
+    rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype({"turn": "int8"})
     sides = [
         (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
     ]
@@ -96,8 +95,7 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
         ordered = options if row["turn"] == 0 else options[::-1]
         withheld = pd.isna(row["reply"])
         readings.append((None, WITHHELD) if withheld else _read(row["reply"], ordered))
-    told = pd.DataFrame(readings, columns=["said", "rule"])
-    return rows[[*ANSWERS.names]].join(told)
+    return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:

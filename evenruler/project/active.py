@@ -137,8 +137,7 @@ def in_use(
         elif made_by == "evolve":
             active.evolve[own.name] = InUse(**making)
         card = active.card_of_others if own.settings.of_others else active.card
-        version = versions(f"{own.family}-{own.name}")
-        card[own.name] = Carded(**built, settings=sums["settings"], version=version)
+        card[own.name] = Carded(**built, settings=sums["settings"], version=versions(f"{own.family}-{own.name}"))
     return active
 
 

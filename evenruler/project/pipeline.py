@@ -127,8 +127,7 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
     """
     from dvc.cli import main
 
-    some = any(not word.startswith("-") for word in words)
-    progress.total = None if some else len(all_stages(root))
+    progress.total = None if any(not word.startswith("-") for word in words) else len(all_stages(root))
     again = {"-f", "--force"} & set(words)  # what was built before is built once more, and not found unchanged
     progress.unchanged, progress.failed = 0 if again else -len(progress.seconds), []
     os.environ.update(environment())

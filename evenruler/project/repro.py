@@ -78,8 +78,7 @@ def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str
         return 0
     active = Declared(root / "params.yaml").active
     own = {f"rows@{name}" for name in active.families[FIRST].instruments} if FIRST in active.families else set()
-    first = {FIRST} if stages & own and len(active.families) > 1 else set()
-    if first:
+    if first := {FIRST} if stages & own and len(active.families) > 1 else set():
         if status := _ask(root, active, first, stages, progress, forced) or build(
             root, [f"diagnose@{FIRST}", *forced], progress
         ):

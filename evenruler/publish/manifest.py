@@ -188,8 +188,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
 
 def _lengths(values: pa.Array) -> bytes:
     """Whole numbers in eight bytes each, the least first; -1 for what is not there."""
-    found = pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return bytes(found.astype("<i8").tobytes())
+    return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
 
 
 def bytes_sha256(content: bytes) -> str:

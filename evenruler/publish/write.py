@@ -240,13 +240,8 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-ROWS_BY_CATEGORY = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-)
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+"""What the Hub calls numbers of rows, by the number that they are below."""
 
 
 def render_card(benchmark: Benchmark) -> str:
@@ -284,7 +279,7 @@ def render_card(benchmark: Benchmark) -> str:
         checklist=CHECKLIST,
         no_tag=NO_TAG,
         example=_example(benchmark),
-        category=next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>10M"),
+        category=next((name for limit, name in SIZES.items() if rows < limit), "n>10M"),
     )
 
 

@@ -226,8 +226,7 @@ def _sentence(records: Sequence[Told]) -> str:
     """What may be said of whom: names of few models, numbers of many."""
     groups = []
     for verdict in ORDER:
-        own = [told.model for told in records if told.said("verdict") == verdict]
-        if own:
+        if own := [told.model for told in records if told.said("verdict") == verdict]:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)

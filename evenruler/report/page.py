@@ -14,7 +14,6 @@ from markupsafe import Markup, escape
 from evenruler.files import templates
 from evenruler.measurement.verdicts import Mark as Mark
 from evenruler.report.grid import Instrument, counted, families, fitness, table
-from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
@@ -129,7 +128,7 @@ def render_page(
     environment = templates("evenruler.report", autoescape=True)
     # A text in which `words` are code, as cards have it.
     environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-    environment.filters["family_title"] = family_title
+    environment.filters["family_title"] = lambda name: name.upper() if name == "saged" else name.capitalize()
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,

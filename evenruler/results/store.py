@@ -59,8 +59,7 @@ def refuse_another(result: Result, root: Path) -> None:
     before = read_result(folder / RESULT)
     old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
     told = (old.keys() | new.keys()) - OF_THE_COMPUTER
-    other = sorted(key for key in told if old.get(key) != new.get(key))
-    if other:
+    if other := sorted(key for key in told if old.get(key) != new.get(key)):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if before.benchmark.origin == result.benchmark.origin == "file":  # it is being written
