@@ -198,18 +198,14 @@ def lacking(instruments: Asked, requests: Requests, subject: Subject, answering:
 
 
 def _wanted(
-    instruments: Asked,
-    requests: Requests,
-    subject: Subject,
-    answers: Mapping[str, Tables],
-    of_model_alone: bool = False,
+    instruments: Asked, requests: Requests, subject: Subject, answers: Mapping[str, Tables], of_model: bool = False
 ) -> list[tuple[str, Request]]:
     """What instruments ask next, each with its name."""
     return [
         (name, request)
         for name, (tables, plan) in instruments.items()
         for request in requests(tables, plan, answers[name], subject)
-        if not (of_model_alone and request.of_instrument)
+        if not (of_model and request.of_instrument)
     ]
 
 
