@@ -73,10 +73,8 @@ class Active(Strict):
 
     scale: Scale
     families: dict[Slug, InFamily] = Field(default_factory=dict)
-    """Those that have an instrument in use."""
     instruments: dict[Slug, InUse] = Field(default_factory=dict)
     scrape: dict[Slug, Scraping] = Field(default_factory=dict)
-    """The instruments whose sentences are scraped."""
     evolve: dict[Slug, InUse] = Field(default_factory=dict)
     """The instruments whose templates evolve; `source` is the file that users write."""
     ask: dict[Slug, Asked] = Field(default_factory=dict)
@@ -122,10 +120,7 @@ class Declared:
     """The parts of one `params.yaml`, each read when it is asked for."""
 
     def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
-        """Read the file, settings by scale for `scale`, by default for the one in use.
-
-        UserError where it is missing, or no YAML.
-        """
+        """Read the file, for `scale` or the one in use; UserError where it is missing, or no YAML."""
         self.path = path
         self._data: dict[str, Any] = read_yaml(path)
         self._scale = scale

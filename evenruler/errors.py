@@ -55,11 +55,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = sorted(known)
     if not names:
         return "there is none"
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    if close:
+    if close := difflib.get_close_matches(word, names, n=1, cutoff=0.5):
         return f"did you mean {close[0]!r}?"
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    return f"known: {shown}"
+    return f"known: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
 
 
 def distribution_of(module: str) -> str:

@@ -28,10 +28,7 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
-    """The templates beside the modules of a package, in which a slot that nothing fills is an error.
-
-    `autoescape` is for HTML; by default nothing is escaped, as for Markdown.
-    """
+    """The templates beside a package's modules, where an empty slot is an error; `autoescape` is for HTML."""
     import jinja2
 
     return jinja2.Environment(

@@ -20,37 +20,28 @@ LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
     """Turn what the Hub's client raises about a repository into a UserError, which names `where`, if given."""
     import httpx2
-    from huggingface_hub import get_token
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub import errors, get_token
 
     subject = f"{repo} " if where else ""
     what = ""
     try:
         yield
-    except HFValidationError as error:
+    except errors.HFValidationError as error:
         what, remedy = f"the Hub takes no such name ({str(error).rstrip('.')})", "name it USER/REPO"
-    except GatedRepoError:
+    except errors.GatedRepoError:
         what, remedy = f"{subject}is gated", f"accept its terms on its page, then {LOG_IN}"
-    except RevisionNotFoundError:
+    except errors.RevisionNotFoundError:
         what, remedy = f"{subject}has no revision {revision}", "mend the revision"
-    except RepositoryNotFoundError as error:
+    except errors.RepositoryNotFoundError as error:
         if error.response.status_code == 401:  # also what the Hub says to strangers about what it does not have
             what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
         else:
             what, remedy = f"{subject}is not on the Hub (or private)", f"mend the name, or {LOG_IN}"
-    except LocalEntryNotFoundError:
+    except errors.LocalEntryNotFoundError:
         what, remedy = f"{subject}is not downloaded and the Hub cannot be reached", "try again with a network"
-    except OfflineModeIsEnabled:
+    except errors.OfflineModeIsEnabled:
         what, remedy = "HF_HUB_OFFLINE forbids asking the Hub", "unset it"
-    except HfHubHTTPError as error:
+    except errors.HfHubHTTPError as error:
         what, remedy = _refused(error)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
@@ -61,7 +52,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         cause = error.__cause__  # of a fault in a thread that uploads
         told = f"{type(error).__name__}: {_first_line(error)}"
         what, remedy = f"the answer is not the Hub's ({told})", "see whether a network stands between, or HF_ENDPOINT"
-        if isinstance(cause, HfHubHTTPError):
+        if isinstance(cause, errors.HfHubHTTPError):
             what, remedy = _refused(cause)
         elif isinstance(cause, httpx2.HTTPError):
             what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"

@@ -94,13 +94,11 @@ def seconds(
     `tokens` are those written where it writes, else those read; `parameters` is None where nobody knows.
     """
     alike = [one for one in known if (one.operation, one.device) == (operation, device) and one.tokens and one.seconds]
-    own = [one for one in alike if (one.family, one.model) == (family, model)]
-    if own:
+    if own := [one for one in alike if (one.family, one.model) == (family, model)]:
         return tokens * sum(one.seconds for one in own) / sum(one.tokens for one in own)
     if parameters is None:
         return None
-    sized = [(one.tokens * one.parameters, one.seconds) for one in alike if one.parameters]
-    if sized:
+    if sized := [(one.tokens * one.parameters, one.seconds) for one in alike if one.parameters]:
         return tokens * parameters * sum(took for _, took in sized) / sum(work for work, _ in sized)
     speed = ASSUMED["cpu" if device == "cpu" else "cuda"]
     return tokens * parameters / (speed * (ASSUMED_WRITING if operation.startswith(WRITES) else 1))

@@ -16,10 +16,7 @@ def root() -> Path | None:
 
 
 def enter() -> Path:
-    """Go to the root of the repository; gives the folder before, from which users mean their paths (`meant`).
-
-    UserError where there is no repository here or above.
-    """
+    """Go to the root of the repository, or UserError; gives the folder before, in which users mean paths (`meant`)."""
     found, here = root(), Path.cwd()
     if found is None:
         remedy = "run this in a clone of Even Ruler, or `git clone` it first"

@@ -58,10 +58,7 @@ Model = TypeVar("Model", bound=Strict)
 
 
 def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
-    """A text file, without the mark that spreadsheets put first; UserError where it is none of UTF-8.
-
-    `remedy`: what to do where there is none.
-    """
+    """A UTF-8 text without the mark of spreadsheets, or UserError; `remedy`: what to do where there is no file."""
     require_regular(path)
     try:
         return path.read_text(encoding="utf-8-sig")

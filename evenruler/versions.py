@@ -22,7 +22,6 @@ def _three_numbers(version: str) -> str:
 
 
 Version = Annotated[str, AfterValidator(_three_numbers)]
-"""MAJOR.MINOR.PATCH."""
 
 
 def version_key(version: str) -> tuple[int, ...]:

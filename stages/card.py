@@ -6,6 +6,7 @@ from dataclasses import replace
 from evenruler.declared import Declared
 from evenruler.instruments.registry import room
 from evenruler.publish.write import Benchmark, Config, write_benchmark
+from evenruler.tables import read_table
 from evenruler.versions import load_changelog
 from stages import files
 from stages.held import keep_held
@@ -17,8 +18,8 @@ def main(name: str) -> None:
     params = Declared()
     declared = replace(files.declaration(params, name), version=params.version(name))
     family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
-    tables, plan = files.built_tables(family, name), files.plan_of(family, name)
-    evidence = files.evidence_of(family, name)
+    tables = {path.stem: read_table(path) for path in sorted((files.BUILT / family / name).glob("*.parquet"))}
+    plan, evidence = files.plan_of(family, name), files.evidence_of(family, name)
     release = files.recorded()
     also = f"; its answers are recorded, release {release['release']}"
     origins = {name: f"{own}{also if name in release['models'] else ''}" for name, own in evidence["models"].items()}

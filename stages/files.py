@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
@@ -40,11 +39,6 @@ def declaration(params: Declared, name: str) -> Declaration:
     return Declaration(name, entry.family, settings, source, made, sizes=params.sizes(name))
 
 
-def built_tables(family: str, name: str) -> dict[str, pa.Table]:
-    """The tables of an instrument."""
-    return {path.stem: read_table(path) for path in sorted((BUILT / family / name).glob("*.parquet"))}
-
-
 class BuiltFrames(Mapping[str, pd.DataFrame]):
     """The tables of an instrument as frames, each read when it is asked for."""
 
@@ -72,14 +66,9 @@ def plan_of(family: str, name: str) -> Plan:
     return found
 
 
-def asked_plan(family: str, name: str) -> Plan:
-    """What the pipeline asks of it."""
-    return at_size(plan_of(family, name))
-
-
 def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
     """Tables and plan of those instruments that the pipeline asks."""
-    plans = {name: asked_plan(family, name) for name in names}
+    plans = {name: at_size(plan_of(family, name)) for name in names}
     return {name: (frames(family, name), plan) for name, plan in plans.items() if plan.get("asked", True)}
 
 

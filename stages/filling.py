@@ -77,10 +77,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
 
 
 def count(pairs: list[tuple[str, str]]) -> None:
-    """Say what the store lacks of each; nothing is asked, loaded or fetched.
-
-    The first line is about this machine, then one follows for each pair, and one about the models.
-    """
+    """Say in lines of JSON what computes, what the store lacks of each pair, and which models; nothing is asked."""
     from evenruler.machine import machine
 
     params = Declared()

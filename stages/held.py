@@ -27,10 +27,7 @@ _SUM = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 def keep_held(path: Path) -> bool:
-    """Put back what git's HEAD has of a file or folder, where the new one differs in last digits alone.
-
-    Whether it was put back: not where nothing differs, something else does, or git holds none.
-    """
+    """Put back what git's HEAD has of a path that differs in last digits alone; whether it was put back."""
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
     made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]

@@ -22,8 +22,7 @@ def main() -> None:
         own, shared[family] = _family(params, family)
         instruments += own
     if rows := convergent.lines(read_frame(files.AGREED)):
-        parts = [Table(convergent.HEAD, rows)]
-        shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, parts, first=True)]
+        shared["agreement"] = [Section(convergent.TITLE, convergent.TEXT, [Table(convergent.HEAD, rows)], first=True)]
     files.REPORT.mkdir(parents=True, exist_ok=True)
     title = "Even Ruler: what the instruments say, and how well they measure"
     page = render_page(title, _lead(params), instruments, models=params.active.models, shared=shared)

@@ -31,9 +31,8 @@ def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:
     """The part of the catalogue that tells which tools an instrument asks, and what their heads were fitted on."""
     models = {name: catalogue.models[name] for name in sorted({use.model for use in uses if use.tool})}
     fitted = {entry.finetune.validation for entry in models.values() if entry.finetune is not None}
-    return Catalogue(models=models, training={data: catalogue.training[data] for data in sorted(fitted)}).model_dump(
-        mode="json", exclude_defaults=True
-    )
+    training = {data: catalogue.training[data] for data in sorted(fitted)}
+    return Catalogue(models=models, training=training).model_dump(mode="json", exclude_defaults=True)
 
 
 if __name__ == "__main__":

@@ -177,10 +177,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
 
 
 def family_of(said: Any, path: Path) -> str:
-    """The family whose source a file is: as its `family` says, else the one that knows most of its keys.
-
-    UserError where there is none, or its sources are made by a stage of the pipeline.
-    """
+    """The family of a source, as it says or by most of its keys; UserError where none is, or a stage makes sources."""
     if not isinstance(said, dict):
         raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
     counts = {}

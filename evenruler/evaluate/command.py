@@ -178,8 +178,7 @@ def gate(
             bounds[name] = float(size)
         except ValueError:
             raise UserError(f"found {given!r}", where="--max", remedy="say BENCHMARK:FIGURE=SIZE") from None
-    before = read_all(str(baseline)) if baseline else []
-    found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, before)
+    found = gates.gate(read_all(*places), fail_on or ["effect"], bounds, read_all(str(baseline)) if baseline else [])
     say_each(found.lines)
     raise typer.Exit(found.status)
 

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -60,8 +61,7 @@ class Cost:
         return (self.read * price.read + self.written * price.written) / 1e6
 
     def __add__(self, other: Self) -> "Cost":
-        operations = {**self.questions, **other.questions}
-        questions = {name: self.questions.get(name, 0) + other.questions.get(name, 0) for name in operations}
+        questions = Counter(self.questions) + Counter(other.questions)
         return Cost(questions, self.read + other.read, self.written + other.written)
 
     def in_words(self, price: Price | None) -> str:
@@ -76,11 +76,11 @@ READ = ("prompt", "system", "text", "before")
 
 def cost_of(requests: Iterable[Request]) -> Cost:
     """What these ask of the model that is measured."""
-    questions: dict[str, int] = {}
+    questions = Counter[str]()
     letters = written = 0
     for request in (one for one in requests if one.by == SUBJECT):
         n = len(request.rows)
-        questions[request.operation] = questions.get(request.operation, 0) + n
+        questions[request.operation] += n
         letters += sum(len(text) for name in READ for text in request.inputs.get(name, ()) if text)
         written += n * request.settings.get("new_tokens", 0)
     return Cost(questions, round(letters / LETTERS_A_TOKEN), written)

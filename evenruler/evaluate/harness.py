@@ -64,10 +64,7 @@ def _tasks(name: str) -> list[Any]:
 
 
 def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> dict[str, tuple[float, ...]]:
-    """The metrics of a task by `metric,filter`, as `clustered` has them.
-
-    `unit` is the column of its documents that says their unit (by default each is its own), `limit` how many are asked.
-    """
+    """Metrics by `metric,filter`, as of `clustered`; `unit`: a column of documents; `limit`: how many are asked."""
     docs = dict(task.doc_iterator(limit=limit))
     units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
     if "" in units:

@@ -4,6 +4,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal, cast, get_args
@@ -24,8 +25,7 @@ from evenruler.results.record import Heading, Result
 from evenruler.results.store import Stored, refuse_another, write
 from evenruler.terminal import note
 
-WIDTH = 110
-"""Characters of a line of figures of fitness."""
+_wrapped = partial(wrap, width=110, break_on_hyphens=False)
 
 
 def measure(
@@ -91,7 +91,7 @@ def measure(
             _require_place(planned, Path(out))
         measured = session.measure(planned)
     if out is not None:
-        write(measured.result, measured.headlines, Path(out), measured.tables)
+        write(measured.result, Path(out), measured.tables)
     return measured.result
 
 
@@ -161,12 +161,12 @@ def measure_each(
                 continue
             for prompt, reply in measured.examples:
                 note(f"  asked: {prompt!r}\n  wrote: {reply!r}")
-            folder = write(measured.result, measured.headlines, out, measured.tables)
+            folder = write(measured.result, out, measured.tables)
             if show == "json":
                 yield measured.result.to_json()
                 continue
             if show == "html":
-                pages.append(Stored(measured.result, measured.headlines, folder))
+                pages.append(Stored(measured.result, folder))
                 continue
             yield from lines_of(measured.result) if show == "all" else answer_of(measured.result)
             yield f"  written to {folder}{'' if show == 'all' else '; all figures: --all'}"
@@ -209,7 +209,7 @@ def answer_of(result: Result) -> Iterator[str]:
     told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
     told += [f"left out: {'; '.join(result.left_out)}"] if result.left_out else []
     for line in told:
-        yield from wrap(f"  {line}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        yield from _wrapped(f"  {line}", subsequent_indent="    ")
     yield from _limited(result)
 
 
@@ -224,10 +224,7 @@ def _limited(result: Result) -> Iterator[str]:
 
 
 def lines_of(result: Result) -> Iterator[str]:
-    """A result of one benchmark on one model as a terminal shows it, in lines.
-
-    Amounts with interval, control and verdict, then how well the instrument fits.
-    """
+    """A result as a terminal shows it, in lines: amounts with control and verdict, then how well it fits."""
     yield _called(result)
     records: dict[str, list[dict[str, Any]]] = {}
     for models in result.figures.values():
@@ -235,15 +232,14 @@ def lines_of(result: Result) -> Iterator[str]:
             records.setdefault(label, []).extend(own.values())
     nothing = {label: said for label, own in records.items() if (said := unmeasured(own))}
     for label, said in nothing.items():
-        yield from wrap(f"  {label}: {said}", WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+        yield from _wrapped(f"  {label}: {said}", subsequent_indent="    ")
     amounts = [heading for heading in result.headings if heading.role != "fitness"]
     fitness = [heading for heading in result.headings if heading.role == "fitness"]
     for part, models in result.figures.items():
         for label, figures in models.items():
             lines = [*_amounts(amounts, figures, nothing.get(label, ""))]
             if told := _fitness(fitness, figures):
-                here = f"    the instrument here: {told}"
-                lines += wrap(here, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+                lines += _wrapped(f"    the instrument here: {told}", subsequent_indent="      ")
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines
@@ -254,7 +250,7 @@ def lines_of(result: Result) -> Iterator[str]:
     if shown and not judged:
         yield "  No figure has a verdict, so nothing is said of them."
     for heading in judged or shown:
-        yield from wrap(f"  {heading.heading}: {heading.meaning}", WIDTH, subsequent_indent="    ")
+        yield from _wrapped(f"  {heading.heading}: {heading.meaning}", subsequent_indent="    ", break_on_hyphens=True)
     yield from (f"  warning: {line}" for line in result.warnings)
     yield from (f"  left out: {line}" for line in result.left_out)
     if not result.settings.prefixes:

@@ -60,12 +60,8 @@ class Measured:
     """A result, and the tables that lie beside it."""
 
     result: Result
-    headlines: pd.DataFrame
-    """What they are made of, by `tables.schemas.HEADLINES`."""
     tables: Mapping[str, pd.DataFrame]
     """Scores by row, and what the family's diagnosis makes of them, by their names there."""
-    asked: int
-    """Answers that were not in the store, so that models were asked."""
     examples: Sequence[tuple[str, str]]
     """A few prompts, and what the model wrote."""
 
@@ -207,17 +203,15 @@ class Session:
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
         with _as_published(benchmark):
             tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
-        answering = Answering(self.model, tools)
         self.model.heard.clear()  # of another benchmark
-        asked = {benchmark.instrument: (tables, plan)}
+        asked, answering = {benchmark.instrument: (tables, plan)}, Answering(self.model, tools)
         try:
             answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
         except LackingError as error:
             what = f"it lacks {error.amount.questions:,} answers ({error.operation}) of {error.model}"
             raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
-        examples = (
-            _examples(ask_room, tables, plan, subject, answers) if planned.result.settings.size == "trial" else []
-        )
+        shows = planned.result.settings.size == "trial"
+        examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
         own = {}  # as the pipeline would have written and read them
         for table, schema in ask_room.ANSWERS.items():
             rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
@@ -236,8 +230,7 @@ class Session:
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
         result = result.model_copy(update={"answer": answer(result, made_of)})
-        tables_of = {**kept, **written(own, tables)}
-        return Measured(result.with_tables(made_of, tables_of), made_of, kept, answering.asked, examples)
+        return Measured(result.with_tables(made_of, {**kept, **written(own, tables)}), kept, examples)
 
 
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
@@ -292,8 +285,7 @@ def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
         return {}
     found = answers["replies"]
     if "id" in found and "prompts" in published:
-        prompts = published["prompts"].set_index("id")["prompt"]
-        found = found.assign(prompt=found["id"].map(prompts))
+        found = found.assign(prompt=found["id"].map(published["prompts"].set_index("id")["prompt"]))
     first = [name for name in ("prompt", "reply", "reason") if name in found]
     return {"replies": found[[*first, *found.columns.difference(first, sort=False)]]}
 

@@ -46,7 +46,6 @@ class Chosen:
     name: str
     """By which figures and folders call it."""
     catalogue: Catalogue
-    """That it is in."""
     model: "Model | None" = None
     """What answers, where Python gave it; else the catalogue says how it is loaded."""
 

@@ -49,7 +49,6 @@ CALLED: Mapping[str, str] = {
     "entail": "entailment",
     "in_place": "words in their place",
 }
-"""What answers to an operation are called."""
 
 APART = ("generate", "slor")
 """Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
@@ -100,10 +99,7 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Loads the tools that plans name, each once and when it is asked for; UserError where one is declared wrongly.
-
-    `published`: whether the plans alone declare the tools, and no `params.yaml` here.
-    """
+    """Loads tools of plans when they are asked for; UserError of wrong ones. `published`: no params.yaml has them."""
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
     training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
@@ -140,24 +136,18 @@ class Answering:
 
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
         """The columns of n answers to a request with these inputs."""
-        if request.operation == "adaptation_loss":
-            assert request.state is not None
-            loss = self._way(request.state).loss(*_stage(request.state))
-            return {"loss": [loss] * n}
         if request.by != SUBJECT:
             model = self._tool(request.by)
+        elif (state := request.state) is None:
+            model = self._subject
         else:
-            model = self._subject if request.state is None else self._way(request.state).at(*_stage(request.state))
+            assert self._adapted is not None
+            way, stage = self._adapted(state), (state.corpus, state.fit, state.epoch)
+            if request.operation == "adaptation_loss":
+                return {"loss": [way.loss(*stage)] * n}
+            model = way.at(*stage)
         self._used[id(model)] = model
         return _ASKED[request.operation](model, inputs, request.settings)
-
-    def _way(self, state: State) -> "Adapted":
-        assert self._adapted is not None
-        return self._adapted(state)
-
-
-def _stage(state: State) -> tuple[str, int, int]:
-    return state.corpus, state.fit, state.epoch
 
 
 def ask(
@@ -169,20 +159,12 @@ def ask(
     of_model_alone: bool = False,
     before_tools: bool = False,
 ) -> dict[str, pd.DataFrame]:
-    """Everything that the instruments of a family ask, until they ask nothing more.
+    """Ask everything that the instruments of a family ask, until they ask nothing more.
 
-    Like requests of several instruments are asked together, but for those of `APART`.
-
-    Args:
-        instruments: Published tables and plan, by name.
-        requests: What to ask next, given what was answered.
-        subject: Of whom.
-        answering: Who answers.
-        of_model_alone: Whether to leave out what tells of the instrument whoever the subject is.
-        before_tools: Whether to end as soon as a tool would be asked, when the subject was asked what it could be.
-
-    Returns:
-        By table of answers: the rows of the requests with what was answered, and `instrument` before them.
+    Like requests of several instruments are asked together, but for those of `APART`. `of_model_alone` leaves out what
+    tells of the instrument whoever the subject is; `before_tools` ends as soon as a tool would be asked, when the
+    subject was asked what it could be. Gives by table of answers the rows of the requests with what was answered, and
+    `instrument` before them.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
@@ -201,11 +183,8 @@ def ask(
 def lacking(instruments: Asked, requests: Requests, subject: Subject, answering: Answering) -> list[LackingError]:
     """What `ask` would ask of models now, since the store lacks it.
 
-    What hangs on answers that are not there yet, as the sentiment of replies, cannot be known and is not in it.
-    Arguments as of `ask`; who answers does so from the store alone (`Model.stored`).
-
-    Returns:
-        Whose answers, and to how much; nothing only where `ask` would ask nobody.
+    What hangs on answers that are not there yet, as the sentiment of replies, cannot be known and is not in it; it is
+    nothing only where `ask` would ask nobody. Who answers does so from the store alone (`Model.stored`).
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     found: list[LackingError] = []
@@ -219,18 +198,14 @@ def lacking(instruments: Asked, requests: Requests, subject: Subject, answering:
 
 
 def _wanted(
-    instruments: Asked,
-    requests: Requests,
-    subject: Subject,
-    answers: Mapping[str, Tables],
-    of_model_alone: bool = False,
+    instruments: Asked, requests: Requests, subject: Subject, answers: Mapping[str, Tables], of_model: bool = False
 ) -> list[tuple[str, Request]]:
     """What instruments ask next, each with its name."""
     return [
         (name, request)
         for name, (tables, plan) in instruments.items()
         for request in requests(tables, plan, answers[name], subject)
-        if not (of_model_alone and request.of_instrument)
+        if not (of_model and request.of_instrument)
     ]
 
 
@@ -267,13 +242,8 @@ def _generate(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
     sampling = model.sampling(settings["new_tokens"])
     if "temperature" in settings:
         sampling = Sampling(max_new_tokens=settings["new_tokens"], temperature=settings["temperature"])
-    replies = model.replies(
-        inputs["prompt"],
-        sampling=sampling,
-        seeds=inputs.get("seed"),
-        system=inputs.get("system"),
-        chat=settings.get("chat"),
-    )
+    seeds, system, chat = inputs.get("seed"), inputs.get("system"), settings.get("chat")
+    replies = model.replies(inputs["prompt"], sampling=sampling, seeds=seeds, system=system, chat=chat)
     said = [(reply.text, reply.reason, reply.finish) for reply in replies]
     columns = zip(*said, strict=True) if said else ([], [], [])
     return {name: pd.array(own, dtype="str") for name, own in zip(("reply", "reason", "finish"), columns, strict=True)}
@@ -290,8 +260,7 @@ def _entail(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Colu
 def _in_place(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:
     from evenruler.models.records import Placed
 
-    places = zip(inputs["before"], inputs["word"], inputs["after"], strict=True)
-    return {"nats": model.in_place([Placed(*place) for place in places])}
+    return {"nats": model.in_place(list(map(Placed, inputs["before"], inputs["word"], inputs["after"])))}
 
 
 def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Columns:

@@ -24,7 +24,6 @@ class Published:
     what: str
     """What one row is, for the card."""
     described: Mapping[str, str] = field(default_factory=dict)
-    """What the columns hold, for the card."""
     first: Sequence[str] = ()
     """The columns that people read; they stand before the others, what all tables have stands last."""
 
@@ -50,16 +49,12 @@ class Paper:
 
 @dataclass(frozen=True)
 class Responsible:
-    """What a data set says about its use, as NeurIPS asks for in the words of Croissant's RAI vocabulary.
-
-    The limitations are the card's.
-    """
+    """What a data set says of its use, as NeurIPS asks (Croissant's RAI vocabulary); limitations are the card's."""
 
     uses: str
     biases: str
     social_impact: str
     personal: str
-    """Personal and sensitive information."""
     made: str
     """How rows came about: what a program or a model wrote of them."""
     synthetic: bool
@@ -84,10 +79,7 @@ RECOMMENDATIONS = {
 
 @dataclass(frozen=True)
 class Validity:
-    """What was done for each of the eight recommendations of `CHECKLIST`, in their order.
-
-    With figures; "Not done" where nothing was.
-    """
+    """What was done for each recommendation of `CHECKLIST`, in their order, with figures; or "Not done"."""
 
     phenomenon: str
     only_the_phenomenon: str
@@ -136,17 +128,13 @@ class Card:
     """The task (or group) that runs all of them."""
     example: Example | None = None
     papers: Sequence[Paper] = ()
-    """Whose method it is."""
     responsible: Responsible | None = None
     validity: Validity | None = None
     withheld: str | None = None
     """Of text of others that is not in the rows, or not in git: how to get it."""
 
 
-_TEMPLATES = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
-)
-"""A slot that nothing fills is an error."""
+_TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
 
 
 def task_template(folder: Traversable) -> jinja2.Template:
@@ -171,7 +159,6 @@ def one_line(text: str) -> str:
 PUBLIC = (
     "Not done: no canary string, no rows held back, no search of training data. All rows are public once published."
 )
-"""What is true of every benchmark."""
 
 
 def agrees(concept: Concept | None) -> str:

@@ -76,8 +76,7 @@ def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
 
 def request_of(questions: pd.DataFrame) -> Request:
     """Both turns of every question, with seeds of their own; `questions`: with `id, framing, first, second`."""
-    turns = [questions.assign(turn=turn) for turn in (0, 1)]
-    rows = pd.concat(turns, ignore_index=True).astype({"turn": "int8"})
+    rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype({"turn": "int8"})
     sides = [
         (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
     ]
@@ -88,11 +87,7 @@ def request_of(questions: pd.DataFrame) -> Request:
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """Answers with the sentence that each chose and the rule by which it was read.
-
-    Returns:
-        `id, framing, turn, reply, reason, said, rule`; `said`: `FIRST`, `SECOND`, or None where the reply is invalid.
-    """
+    """`ANSWERS` with the `rule` by which each was read, and `said`: `FIRST`, `SECOND`, or None where it is invalid."""
     rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
     readings = []
     for row in rows.to_dict("records"):
@@ -100,8 +95,7 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
         ordered = options if row["turn"] == 0 else options[::-1]
         withheld = pd.isna(row["reply"])
         readings.append((None, WITHHELD) if withheld else _read(row["reply"], ordered))
-    told = pd.DataFrame(readings, columns=["said", "rule"])
-    return rows[[*ANSWERS.names]].join(told)
+    return rows[[*ANSWERS.names]].join(pd.DataFrame(readings, columns=["said", "rule"]))
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
@@ -122,11 +116,9 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
 
 
 def shares(said: pd.DataFrame) -> pd.DataFrame:
-    """What was chosen of each pair, over both turns.
+    """What was chosen of each pair (`id, framing`), over both turns.
 
-    Returns:
-        `id, framing, share, unanswered`: the share of turns that chose the first sentence, NaN unless both were
-        answered, and the share of turns without a valid choice.
+    `share`: of turns that chose the first sentence, NaN unless both were answered; `unanswered`: of turns without one.
     """
     chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
     by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(["id", "framing"], sort=True)
@@ -145,9 +137,8 @@ def fitness(said: pd.DataFrame) -> Fitness:
     low = float(binomtest(right, n).proportion_ci(method="wilson").low)
     if low > LEAST:
         return Fitness()
-    return Fitness(
-        unfit=f"{right} of {n} known answers are right both ways, surely more than {LEAST:.0%} are asked for"
-    )
+    told = f"{right} of {n} known answers are right both ways"
+    return Fitness(unfit=f"{told}, surely more than {LEAST:.0%} are asked for")
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:

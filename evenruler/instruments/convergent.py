@@ -52,39 +52,34 @@ class Measure:
 def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
     """How instruments go together, by `tables.schemas.AGREEMENT`; none where no two have units in common.
 
-    Args:
-        found: Of all instruments and models, by `tables.schemas.CONCEPTS`.
-        level: Of intervals.
-
-    Returns:
-        By model and pair: `r` over the units that both have, and `r_true`, r by the root of both reliabilities
-        (Spearman 1904), which may be above 1; by model and instrument its `reliability`. Beside pairs of instruments
-        stand those of one with published numbers, and with the number of letters of a unit's word.
+    `found` is of all instruments and models, by `tables.schemas.CONCEPTS`. Gives by model and pair `r` over the units
+    that both have, and `r_true`, r by the root of both reliabilities (Spearman 1904), which may be above 1; by model
+    and instrument its `reliability`. Beside pairs of instruments stand those of one with published numbers, and with
+    the number of letters of a unit's word.
     """
     rows: list[dict[str, Any]] = []
     if found.empty:
         return pd.DataFrame(rows, columns=AGREEMENT.names)
-    for (model, of), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
+    for (model, unit), own in found.groupby(["model", found["concept"].str.partition(":")[0]]):
+        of = str(unit)
         asked = [
             Measure(str(benchmark), str(kin), str(part), str(trait), values.set_index("concept"))
             for (benchmark, kin, part, trait), values in own.groupby(["benchmark", "kin", "part", "trait"])
         ]
         beside = list(_beside(found[found["concept"].str.startswith(f"{of}:")]))
-        pairs = [pair for pair in combinations([*asked, *beside], 2) if pair[0].asked and _apart(*pair)]
-        pairs = [pair for pair in pairs if len(pair[0].values.index.intersection(pair[1].values.index))]
+        pairs = [
+            (one, other)
+            for one, other in combinations([*asked, *beside], 2)
+            # Sets and sizes ("@0.1.0+trial") of one instrument have items in common.
+            if one.asked and one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
+            if not one.values.index.intersection(other.values.index).empty
+        ]
         if not any(second.asked for _, second in pairs):
             continue
-        keys = {"of": str(of), "model": str(model)}
-        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, str(of)))} for one in asked]
-        rows += [
-            {**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, str(of))
-        ]
+        keys = {"of": of, "model": str(model)}
+        rows += [{**keys, **_named(one, one), **vars(_reliable(one, level, of))} for one in asked]
+        rows += [{**keys, **_named(*pair), **vars(figure)} for pair in pairs for figure in _of_pair(*pair, level, of)]
     return pd.DataFrame(rows, columns=AGREEMENT.names)
-
-
-def _apart(one: Measure, other: Measure) -> bool:
-    """Whether two are of different instruments: sets and sizes ("@0.1.0+trial") of one have items in common."""
-    return one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
 
 
 def _beside(found: pd.DataFrame) -> Iterator[Measure]:
@@ -119,7 +114,6 @@ def _reliable(one: Measure, level: float, of: str) -> Figure:
 
 
 def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Figure]:
-    """Both correlations over the units that both have."""
     own = [measure.values[["value", "error"]] for measure in (one, other)]
     x = pd.concat(own, axis=1, join="inner").to_numpy(dtype=np.float64)
     r = correlated(R, jackknifed_r, x[:, 0], x[:, 2], level, of)
@@ -144,7 +138,6 @@ def _of_pair(one: Measure, other: Measure, level: float, of: str) -> Iterator[Fi
 
 
 def _in_words(row: Any) -> str:
-    """A figure with its interval, or why there is none."""
     if pd.isna(row["value"]):
         return str(row["reason"])
     interval = "" if pd.isna(row["low"]) else f" [{row['low']:z.2f}, {row['high']:z.2f}]"

@@ -34,16 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
@@ -65,17 +56,17 @@ STANDARD: Size = "standard"
 """What `measure` asks unless told, and what the keys of a plan say."""
 
 
-def _among(cases: Sequence[str], of: str) -> Callable[[Any, ValidatorFunctionWrapHandler, ValidationInfo], Any]:
+def _among(cases: Sequence[str], of: str) -> Callable[..., Any]:
     """The value of the case that is read; the others are checked as well."""
     each = f"one for {' and one for '.join(cases)}"
 
-    def of_case(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    def of_case(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
             return handler(value)
         if not set(value) & set(cases):
             try:
                 return handler(value)
-            except ValidationError:
+            except ValueError:
                 raise ValueError(f"found {value}, expected one value, or {each}") from None
         if set(value) != set(cases):
             raise ValueError(f"found {value}, expected {each}")
@@ -116,7 +107,6 @@ differs at the others, `size` what the pipeline asks. Where it has `asked: false
 nobody; who measures with them does."""
 
 Tables = Mapping[str, pd.DataFrame]
-"""Frames by name."""
 
 Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """What a card shows of one instrument: figures by part, model (`any-model` where they hang on none) and name."""
@@ -126,12 +116,10 @@ def _named_words(value: Any) -> Any:
     """A list of words as a mapping from slug to word; a mapping stays as it is."""
     if not isinstance(value, list):
         return value
-    for word in value:
-        if isinstance(word, bool) or not isinstance(word, str | int):
-            raise ValueError(f"found {word!r} in the list, expected words")
+    if wrong := [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]:
+        raise ValueError(f"found {wrong[0]!r} in the list, expected words")
     words = [str(word) for word in value]
-    twice = [slug for slug, count in Counter(map(slug_of, words)).items() if count > 1]
-    if twice:
+    if twice := [slug for slug, count in Counter(map(slug_of, words)).items() if count > 1]:
         raise ValueError(f"{twice[0]!r} stands in the list twice")
     return {slug_of(word): word for word in words}
 
@@ -191,10 +179,7 @@ class BaseSettings(Strict):
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """By key in `active.scrape`, files of this instrument alone that the stage that makes its source reads, too.
-
-        UnfinishedError where one is not there yet.
-        """
+        """By key in `active.scrape`, own files that its source is made of; UnfinishedError where one is lacking."""
         return {}
 
     def warnings(self, source: Any) -> list[str]:
@@ -202,10 +187,7 @@ class BaseSettings(Strict):
         return []
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The effect of its headline that 80 of 100 studies would find, in words; of a form that is not the usual one.
-
-        None where no verdict is possible; empty where nobody knows, as of families that do not say it.
-        """
+        """What 80 of 100 studies find, in words; `form`: not the usual one. None: no verdict; empty: nobody knows."""
         return ""
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
@@ -215,15 +197,14 @@ class BaseSettings(Strict):
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
         """UserError where a model that it names is not in the catalogue, or cannot what it is for."""
         for use in self.uses(source):
-            place = where(use.key)
             if use.model not in catalogue.models:
                 remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
-                raise UserError(f"no model {use.model!r}", where=place, remedy=remedy)
+                raise UserError(f"no model {use.model!r}", where=where(use.key), remedy=remedy)
             operations = (use.operation,) if isinstance(use.operation, str) else use.operation
             if not any(catalogue.can(use.model, operation) for operation in operations):
                 wanted = " or ".join(operations)
                 what = f"{use.model!r} (kind {catalogue.kind(use.model)}) cannot {wanted}"
-                raise UserError(what, where=place, remedy=f"name a model that can {wanted}")
+                raise UserError(what, where=where(use.key), remedy=f"name a model that can {wanted}")
 
 
 class Source(Strict):
@@ -285,11 +266,9 @@ class Declaration:
     settings: Any
     """The family's `Settings` as the pipeline asks, numbers by scale and size resolved."""
     source: Any
-    """The family's `Source`."""
     made: Mapping[str, pa.Table] = field(default_factory=dict)
     """The tables that lie beside a source that a stage made."""
     version: str = "0.1.0"
-    """Of its benchmark."""
     sizes: Mapping[Size, Any] = field(default_factory=dict)
     """The same settings at every size."""
 
@@ -311,10 +290,7 @@ class Built:
 
 
 def sized(declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()) -> Plan:
-    """A plan with all its sizes; one where the declaration has no settings by size.
-
-    `forms`: those that find other effects than `detects` says; each has a key of its own.
-    """
+    """A plan with its sizes, if it has settings by size; `forms`, which find other effects, have keys of their own."""
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -382,16 +358,7 @@ class Subject:
 
 
 def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
-    """A subject with the form in which a family asks it: what somebody wants, or what is left for it.
-
-    Args:
-        forms: Of the family.
-        subject: The model.
-        form: What somebody wants.
-
-    Raises:
-        UserError: There is no such form, or the model cannot be asked so.
-    """
+    """A subject in `form`, one of a family's, or in the one left for it; UserError where it cannot be asked so."""
     if form is not None:
         if form not in forms:
             raise UserError(f"no form {form!r}", where="--form", remedy=f"say {' or '.join(forms)}, or leave it out")
@@ -408,12 +375,10 @@ def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None)
 
 @dataclass(frozen=True)
 class Adaptation:
-    """How a model is adapted to corpora."""
+    """How a model is adapted to corpora: name and sentences of each; name, epochs, learning rate and batch of each."""
 
     corpora: tuple[tuple[str, tuple[str, ...]], ...]
-    """Name and sentences of each."""
     recipes: tuple[tuple[str, int, float, int], ...]
-    """Of each: name, epochs, learning rate, batch."""
 
 
 @dataclass(frozen=True)
@@ -427,19 +392,15 @@ class State:
     epoch: int
 
 
-INSTRUMENT = "instrument"
-"""The column of answers that says whose they are."""
-
-SUBJECT = ""
-"""Who answers a request that names no tool."""
+INSTRUMENT, SUBJECT = "instrument", ""
+"""The column of answers that says whose they are; and who answers a request that names no tool."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Like questions to one model."""
+    """Like questions to one model; their answers belong to a `table` of the family's `ANSWERS`."""
 
     table: str
-    """Which of the family's `ANSWERS` the answers belong to."""
     operation: Operation | Literal["adaptation_loss"]
     rows: pd.DataFrame
     """[n] what tells the questions apart; goes into the table as it is, before what was answered."""
@@ -463,7 +424,6 @@ class Record:
     instrument: str
     subject: Subject
     tables: Tables
-    """The published rows."""
     plan: Plan
     found: Tables
     """What `figures` gave."""
@@ -471,8 +431,7 @@ class Record:
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Every table of a family's diagnosis, by the `TABLES` of its room `diagnose`."""
-    across: Tables = door.across(records, resampling)
-    found: list[Tables] = [*(record.found for record in records), across]
+    found: list[Tables] = [*(record.found for record in records), door.across(records, resampling)]
     return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
 
 
@@ -513,16 +472,13 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the report of a family is made from."""
+    """What the report of a family is made from: by instrument, but for the tables of its diagnosis."""
 
     sources: Mapping[str, Any]
-    """By instrument."""
     settings: Mapping[str, Any]
-    """By instrument."""
     tables: Tables
-    """Of the diagnosis, by the family's `TABLES`."""
     built: Mapping[str, Tables]
-    """Published tables, by instrument; each is read when it is asked for."""
+    """What is published; each table is read when it is asked for."""
 
 
 def at_scale(entries: Any, scale: Scale) -> Any:

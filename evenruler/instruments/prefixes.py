@@ -76,17 +76,11 @@ class Framings(Strict):
 def after_prefixes(
     rows: pd.DataFrame, unit: str, plan: Mapping[str, Any], identify: Callable[[Mapping[Any, Any], str], str]
 ) -> pd.DataFrame:
-    """Rows as they stand after every prefix, of some units evenly spread; derived, so that none is published twice.
+    """Published rows as they stand after every prefix, of some units evenly spread; none where the plan asks for none.
 
-    Args:
-        rows: As they are published.
-        unit: The column of the units.
-        plan: How many units (`prefixed`), and the `prefixes` by name.
-        identify: The id of a row after the prefix of a name.
-
-    Returns:
-        As `rows`, with ids of their own, the name of the prefix as `framing`, and `before`: what stands before. No row
-        where the plan asks for none.
+    `unit` is the column of the units; the plan says how many (`prefixed`), and the `prefixes` by name; `identify` gives
+    the id of a row after the prefix of a name. Gives rows with ids of their own, the name of the prefix as `framing`,
+    and `before`: what stands before. They are derived, so that none is published twice.
     """
     if not plan["prefixed"] or not plan["prefixes"] or rows.empty:
         return rows.head(0).assign(before="")

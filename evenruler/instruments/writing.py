@@ -49,15 +49,10 @@ def request_of(sentences: pd.DataFrame) -> Request:
 
 
 def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Answers with the group that each sentence is of, and why one is of none.
+    """`choosing.WROTE` with the group that each sentence is of, and the `rule`: why one is of none.
 
-    Args:
-        answers: By `choosing.WROTE`.
-        sentences: With `id, framing, word`; a reply that lacks the word is about somebody else.
-        pronouns: By `FIRST` and `SECOND`.
-
-    Returns:
-        `id, framing, reply, reason, said, rule`; `said`: `FIRST`, `SECOND`, `NEITHER`, or None of a reply that is none.
+    `sentences`: with `id, framing, word`; a reply that lacks the word is about somebody else. `pronouns`: by `FIRST`
+    and `SECOND`. `said` is one of these, `NEITHER`, or None of a reply that is none.
     """
     group_of = {word: said for said, own in pronouns.items() for word in own}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
@@ -77,20 +72,14 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
 
 
 def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
-    """Whether a model writes what it is asked, with the pronouns of those whose are known.
-
-    Args:
-        said: By `read`.
-        sentences: With `id, framing, right`, of known ones what they should say.
-    """
+    """Whether a model writes what it is asked, with the pronouns of those whose are known (`right` of `sentences`)."""
     if why := unanswered(counted(said[said["framing"] != KNOWN])):
         return Fitness(unfit=why)
     right, n = known_right(said, sentences)
     if n and float(binomtest(right, n).proportion_ci(method="wilson").low) > LEAST:
         return Fitness()
-    return Fitness(
-        unfit=f"{right} of {n} pronouns of known words are right, surely more than {LEAST:.0%} are asked for"
-    )
+    told = f"{right} of {n} pronouns of known words are right"
+    return Fitness(unfit=f"{told}, surely more than {LEAST:.0%} are asked for")
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from evenruler.measurement.checks import constant_columns
+from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.resampling import Scale, jackknife
 from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
@@ -58,12 +57,7 @@ class Confirmed(Figure):
 
 
 def jackknifed(
-    figure: str,
-    statistic: Callable[[NDArray[np.float64]], float],
-    x: NDArray[np.float64],
-    scale: Scale,
-    level: float,
-    unit: str,
+    figure: str, statistic: Callable[[Floats], float], x: Floats, scale: Scale, level: float, unit: str
 ) -> Figure:
     """A statistic of x, [units, ...], with its jackknife interval over units, where it has one."""
     found = jackknife(statistic, x, scale=scale, level=level)
@@ -74,12 +68,7 @@ def jackknifed(
 
 
 def correlated(
-    figure: str,
-    correlate: Callable[..., Correlation],
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    level: float,
-    unit: str,
+    figure: str, correlate: Callable[..., Correlation], x: Floats, y: Floats, level: float, unit: str
 ) -> Figure:
     """A correlation of n pairs as a figure; null below `FEWEST_PAIRS`, or where all values are equal."""
     n = len(x)
@@ -130,10 +119,7 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """A figure with its interval and n, or why there is none; empty for no figure at all.
-
-    `record`: `value`, `n`, `low` and `high` if there is an interval, `reason` if the value is null.
-    """
+    """A figure (a `record`) with its interval and n, or its `reason` where it is null; empty for none at all."""
     if record is None:
         return ""
     if pd.isna(record["value"]):

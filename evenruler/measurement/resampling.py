@@ -132,8 +132,6 @@ class Scale:
 PLAIN = Scale(float, float)
 """Means, slopes, differences."""
 
-POSITIVE = Scale(lambda x: math.log(x) if x > 0 else math.nan, math.exp)
-"""What is above 0, as a standard deviation."""
 
 BELOW_ONE = Scale(lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -math.expm1(-y))
 """What is at most 1, as alpha (Bonett 2002)."""

@@ -40,10 +40,7 @@ class Shift:
 
 
 def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
-    """Compare scores [n] of the same units without and with a prefix.
-
-    ValueError: fewer than three units, other shapes, or a score that is not a number.
-    """
+    """Compare scores [n] without and with a prefix; ValueError: n below three, other shapes, or what is no number."""
     x, y = (np.asarray(scores, dtype=np.float64) for scores in (bare, after))
     if x.shape != y.shape or x.ndim != 1 or len(x) < FEWEST_UNITS:
         raise ValueError(f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}")

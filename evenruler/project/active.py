@@ -49,8 +49,13 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
         written = settings.written_as(name)
-        if settings.made_by == "evolve":
-            _require_written(name, written, family, declared)
+        if settings.made_by == "evolve":  # of another instrument of its family, which users write
+            known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
+            if written not in known or declared.settings(written).made_by == "evolve":
+                what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} "
+                what += "that people write"
+                remedy = f"mend the name ({nearest(written, known)})"
+                raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
         path = SOURCES / family / f"{written}.yaml"
         try:
             source = room(family, "declare").load(root / path, settings, root / SOURCES / family / "shared")
@@ -65,15 +70,6 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
             continue
         found.append(Instrument(name, family, settings, source, uses, beside, sizes=declared.sizes(name)))
     return found
-
-
-def _require_written(name: str, written: str, family: str, declared: Declared) -> None:
-    """What an instrument evolves from is another one of its family, which users write."""
-    known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
-    if written not in known or declared.settings(written).made_by == "evolve":
-        what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} that people write"
-        remedy = f"mend the name ({nearest(written, known)})"
-        raise UserError(what, where=f"{declared.path}: instruments.{name}", remedy=remedy)
 
 
 def asking_of(family: str, model: str) -> str:
@@ -115,10 +111,9 @@ def in_use(
         remedy = "declare one; `evenruler new` starts it"
         raise UserError(f"no instrument of the scale {scale!r}", where=f"{params}: instruments", remedy=remedy)
     catalogue = Declared(params, scale).catalogue
-    members = {family: [own.name for own in instruments if own.family == family] for family in FAMILIES}
     active = Active(scale=scale)
-    for family, named in members.items():
-        if not named:
+    for family in FAMILIES:
+        if not (named := [own.name for own in instruments if own.family == family]):
             continue
         asked, lacking = _asked(family, catalogue, scale)
         if not asked:
@@ -142,8 +137,7 @@ def in_use(
         elif made_by == "evolve":
             active.evolve[own.name] = InUse(**making)
         card = active.card_of_others if own.settings.of_others else active.card
-        version = versions(f"{own.family}-{own.name}")
-        card[own.name] = Carded(**built, settings=sums["settings"], version=version)
+        card[own.name] = Carded(**built, settings=sums["settings"], version=versions(f"{own.family}-{own.name}"))
     return active
 
 
@@ -165,8 +159,7 @@ def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -
 def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
     """Of the settings of an instrument, and of the entries of the models that it names.
 
-    DVC cannot look an entry up under a name that another entry gives, and keeps the whole text of a parameter in its
-    lock. The whole catalogue as a dependency would run a stage again for a model that it has nothing to do with.
+    DVC cannot look up an entry that another one names; the whole catalogue would run a stage again for any model.
     """
     settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]

@@ -28,7 +28,6 @@ from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent
 from evenruler.terminal import say, say_each
 
 NOT_ALL = 1
-"""The status where some could not be asked."""
 
 SAID = "left_out: # written by `evenruler ask`, which tries them again; take one out to have it built all the same"
 

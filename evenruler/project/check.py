@@ -42,40 +42,36 @@ def check(root: Path) -> list[str]:
     first mistake, and nothing has been written or removed then.
     """
     (root / lock.KEPT.parent).mkdir(exist_ok=True)
+    path = root / "params.yaml"
     # One process at a time: two that write and remove the same files would trip over each other.
     with FileLock(root / lock.KEPT.with_name("check.lock")):
-        return _check(root)
+        params = load_params(path)
+        active, instruments = _checked(root, params, params.active.scale)
+        text = _in_step(path, params, active)
+        read_yaml(root / "dvc.yaml")
+        # Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it.
+        for name, entry in active.card_of_others.items():
+            held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
+            if prune.tracked(root, [held]):
+                remedy = f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours"
+                raise UserError("git tracks it, and it holds text of others", where=held.as_posix(), remedy=remedy)
+        locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
+        stages = all_stages(root, text) if (root / ".dvc").is_dir() else None
 
-
-def _check(root: Path) -> list[str]:
-    path = root / "params.yaml"
-    params = load_params(path)
-    active, instruments = _checked(root, params, params.active.scale)
-    text = _in_step(path, params, active)
-    read_yaml(root / "dvc.yaml")
-    # Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it.
-    for name, entry in active.card_of_others.items():
-        held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
-        if prune.tracked(root, [held]):
-            remedy = f"run `git rm -r --cached {held.as_posix()}`, or say that the text of {name!r} is ours"
-            raise UserError("git tracks it, and it holds text of others", where=held.as_posix(), remedy=remedy)
-    locked, stale = lock.examine(root), prune.stale(root, active, params.benchmarks)
-    stages = all_stages(root, text) if (root / ".dvc").is_dir() else None
-
-    lines = _write_in_step(path, active, text) + write_digests(root)
-    lines += write_artifacts(root, active)
-    lines += _keep_out_of_git(root, active, instruments)
-    prune.remove(root, stale)
-    lines += [f"removed {path}" for path in stale]
-    lines += _bring_lock_in_step(root, locked, stages)
-    lines += filter(None, [lock.free(root)])
-    for family in active.families:
-        # With a file: DVC and git want to see the folder, and do not see an empty one.
-        folder = root / SOURCES / family / "shared"
-        folder.mkdir(parents=True, exist_ok=True)
-        if not any(folder.iterdir()):
-            (folder / ".gitkeep").touch()
-    lines += _warnings(root, params, active, instruments)
+        lines = _write_in_step(path, active, text) + write_digests(root)
+        lines += write_artifacts(root, active)
+        lines += _keep_out_of_git(root, active, instruments)
+        prune.remove(root, stale)
+        lines += [f"removed {path}" for path in stale]
+        lines += _bring_lock_in_step(root, locked, stages)
+        lines += filter(None, [lock.free(root)])
+        for family in active.families:
+            # With a file: DVC and git want to see the folder, and do not see an empty one.
+            folder = root / SOURCES / family / "shared"
+            folder.mkdir(parents=True, exist_ok=True)
+            if not any(folder.iterdir()):
+                (folder / ".gitkeep").touch()
+        lines += _warnings(root, params, active, instruments)
     counted = {"models": active.models, **{family: own.instruments for family, own in active.families.items()}}
     listed = "; ".join(f"{what} {', '.join(names)}" for what, names in counted.items())
     return [*lines, f"checked: scale {active.scale}; {listed}"]
@@ -118,9 +114,8 @@ def set_scale(root: Path, name: str) -> list[str]:
     path = root / "params.yaml"
     params = load_params(path)
     active = in_use(_finished(root, params, chosen), path, chosen, params.version, params.left_out)
-    return _write_in_step(path, active, _in_step(path, params, active)) or [
-        f"params.yaml is at the scale {chosen} already"
-    ]
+    lines = _write_in_step(path, active, _in_step(path, params, active))
+    return lines or [f"params.yaml is at the scale {chosen} already"]
 
 
 def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
@@ -138,14 +133,21 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
                 raise UserError(what, where=where, remedy="rename or remove it")
     active = in_use(found, path, scale, params.version, params.left_out)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
-    _check_files(root, params, used)
-    # What is in use has been fitted, and as params.yaml says.
-    for encoder in used:
+    for name in used:  # what lies here, or is made of what does, is there
+        entry = params.models[name]
+        while entry.scheme == "untrained":
+            name = entry.locations[0][1]
+            entry = params.models[name]
+        for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
+            if not file.exists():
+                where = f"{path}: models.{name}.source: {file}"
+                raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
+    for encoder in used:  # has been fitted, and as params.yaml says
         recipe = params.models[encoder].finetune
         if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
             what = f"{encoder} was fitted by another recipe than `finetune` gives"
-            where = f"{root / ADAPTERS / encoder}"
-            raise UserError(what, where=where, remedy=f"run `evenruler finetune {encoder}`, or put the recipe back")
+            remedy = f"run `evenruler finetune {encoder}`, or put the recipe back"
+            raise UserError(what, where=str(root / ADAPTERS / encoder), remedy=remedy)
     for name in params.benchmarks:
         load_changelog(root / "data/sources/changelogs" / f"{name}.yaml")
     return active, found
@@ -156,24 +158,8 @@ def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
     return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
 
 
-def _check_files(root: Path, params: Params, used: list[str]) -> None:
-    """What is in use and lies here, or is made of what does, is there."""
-    for name in used:
-        entry = params.models[name]
-        while entry.scheme == "untrained":
-            name = entry.locations[0][1]
-            entry = params.models[name]
-        for path in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
-            if not path.exists():
-                where = f"{root / 'params.yaml'}: models.{name}.source: {path}"
-                raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
-
-
 def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
-    """The text of params.yaml with what a scale uses in `active`, comments and order kept; None where it says so.
-
-    Every family in use has a key under `families`, for the stages depend on it.
-    """
+    """The text of params.yaml with `active` and a key for each family, for stages hang on it; None if it says so."""
     lacking = [family for family in wanted.families if family not in params.families]
     content = wanted.model_dump(mode="json")
     if params.active.model_dump(mode="json") == content and not lacking:  # DVC wants every key
@@ -220,15 +206,15 @@ def _laid_out(value: Any, depth: int = 0) -> Any:
 
 def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
     """`artifacts` of dvc.yaml: every benchmark in use under its name, for `dvc artifacts get`."""
-    families = {f"{entry.family}-{name}": entry.family for name, entry in active.instruments.items()}
+    named = sorted((f"{entry.family}-{name}", entry.family) for name, entry in active.instruments.items())
     return {
         name: {
             "path": f"benchmarks/{name}",
             "type": "dataset",
             "desc": f"Rows, card, manifest and evidence of {name}",
-            "labels": [families[name], "bias", "language-models"],
+            "labels": [family, "bias", "language-models"],
         }
-        for name in sorted(families)
+        for name, family in named
     }
 
 
@@ -245,10 +231,7 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
 
 
 def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Have git ignore the benchmarks that hold text of others, before anything is built.
-
-    What was built of an instrument that is not finished now still lies there.
-    """
+    """Have git ignore text of others before it is built, also where it lies there of what is not finished now."""
     path = root / "benchmarks/.gitignore"
     others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
     others += [f"{own.family}-{own.name}" for own in instruments if own.unfinished and own.settings.of_others]
@@ -263,10 +246,7 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
 
 
 def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
-    """Put dvc.lock back where it was cut, take out stages that dvc.yaml has no more, which DVC keeps for ever.
-
-    `stages` is None where DVC was never set up.
-    """
+    """Mend a dvc.lock that was cut, and take out stages that are gone; `stages`: None where DVC was never set up."""
     if locked is None:
         lock.keep(root)
         return []

@@ -37,17 +37,13 @@ ROOMS = {
 
 OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("agree", "report")
-"""Stages that are of all families at once."""
 
 HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
 """They change what is printed or how a name is found, never what is written."""
 
 
 def write_digests(root: Path) -> list[str]:
-    """Bring `stages/code.yaml` in step with the code of a repository; a line that says so where it was not.
-
-    A repository without stages of its own has none.
-    """
+    """Bring `stages/code.yaml` in step with the code, and say so if it was not; without stages there is none."""
     if not (root / "stages").is_dir():
         return []
     yaml, said, path = YAML(), StringIO(), root / DIGESTS
@@ -80,7 +76,8 @@ class Code:
     def __init__(self, root: Path) -> None:
         self._root = root
         paths = [path for package in ("evenruler", "stages") for path in sorted((root / package).rglob("*.py"))]
-        self._paths = {_name(path.relative_to(root)): path for path in paths}
+        of_packages = {path: path.parent if path.name == "__init__.py" else path.with_suffix("") for path in paths}
+        self._paths = {".".join(name.relative_to(root).parts): path for path, name in of_packages.items()}
         try:
             self._known = json.loads((root / KEPT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -139,22 +136,14 @@ class Code:
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
-                for alias in node.names:
-                    name = f"{node.module}.{alias.name}"
-                    found |= {name} if name in self._paths else self._named_by(node.module)
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= names & self._paths.keys()
+                if not names <= self._paths.keys():
+                    found.add(node.module)
+                    path = self._paths.get(node.module)
+                    if path is not None and path.name == "__init__.py" and b"lazily(" in path.read_bytes():
+                        found |= {name for name in self._paths if name.rpartition(".")[0] == node.module}
         return {name for name in found if name.split(".")[0] in ("evenruler", "stages")}
-
-    def _named_by(self, module: str) -> set[str]:
-        """The module; with all of its package where names of the package are found lazily."""
-        path = self._paths.get(module)
-        if path is None or path.name != "__init__.py" or b"lazily(" not in path.read_bytes():
-            return {module}
-        return {module, *(name for name in self._paths if name.rpartition(".")[0] == module)}
-
-
-def _name(path: Path) -> str:
-    parts = path.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

@@ -34,7 +34,6 @@ EMPTY = "schema: '2.0'\nstages: {}\n"
 STRANGE = "not as DVC writes it"
 
 _ENTRY = re.compile(r"^  (\S.*):\n", re.MULTILINE)
-_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def examine(root: Path) -> Lock | None:
     text, copy = _read(root / NAME), _read(root / KEPT)
     if text is None:
         return None
-    if _CONFLICT.search(text):
+    if re.search(r"^(?:<{7}|={7}|>{7})(?: |$)", text, re.MULTILINE):
         remedy = f"run `git checkout --ours {NAME}` (or --theirs), then `make repro`"
         raise UserError("holds the marks of a merge that nobody resolved", where=NAME, remedy=remedy)
     committed = None if text == copy else _committed(root)
@@ -134,10 +133,7 @@ def _read(path: Path) -> str | None:
 
 
 def _wrong(root: Path, text: str, whole: str | None) -> str:
-    """What shows that a text is not whole; empty where nothing does.
-
-    `whole`: one that it may be the beginning of, but for what changed since.
-    """
+    """What shows that a text is not whole, if anything; `whole`: what it may be the beginning of, but for changes."""
     if not text.strip() or text == EMPTY:
         return "" if text.strip() else "empty"
     if HEADER.startswith(text) or not text.startswith(HEADER):

@@ -19,10 +19,7 @@ NAME = "NAME"
 
 
 def start(root: Path, family: str, name: str) -> list[str]:
-    """Start an instrument, and say in lines what was written.
-
-    UserError where there is no such family, or the name is no slug, too long, no word in YAML, or taken.
-    """
+    """Start an instrument, and say what was written; UserError: no such family, no name for it, or it is taken."""
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):

@@ -148,10 +148,7 @@ def write_as_it_was(path: Path, text: str) -> None:
 
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
-    """A document with the section of a key changed; the others stay byte for byte as they are.
-
-    `change` is given its content, which lacks the key where the document has no such section.
-    """
+    """A text with a key's section changed, else byte for byte; `change` gets its content, which may lack the key."""
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"

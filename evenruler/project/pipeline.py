@@ -51,10 +51,7 @@ def stage_names(pipeline: str, params: str) -> list[str]:
 
 
 def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
-    """The stages, of all or some, that `dvc repro` would run first; those that hang on them are not in it.
-
-    `with_deps`: look also at the stages that these hang on. UserError where DVC refuses what it finds.
-    """
+    """Stages that `dvc repro` would run first, `with_deps` also of those they hang on; UserError where DVC refuses."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
@@ -130,8 +127,7 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
     """
     from dvc.cli import main
 
-    some = any(not word.startswith("-") for word in words)
-    progress.total = None if some else len(all_stages(root))
+    progress.total = None if any(not word.startswith("-") for word in words) else len(all_stages(root))
     again = {"-f", "--force"} & set(words)  # what was built before is built once more, and not found unchanged
     progress.unchanged, progress.failed = 0 if again else -len(progress.seconds), []
     os.environ.update(environment())

@@ -17,7 +17,6 @@ from evenruler.repository import git
 
 BENCHMARKS = "benchmarks"
 BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
-"""Folders with a folder for each family."""
 
 
 def made(active: Active) -> dict[str, set[str]]:
@@ -42,15 +41,13 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
     paths = sorted(path.relative_to(root) for path in found)
     # Figures in git of a family that is declared, and out of use for now, stay as its benchmarks do.
     for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
-        held = tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set()
-        if held:
+        if held := tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set():
             paths.remove(path)
             inside = [one.relative_to(root) for one in (root / path).iterdir()]
             paths += sorted(one for one in inside if one.as_posix() not in held)
     if paths:
         known = lock.known_outs(root) | tracked(root, paths)
-        unknown = [path.as_posix() for path in paths if not _is_ours(root, path, known)]
-        if unknown:
+        if unknown := [path.as_posix() for path in paths if not _is_ours(root, path, known)]:
             first, *rest = unknown
             more = f" (and {', '.join(rest)})" if rest else ""
             what = f"not declared, and neither git nor dvc.lock knows it{more}"
@@ -81,5 +78,4 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
 
 def tracked(root: Path, paths: list[Path]) -> set[str]:
     """The files in git's index at or below some paths; none where there is no git."""
-    found = git(root, "ls-files", "-z", "--", *map(str, paths)) or b""
-    return set(filter(None, found.decode().split("\0")))
+    return set(filter(None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")))

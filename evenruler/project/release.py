@@ -34,7 +34,6 @@ class Plan:
     name: str
     version: str
     last: str | None
-    """The version released before."""
     changes: list[str]
 
     @property
@@ -79,7 +78,6 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
     with alone:
         yield from _undo_broken(root)
         made = plan(root, name, messages)
-        # params.yaml and the changelog with the new version, by path.
 
         def entry(document: dict[str, Any]) -> None:
             releases = document.setdefault("releases", {})
@@ -98,7 +96,10 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
         replace(root / BEGUN, json.dumps(asdict(begun), ensure_ascii=False))
         try:
-            _write(root, begun)
+            for path, text in begun.texts.items():
+                write_as_it_was(root / path, text)
+            load_changelog(root / changelog)
+            check(root)
             _dvc(root, "repro", "--quiet")
             changed = _changed(root)
             if others := [path for path in changed if not begun.writes(root, path)]:
@@ -195,18 +196,8 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
     return Plan(name, version, last, list(messages) or listed)
 
 
-def _write(root: Path, begun: Begun) -> None:
-    for path, text in begun.texts.items():
-        write_as_it_was(root / path, text)
-    load_changelog(root / f"data/sources/changelogs/{begun.name}.yaml")
-    check(root)
-
-
 def _require_on_remote(root: Path, name: str) -> None:
-    """Refuse while others could not get the rows: a tag made before the push never works.
-
-    Rows that git holds need no remote.
-    """
+    """Refuse rows that are neither in git nor on the remote: a tag made before the push never works."""
     path = f"benchmarks/{name}"
     if _git(root, "ls-files", path):
         return

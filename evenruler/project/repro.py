@@ -9,10 +9,9 @@ two models share would else hang, in its last bits, on who came first.
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from signal import SIGINT
-from typing import Any
 
 import psutil
 
@@ -79,8 +78,7 @@ def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str
         return 0
     active = Declared(root / "params.yaml").active
     own = {f"rows@{name}" for name in active.families[FIRST].instruments} if FIRST in active.families else set()
-    first = {FIRST} if stages & own and len(active.families) > 1 else set()
-    if first:
+    if first := {FIRST} if stages & own and len(active.families) > 1 else set():
         if status := _ask(root, active, first, stages, progress, forced) or build(
             root, [f"diagnose@{FIRST}", *forced], progress
         ):
@@ -144,11 +142,17 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 
 
 def first_result(paths: Iterable[Path]) -> str | None:
-    """A figure of files of evidence that has a verdict, with its control; None where there is none.
-
-    One that shows an effect comes first, and one of a set that validates.
-    """
-    found = [figure for path in sorted(paths) for figure in _judged(path)]
+    """A figure with a verdict, of files of evidence: effects first, then sets that validate; None if there is none."""
+    found = []
+    for path in sorted(paths):
+        try:
+            evidence = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue
+        is_card = path.name == "evidence.json"
+        for told in amounts(evidence if is_card else evidence["figures"]):
+            if all(isinstance(told[3].get(key), float) for key in ("value", "low", "high", "placebo")):
+                found.append((path.parent.name if is_card else path.stem, *told))
     if not found:
         return None
     name, part, model, figure, one = min(
@@ -158,15 +162,3 @@ def first_result(paths: Iterable[Path]) -> str | None:
         f"{name} ({part}), {model}: {figure} is {one['value']:z.3f} [{one['low']:z.3f}, {one['high']:z.3f}], "
         f"{one['levels']}; placebo {one['placebo']:z.3f}: {one['verdict']}"
     )
-
-
-def _judged(path: Path) -> Iterator[tuple[str, str, str, str, Mapping[str, Any]]]:
-    """Benchmark, part, model, name and record of the figures that have a verdict and all that stands beside it."""
-    try:
-        evidence = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        return
-    is_card = path.name == "evidence.json"
-    for part, model, name, record in amounts(evidence if is_card else evidence["figures"]):
-        if all(isinstance(record.get(key), float) for key in ("value", "low", "high", "placebo")):
-            yield path.parent.name if is_card else path.stem, part, model, name, record

@@ -14,11 +14,8 @@ from pydantic_core import from_json
 from evenruler.errors import UserError
 from evenruler.files import require_regular
 
-MOST_BYTES = 2 * 2**30
-"""Of a file."""
-
-MOST_OF_TEXT = 64 * 2**20
-"""Bytes of a file that is read as text."""
+MOST_BYTES, MOST_OF_TEXT = 2 * 2**30, 64 * 2**20
+"""Of a file, and of one that is read as text."""
 
 MOST_UNPACKED = 2**30
 """Bytes of the rows of a file in memory: some kilobytes of Parquet can stand for as many gigabytes."""
@@ -111,10 +108,7 @@ def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGA
 
 
 def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file in pieces, one after another; one piece at least, so that its columns are known.
-
-    Arguments and errors as of `table_in`.
-    """
+    """The rows of a Parquet file in pieces, one at least, for its columns; arguments and errors as of `table_in`."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
         for batch in file.iter_batches():

@@ -32,7 +32,6 @@ PROVENANCE = frozenset(
 """Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
 against."""
 
-_CHECKSUM = re.compile(r'"sha256": "[0-9a-f]{64}"')
 
 Leaf = Mapping[str, Any]
 
@@ -54,7 +53,6 @@ class ConfigDifference:
     `content_sha256` did as well (of what a row is made of, not all may be published). A row of which nothing but that
     changed is unchanged: it was made of numbers that differ by less than the tolerance."""
     by_column: dict[str, int] = field(default_factory=dict)
-    """Changed rows by column."""
     columns_added: list[str] = field(default_factory=list)
     columns_removed: list[str] = field(default_factory=list)
     columns_retyped: list[str] = field(default_factory=list)
@@ -94,19 +92,16 @@ class FigureDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two benchmarks side by side."""
+    """Two benchmarks side by side: two versions of one."""
 
     name: str
     before: str
-    """Version."""
     after: str
-    """Version."""
     configs: list[ConfigDifference]
     figures: list[FigureDifference]
     files: list[str]
-    """Other files that were added, removed or changed; what only names another location is equal."""
+    """Other files that were added, removed or changed, as `parameters`; what only names another location is equal."""
     parameters: list[str]
-    """Parameters that changed."""
     altered: list[str]
     """Of the two folders, those that are not what their own manifest says: their identities, made of the files, are
     others."""
@@ -248,13 +243,12 @@ def _same(old: object, new: object, tolerance: float) -> bool:
         return len(old) == len(new) and all(_same(a, b, tolerance) for a, b in zip(old, new, strict=True))
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_same(old[key], new[key], tolerance) for key in old)
-    if isinstance(old, float) and isinstance(new, float):
+    if isinstance(old, int | float) and isinstance(new, int | float):
         return old == new or abs(old - new) <= tolerance or (math.isnan(old) and math.isnan(new))
     return old == new
 
 
 def _evidence(folder: Path) -> dict[str, Leaf]:
-    """Every figure by its path."""
     path = folder / "evidence.json"
     found = contents.json_of(path, SEE)
     if not isinstance(found, dict):
@@ -288,17 +282,9 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
-    if old is None or new is None or old.keys() != new.keys():
-        return True
-    for key, value in old.items():
-        if key == "why":  # it says the numbers beside it in words
-            continue
-        if isinstance(value, int | float) and isinstance(new[key], int | float):
-            if not math.isclose(value, new[key], rel_tol=0, abs_tol=tolerance):
-                return True
-        elif value != new[key]:
-            return True
-    return False
+    # Why a verdict is what it is says the numbers beside it in words.
+    was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
+    return not _same(was, now, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:
@@ -306,7 +292,7 @@ def _text(folder: Path, name: str) -> str | None:
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
-    return _CHECKSUM.sub('"sha256": ""', text) if name == "croissant.json" else text
+    return re.sub('"sha256": "[0-9a-f]{64}"', '"sha256": ""', text) if name == "croissant.json" else text
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
@@ -351,18 +337,15 @@ def _words(record: Any) -> str:
 
 
 def _change(figure: FigureDifference) -> str:
-    values = [record and record.get("value") for record in (figure.before, figure.after)]
-    numbers = [value for value in values if isinstance(value, int | float)]
     if not figure.differs:
         return ""
+    values = [record and record.get("value") for record in (figure.before, figure.after)]
+    numbers = [value for value in values if isinstance(value, int | float)]
     return f"{numbers[1] - numbers[0]:+.3f}" if len(numbers) == 2 else "yes"
 
 
 def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
-    """Compare every benchmark, of the folder and of HEAD, with HEAD: its name, how it differs, and whether it does.
-
-    What it says may not ask for a new version.
-    """
+    """Every benchmark, here or in git's HEAD, beside HEAD: its name, how it differs, and whether it needs a version."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:

@@ -13,16 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import AfterValidator, NonNegativeInt, model_validator
-from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
 from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish import contents
 from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
-from evenruler.strict import Slug, Strict, Text, validate
+from evenruler.strict import Slug, Strict, Text, content_of, validate
 from evenruler.versions import Version
 
 NAME = "manifest.json"
@@ -190,8 +188,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
 
 def _lengths(values: pa.Array) -> bytes:
     """Whole numbers in eight bytes each, the least first; -1 for what is not there."""
-    found = pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
-    return bytes(found.astype("<i8").tobytes())
+    return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
 
 
 def bytes_sha256(content: bytes) -> str:
@@ -205,7 +202,6 @@ NOT_OURS = {".gitattributes", NAME}
 LONGEST_NAME = 255
 """Bytes of an `id` or `content_sha256`."""
 
-TEXTS = {"string", "large_string"}
 
 CARD_KEYS = ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs")
 
@@ -278,7 +274,8 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 if found.get(column) != columns.get(column):
                     kinds = (found.get(column, "missing"), columns.get(column, "no such column"))
                     yield f"{name}: column {column} is {kinds[0]}, the manifest says {kinds[1]}"
-            if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in TEXTS]:
+            texts = ("string", "large_string")
+            if lacking := [key for key in ("id", "content_sha256") if found.get(key) not in texts]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
@@ -337,23 +334,14 @@ def _patterns(data_files: Any) -> list[str]:
 
 
 def front_matter(folder: Path) -> dict[str, Any] | None:
-    """The keys at the head of a benchmark's card; None where there are none that can be read.
-
-    What is long, deeper than 20 levels, or says one thing by another's name (an alias, which can stand for millions)
-    is not read.
-    """
+    """The keys at the head of a card; None where there are none, or more than is read (`strict.content_of`)."""
     path = folder / "README.md"
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)
         parts = path.read_text(encoding="utf-8", errors="replace").split("---\n", 2)
         if len(parts) < 3 or parts[0] or len(parts[1]) > 32_768:
             return None
-        depth = 0
-        for event in YAML(typ="safe", pure=True).parse(parts[1]):
-            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-            if isinstance(event, AliasEvent) or depth > 20:
-                return None
-        front = YAML(typ="safe", pure=True).load(parts[1])
-    except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError):  # ruamel on days that no month has
+        front = content_of(parts[1], path)
+    except (UserError, YAMLError, OSError, ValueError, TypeError, OverflowError, RecursionError):
         return None
     return front if isinstance(front, dict) else None

@@ -19,8 +19,6 @@ FORMS = (
 
 CARD = "README.md"
 
-_UNTAGGED = re.compile(r"^Version (\S+), not released yet\.", re.MULTILINE)
-
 NAMED = {
     CARD: (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
     "croissant.json": (re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE), "https://huggingface.co/datasets/{}"),
@@ -32,37 +30,32 @@ NAMED = {
 def opened(place: str, root: Path = Path()) -> Iterator[Path]:
     """The folder of a benchmark, fetched if need be, for as long as the context lasts.
 
-    `place`: one of `FORMS`; a folder that exists goes before the rest, then what comes with the package. `root`: the
-    repository that git revisions are of.
+    `place`: one of `FORMS`; a folder that exists goes before the rest, then what comes with the package, named with or
+    without its family. `root`: the repository that git revisions are of.
     """
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")
+    names = shipped_names()
+    called = [place] if place in names else [name for name in names if name.partition("-")[2] == place]
     if Path(place).is_dir():
         yield Path(place)
-    elif (found := shipped_name(place)) is not None:
-        yield shipped.benchmarks() / found
+    elif len(called) > 1:
+        raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(called)}")
+    elif called:
+        yield shipped.benchmarks() / called[0]
     elif head and "/" in head:
         yield from_hub(head, tag)
     elif head or (revision and inside):
         with tempfile.TemporaryDirectory() as folder:
             yield from_git(root, place if head else revision, f"benchmarks/{head}" if head else inside, Path(folder))
     else:
-        hint = "" if "/" in place else f" ({nearest(place, shipped_names())})"
+        hint = "" if "/" in place else f" ({nearest(place, names)})"
         raise UserError("no such folder", where=place, remedy=f"name {FORMS}{hint}")
 
 
 def shipped_names() -> list[str]:
     """The benchmarks that come with the package."""
     return sorted(own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}"))
-
-
-def shipped_name(place: str) -> str | None:
-    """The one that is called so, with or without its family; None where there is none."""
-    names = shipped_names()
-    found = [place] if place in names else [name for name in names if name.partition("-")[2] == place]
-    if len(found) > 1:
-        raise UserError("several benchmarks are called so", where=place, remedy=f"say one of {', '.join(found)}")
-    return found[0] if found else None
 
 
 def from_hub(repo: str, tag: str) -> Path:
@@ -114,16 +107,13 @@ def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
 
 
 def renamed(name: str, text: str, repo: str) -> str:
-    """The text of a benchmark's file with a data set on the Hub in the place of what it is loaded from.
-
-    There the version has a tag, which the card of one that is not released does not name.
-    """
+    """The text of a file with a data set on the Hub in place of where it is loaded from, and the tag that is there."""
     if name not in NAMED:
         return text
     found, form = NAMED[name]
     text = found.sub(lambda _: form.format(repo), text)
-    untagged = _UNTAGGED.search(text) if name == CARD else None
-    if untagged is None:
+    untagged = re.search(r"^Version (\S+), not released yet\.", text, re.MULTILINE)
+    if untagged is None or name != CARD:
         return text
     version = untagged[1]
     for before, after in (

@@ -123,13 +123,7 @@ def _refuse_small_step(folder: Path, repo: str, newest: str, version: str) -> No
 
 
 def _publish(
-    files: dict[str, bytes | Path],
-    gone: list[str],
-    repo: str,
-    tag: str,
-    remote: "DatasetInfo | None",
-    *,
-    private: bool,
+    files: dict[str, bytes | Path], gone: list[str], repo: str, tag: str, remote: "DatasetInfo | None", *, private: bool
 ) -> Iterator[str]:
     from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, get_token
 
@@ -157,10 +151,7 @@ def _publish(
 
 
 def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
-    """Whether a commit holds our files, all of them as they are here, and nothing else.
-
-    Its manifest alone would not tell: somebody may have edited another file since.
-    """
+    """Whether a commit holds our files as they are here, and no other: its manifest alone would not tell."""
     from huggingface_hub import RepoFile
 
     found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)

@@ -240,13 +240,8 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-ROWS_BY_CATEGORY = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-)
+SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
+"""What the Hub calls numbers of rows, by the number that they are below."""
 
 
 def render_card(benchmark: Benchmark) -> str:
@@ -265,7 +260,9 @@ def render_card(benchmark: Benchmark) -> str:
         "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
         # What cards call a figure.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "in_words": _in_words,
+        "in_words": lambda columns, row: with_capital(
+            in_words(row["record"], {own.figure: own.says for own in columns}.get(row["figure"]))
+        ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
         "beside": _beside,
@@ -282,7 +279,7 @@ def render_card(benchmark: Benchmark) -> str:
         checklist=CHECKLIST,
         no_tag=NO_TAG,
         example=_example(benchmark),
-        category=next((name for limit, name in ROWS_BY_CATEGORY if rows < limit), "n>10M"),
+        category=next((name for limit, name in SIZES.items() if rows < limit), "n>10M"),
     )
 
 
@@ -358,8 +355,3 @@ def _beside(record: Mapping[str, Any] | None) -> str:
     """A figure, and its control where it has one."""
     told = figure_in_words(record)
     return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"
-
-
-def _in_words(columns: Sequence[Column], row: Mapping[str, Any]) -> str:
-    says = {own.figure: own.says for own in columns}.get(row["figure"])
-    return with_capital(in_words(row["record"], says))

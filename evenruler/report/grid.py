@@ -102,11 +102,9 @@ class Instrument:
     """Its figures in words, those that people are shown first, first."""
     figures: Sequence[Told]
     reading: str = ""
-    """How a score is read."""
     limits: Sequence[str] = ()
     warnings: Sequence[str] = ()
     sections: "Sequence[Section]" = ()
-    """Further words, tables and pictures."""
     decimals: int | None = None
     """Of its numbers, where they were rounded before."""
 
@@ -228,8 +226,7 @@ def _sentence(records: Sequence[Told]) -> str:
     """What may be said of whom: names of few models, numbers of many."""
     groups = []
     for verdict in ORDER:
-        own = [told.model for told in records if told.said("verdict") == verdict]
-        if own:
+        if own := [told.model for told in records if told.said("verdict") == verdict]:
             whom = listed(own) if len(records) <= FEW else f"{len(own)} of {len(records)} models"
             groups.append(f"{verdict} on {whom}")
     words = "; ".join(groups)
@@ -291,7 +288,6 @@ def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]
 
 
 def _said(told: Told | None, decimals: int) -> str:
-    """Value, interval and control."""
     if told is None:
         return ""
     value, low, high, control = (told.get(key) for key in ("value", "low", "high", "control"))

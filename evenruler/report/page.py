@@ -14,7 +14,6 @@ from markupsafe import Markup, escape
 from evenruler.files import templates
 from evenruler.measurement.verdicts import Mark as Mark
 from evenruler.report.grid import Instrument, counted, families, fitness, table
-from evenruler.report.words import family_title
 
 if TYPE_CHECKING:
     import altair as alt
@@ -109,10 +108,7 @@ def render_page(
     models: Sequence[str] = (),
     shared: Mapping[str, Sequence[Section]] | None = None,
 ) -> str:
-    """The page as HTML that opens from disk, instruments in reading order, models in the order of columns.
-
-    `shared`: sections about all instruments of a family, by its name.
-    """
+    """The page as HTML, instruments in reading order, models by column; `shared`: sections by family."""
     first = [section for own in (shared or {}).values() for section in own if section.first]
     rest = {name: [section for section in own if not section.first] for name, own in (shared or {}).items()}
     found = families(instruments, models, rest)
@@ -124,11 +120,15 @@ def render_page(
             fit = fitness(one)
             own.append(Folded(one.name, one.title, one, one.sections, fit if fit[1] else None))
         own += [Folded(f"{family.name}--{number}", section.title, None, [section]) for number, section in of_all]
-    every = [part for own in folded.values() for part in own]
+    vega = ""
+    if any(True for own in folded.values() for part in own for _ in _pictures(part.sections)):
+        import vl_convert as vlc
+
+        vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     environment = templates("evenruler.report", autoescape=True)
     # A text in which `words` are code, as cards have it.
     environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-    environment.filters["family_title"] = family_title
+    environment.filters["family_title"] = lambda name: name.upper() if name == "saged" else name.capitalize()
     return environment.get_template("page.html.j2").render(
         title=title,
         lead=lead,
@@ -140,7 +140,7 @@ def render_page(
         style=_text("page.css"),
         script=_text("page.js"),
         colours=packed(DARK),  # for the page's script, by the light ones that they stand for
-        vega=_vega() if any(True for part in every for _ in _pictures(part.sections)) else "",
+        vega=vega,
     )  # fmt: skip
 
 
@@ -150,12 +150,6 @@ def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
 
 def _text(name: str) -> str:
     return (files("evenruler.report") / name).read_text(encoding="utf-8")
-
-
-def _vega() -> str:
-    import vl_convert as vlc
-
-    return packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 def packed(content: Any) -> str:

@@ -48,10 +48,8 @@ class Choices:
     def parameters(self, columns: Sequence[str], filters: Sequence[str], whole: Sequence[str] = ()) -> list[Any]:
         """What a picture needs at its top: names by number, and drop-downs under `chosen_` and the column.
 
-        Args:
-            columns: Those whose names the picture says.
-            filters: Those that a reader chooses one of; without a drop-down where there is but one.
-            whole: Those of `filters` that may stay unchosen.
+        `columns`: whose names it says; `filters`: of which a reader chooses one, without a drop-down where there is but
+        one; `whole`: those of them that may stay unchosen.
         """
         said = [alt.param(name=f"names_of_{column}", value=list(self.names[column])) for column in columns]
         return [parameter.param for parameter in [*said, *(self._drop_down(name, name in whole) for name in filters)]]

@@ -20,11 +20,6 @@ def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 
     return re.sub(r"\[[^]]*\]|n = \d+", lambda match: match[0].replace(" ", "\u00a0"), words)
 
 
-def family_title(name: str) -> str:
-    """What a family is called in a heading; SAGED is an acronym."""
-    return name.upper() if name == "saged" else name.capitalize()
-
-
 def number(value: float | None, decimals: int = 2) -> str:
     """A number, or nothing where there is none; what rounds to 0 has no sign."""
     return "" if missing(value) else f"{value:z.{decimals}f}"

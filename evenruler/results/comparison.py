@@ -175,7 +175,7 @@ class _Side(NamedTuple):
 
     def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
         """What a headline is made of, by `HEADLINES`."""
-        rows = self.stored.headlines
+        rows = self.stored.result.headlines
         there = (rows["part"] == part) & (rows["model"] == self.labels().get(manner)) & (rows["figure"] == figure)
         return rows[there]
 

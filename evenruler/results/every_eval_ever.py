@@ -23,13 +23,9 @@ from evenruler.results.record import RESULT, Result, figures_of
 from evenruler.results.store import Stored
 
 SCHEMA: Final = "0.3.0"
-"""Of the schema that is followed."""
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Of who measured to who made the model."""
-
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-_NOT_IN_PATHS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
     model = one.result.model
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
-    if not _HUB_ID.fullmatch(found):
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", found):
         what = f"{found!r} is no ORG/MODEL" if found else f"{model.name} is not from the Hub, so its maker is not known"
         raise UserError(what, where=str(one.folder), remedy=f"say --id {model.name}=ORG/MODEL")
     return found
@@ -127,10 +123,9 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]
     served = scheme in SERVED
-    open_weights = scheme in ("hub", "package")
     details = {
         "deployment_type": "unknown" if served else "self_deployed",
-        "model_availability": "open_weights" if open_weights else "unknown",
+        "model_availability": "open_weights" if scheme in ("hub", "package") else "unknown",
         "source": " | ".join(sources),
         "kind": model.kind,
         "chat": _text(model.chat),
@@ -150,10 +145,14 @@ def _model(result: Result, identity: str) -> dict[str, Any]:
 def _figure(
     one: Stored, evaluation: str, part: str, label: str, figure: str, record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One entry of `evaluation_results`."""
-    result = one.result
+    result, benchmark = one.result, one.result.benchmark
     settings = {"label": label, **{key: _text(value) for key, value in result.settings.model_dump().items()}}
-    heading = next((own for own in one.result.headings if own.figure == figure), None)
+    heading = next((own for own in result.headings if own.figure == figure), None)
+    details = {key: getattr(benchmark, key) for key in ("version", "content_sha256", "plan_sha256", "origin")}
+    source = {"dataset_name": benchmark.name, "source_type": "other", "additional_details": details}
+    if benchmark.origin.startswith("hub:"):
+        repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
+        source |= {"source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
     # The figure with its interval; control, verdict and the rest as texts beside it.
     uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
     if record.get("low") is not None and record.get("high") is not None:
@@ -161,12 +160,12 @@ def _figure(
         uncertainty = {"confidence_interval": ends, **uncertainty}
     told = {key: _text(value) for key, value in record.items() if key not in ("value", "low", "high", "n")}
     return {
-        "evaluation_result_id": f"{evaluation}#{_NOT_IN_PATHS.sub('-', f'{part}.{label}.{figure}')}",
-        "evaluation_name": f"{result.benchmark.name}/{part}",
-        "source_data": _data(result),
+        "evaluation_result_id": f"{evaluation}#{re.sub('[^A-Za-z0-9._-]+', '-', f'{part}.{label}.{figure}')}",
+        "evaluation_name": f"{benchmark.name}/{part}",
+        "source_data": source,
         "metric_config": {
             "evaluation_description": heading.meaning if heading else figure,
-            "metric_id": f"evenruler.{one.result.benchmark.family}.{figure}",
+            "metric_id": f"evenruler.{benchmark.family}.{figure}",
             "metric_name": heading.heading if heading else figure,
             # It asks yes or no; for an amount of bias neither is what a reader should take.
             "lower_is_better": False,
@@ -178,17 +177,6 @@ def _figure(
         "score_details": {"score": float(record["value"]), "uncertainty": uncertainty, "details": told},
         "generation_config": {"additional_details": settings},
     }
-
-
-def _data(result: Result) -> dict[str, Any]:
-    """Which benchmark: on the Hub, or elsewhere."""
-    benchmark = result.benchmark
-    details = {key: getattr(benchmark, key) for key in ("version", "content_sha256", "plan_sha256", "origin")}
-    common = {"dataset_name": benchmark.name, "additional_details": details}
-    if benchmark.origin.startswith("hub:"):
-        repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
-        return {**common, "source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
-    return {**common, "source_type": "other"}
 
 
 def _text(value: Any) -> str:

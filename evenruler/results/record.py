@@ -111,7 +111,6 @@ class Beside:
     """Tables that lie beside a result; two results are the same whatever lies beside them."""
 
     headlines: pd.DataFrame | None = field(default=None, compare=False)
-    """What its headlines are made of, by `tables.schemas.HEADLINES`."""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
 
 
@@ -146,6 +145,14 @@ class Result(Strict):
         return found
 
     @property
+    def headlines(self) -> pd.DataFrame:
+        """What its headlines are made of, by `HEADLINES`; UserError where the result was read without its tables."""
+        if self._beside.headlines is None:
+            remedy = "read headlines.parquet beside result.json, or measure"
+            raise UserError("its tables are not here", where=self.folder, remedy=remedy)
+        return self._beside.headlines
+
+    @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Scores by row, and what the family's diagnosis makes of them, by name; of a result that was read, none."""
         return self._beside.tables
@@ -153,10 +160,10 @@ class Result(Strict):
     @property
     def verdicts(self) -> dict[str, str]:
         """The verdict of each headline by part and figure (`seed: gain`), and how it was asked if in several ways."""
-        found = [(*one[:3], one[3]["verdict"]) for one in figures_of(self) if "verdict" in one[3]]
         return {
-            f"{part}{'' if label == self.model.name else f', {label}'}: {figure}": verdict
-            for part, label, figure, verdict in found
+            f"{part}{'' if label == self.model.name else f', {label}'}: {figure}": record["verdict"]
+            for part, label, figure, record in figures_of(self)
+            if "verdict" in record
         }
 
     def frame(self) -> pd.DataFrame:
@@ -169,10 +176,7 @@ class Result(Strict):
         A value is the mean over wordings and words, of the first group less the other where there are two; in the unit
         of the figure's scores, highest first. UserError where the result was read without its tables.
         """
-        if self._beside.headlines is None:
-            remedy = "read headlines.parquet beside result.json, or measure"
-            raise UserError("its tables are not here", where=self.folder, remedy=remedy)
-        rows = self._beside.headlines.rename(columns={"model": "label"})
+        rows = self.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
         found = _by_unit(rows, [*of, "unit"]).rename("value").reset_index()
         found["beside"] = found["unit"].map(rows.groupby("unit")["beside"].first())

@@ -25,26 +25,21 @@ OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
 
 @dataclass(frozen=True)
 class Stored:
-    """A result with what it is compared by."""
+    """A result, with what its headlines are made of, and where it lies."""
 
     result: Result
-    headlines: pd.DataFrame
-    """What they are made of, as `HEADLINES`."""
     folder: Path
-    """Where it lies."""
 
 
-def write(
-    result: Result, headlines: pd.DataFrame, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None
-) -> Path:
+def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None) -> Path:
     """Write a result into its folder, `root / result.folder`, whole or not at all; an earlier one of its is replaced.
 
-    `headlines` has the columns of `HEADLINES`, else ValueError; floats are rounded to six significant digits, as in
-    every table of the house. Further `tables` are a file NAME.parquet each. UserError where what lies there is of
-    another model, or of a benchmark with other content.
+    What its headlines are made of lies beside it, and each of further `tables`, floats rounded to six significant
+    digits as in every table of the house. UserError where what lies there is of another model, or of a benchmark with
+    other content.
     """
     folder = root / result.folder
-    rows = table_of(without_last_bits(headlines), HEADLINES)
+    rows = table_of(without_last_bits(result.headlines), HEADLINES)
     refuse_another(result, root)
     with swapped(folder) as working:
         write_whole(rows, working / HEADLINES_FILE)
@@ -64,8 +59,7 @@ def refuse_another(result: Result, root: Path) -> None:
     before = read_result(folder / RESULT)
     old, new = before.model.engine, json.loads(json.dumps(result.model.engine))
     told = (old.keys() | new.keys()) - OF_THE_COMPUTER
-    other = sorted(key for key in told if old.get(key) != new.get(key))
-    if other:
+    if other := sorted(key for key in told if old.get(key) != new.get(key)):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
     if before.benchmark.origin == result.benchmark.origin == "file":  # it is being written
@@ -100,7 +94,7 @@ def find(*places: str | Path) -> list[Path]:
 def read(path: Path) -> Stored:
     """A result with what its headlines are made of; UserError where a file is missing or damaged."""
     headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
-    return Stored(read_result(path).with_tables(headlines, {}), headlines, path.parent)
+    return Stored(read_result(path).with_tables(headlines, {}), path.parent)
 
 
 def read_all(*places: str | Path) -> list[Stored]:

@@ -41,14 +41,9 @@ def _measured(record: dict[str, Any]) -> str:
     if record["value"] is None:
         return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
     low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
-    ends = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
-    beside = "" if placebo is None else f"; placebo {number(placebo)}"
-    return f"{number(record['value'])}{ends}{beside}; {record['verdict']}"
-
-
-def number(value: float) -> str:
-    """To three decimals, as `result.json` has figures; 0 is never negative."""
-    return f"{round(value, 3) + 0.0:.3f}"
+    ends = "" if low is None or high is None else f" [{low:z.3f}, {high:z.3f}]"
+    beside = "" if placebo is None else f"; placebo {placebo:z.3f}"
+    return f"{record['value']:z.3f}{ends}{beside}; {record['verdict']}"
 
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
@@ -109,13 +104,13 @@ def title(group: Sequence[Stored]) -> str:
 def difference_row(row: dict[str, Any]) -> list[str]:
     """A comparison in words, a text for each column of `HEAD`."""
     beyond = [row[key] for key in ("specific", "specific_low", "specific_high")]
-    interval = ABSENT if None in beyond else "{} [{}, {}]".format(*map(number, beyond))
+    interval = ABSENT if None in beyond else "{:z.3f} [{:z.3f}, {:z.3f}]".format(*beyond)
     values = [(row[side], row[f"{side}_value"]) for side in ("first", "second")]
     return [
         row["part"],
         row["figure"],
-        *(name if value is None else f"{name}: {number(value)}" for name, value in values),
-        ABSENT if row["difference"] is None else number(row["difference"]),
+        *(name if value is None else f"{name}: {value:z.3f}" for name, value in values),
+        ABSENT if row["difference"] is None else f"{row['difference']:z.3f}",
         interval,
         ABSENT if row["p"] is None else f"{row['p']:.2g}",
         ". ".join(said for said in (row["verdict"], row["reason"]) if said),
@@ -135,10 +130,7 @@ def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
-    """One self-contained page as HTML that opens from disk; arguments as of `as_markdown`.
-
-    Without `comparisons` each result stands for itself.
-    """
+    """One self-contained page as HTML; without `comparisons` each result stands for itself."""
     if comparisons is None:
         groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
     else:

@@ -124,8 +124,8 @@ def test_measured_with_an_identity_of_its_own_it_is_another_benchmark(
         "measure both models on one copy of the benchmark"
     )
     # Not even of another version would units be shared: none rests on the same rows.
-    assert set(one.headlines["unit"]) == set(other.headlines["unit"])
-    assert not set(one.headlines["rows"]) & set(other.headlines["rows"])
+    assert set(one.result.headlines["unit"]) == set(other.result.headlines["unit"])
+    assert not set(one.result.headlines["rows"]) & set(other.result.headlines["rows"])
     # Two of the forged are of one benchmark, but not of the one that comes with the package.
     assert len(compare([other, other]))
     monkeypatch.setattr("evenruler.shipped.benchmarks", lambda: genuine.parent)

@@ -1,9 +1,15 @@
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from evenruler.measurement.resampling import Scale
+
 Matrix = np.ndarray
+
+POSITIVE = Scale(lambda x: math.log(x) if x > 0 else math.nan, math.exp)
+"""What is above 0, as a standard deviation."""
 
 
 @pytest.fixture

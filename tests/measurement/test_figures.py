@@ -9,7 +9,8 @@ import pytest
 
 from evenruler.measurement import Confirmed, Figure, as_metrics, cronbach_alpha, pearson
 from evenruler.measurement.figures import correlated, jackknifed, records
-from evenruler.measurement.resampling import BELOW_ONE, POSITIVE, jackknife
+from evenruler.measurement.resampling import BELOW_ONE, jackknife
+from tests.measurement.conftest import POSITIVE
 
 CONFIRMED = Confirmed(
     "gain",

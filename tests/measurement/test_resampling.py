@@ -15,11 +15,11 @@ from evenruler.measurement.resampling import (
     CORRELATION,
     FEWEST_UNITS,
     PLAIN,
-    POSITIVE,
     SHARE,
     jackknife,
     of_left_out,
 )
+from tests.measurement.conftest import POSITIVE
 
 
 def test_two_rows_by_hand():

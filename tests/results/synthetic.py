@@ -111,4 +111,4 @@ def gain_of(label: str, slope: float = 1.0, sharper: float = 1.0, figure: str = 
 def stored(root: Path, result: Result, *headlines: pd.DataFrame) -> Stored:
     """The result written under a folder and read back."""
     made_of = pd.concat([pd.DataFrame(columns=HEADLINES.names), *headlines], ignore_index=True)
-    return read(write(result, made_of, root) / "result.json")
+    return read(write(result.with_tables(made_of, {}), root) / "result.json")

@@ -23,8 +23,7 @@ def test_they_are_held_against_each_other_unit_by_unit(tmp_path: Path) -> None:
             benchmark=name, kin=name, part="all", model="one", trait="men", criterion=np.nan
         )
         written = write(
-            synthetic("one", benchmark=name),
-            pd.DataFrame(columns=HEADLINES.names),
+            synthetic("one", benchmark=name).with_tables(pd.DataFrame(columns=HEADLINES.names), {}),
             tmp_path,
             {"concepts": own[CONCEPTS.names]},
         )

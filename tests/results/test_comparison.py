@@ -69,7 +69,9 @@ class TestHeadlines:
 
     def test_without_placebos_it_stays_open(self, tmp_path):
         one, other = pair(tmp_path)
-        other = dataclasses.replace(other, headlines=other.headlines.query("pole != 0"))
+        other = dataclasses.replace(
+            other, result=other.result.with_tables(other.result.headlines.query("pole != 0"), {})
+        )
         row = only(compare([one, other]))
         assert (row["verdict"], row["reason"]) == (
             "inconclusive",
@@ -84,10 +86,10 @@ class TestHeadlines:
         """Also of two major ones."""
         one, other = pair(tmp_path, version="2.0.0", content=KIND + "f" * 64)
         assert only(compare([one, other]))["n"] == 12
-        other.headlines.loc[other.headlines["unit"] == "unit-03", "rows"] = "other rows"
+        other.result.headlines.loc[other.result.headlines["unit"] == "unit-03", "rows"] = "other rows"
         row = only(compare([one, other]))
         assert (row["n"], row["note"]) == (11, "over shared units: 1 of one and 1 of two are left out")
-        other.headlines["rows"] = "other rows"
+        other.result.headlines["rows"] = "other rows"
         row = only(compare([one, other]))
         assert (row["verdict"], row["reason"]) == ("inconclusive", "no unit of it was asked of both, of the same rows")
 

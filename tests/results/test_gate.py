@@ -64,7 +64,7 @@ def test_a_result_without_a_headline_does_not_pass(tmp_path: Path) -> None:
 def test_what_only_one_of_two_has_is_not_told(tmp_path: Path) -> None:
     old, new = result(tmp_path, "no effect", name="old"), result(tmp_path, "no effect", name="new")
     other = old.result.model_copy(update={"figures": {"other": old.result.figures["seed"]}})
-    found = gate([new], ["worse"], baseline=[type(old)(other, old.headlines, old.folder)])
+    found = gate([new], ["worse"], baseline=[type(old)(other, old.folder)])
     assert found.status == OPEN
 
 

@@ -6,12 +6,17 @@ import pytest
 
 import evenruler
 from evenruler.errors import UserError
+from evenruler.results import store
 from evenruler.results.record import COLUMNS
-from evenruler.results.store import find, load_results, read, write
+from evenruler.results.store import find, load_results, read
 from evenruler.tables.schemas import HEADLINES
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
 
 MADE_OF = gain_of("one")
+
+
+def write(result, root, tables=None, made_of=MADE_OF):
+    return store.write(result.with_tables(made_of, {}), root, tables)
 
 
 def refused(call, *given):
@@ -24,49 +29,49 @@ def refused(call, *given):
 class TestWriting:
     def test_what_is_written_is_read(self, tmp_path):
         replies = pd.DataFrame({"id": ["b", "a"], "score": [0.25, 1 / 3]})
-        folder = write(synthetic(), MADE_OF, tmp_path, {"replies": replies})
+        folder = write(synthetic(), tmp_path, {"replies": replies})
         assert folder == tmp_path / "one/probes-made-up@1.0.0"
         assert {path.name for path in folder.iterdir()} == {"result.json", "headlines.parquet", "replies.parquet"}
         found = read(folder / "result.json")
         assert found.result == synthetic()
-        assert found.headlines["value"].tolist() == pytest.approx(MADE_OF["value"].tolist(), rel=1e-5)
+        assert found.result.headlines["value"].tolist() == pytest.approx(MADE_OF["value"].tolist(), rel=1e-5)
         assert pq.read_schema(folder / "headlines.parquet") == HEADLINES
         assert pd.read_parquet(folder / "replies.parquet")["score"].tolist() == [0.25, 0.333333]
 
     def test_the_same_model_is_replaced_whole(self, tmp_path):
-        write(synthetic(), MADE_OF, tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
-        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), MADE_OF, tmp_path)
+        write(synthetic(), tmp_path, {"replies": pd.DataFrame({"id": ["a"]})})
+        folder = write(synthetic(figures={"seed": {"one": {"alpha": figure(0.5)}}}), tmp_path)
         assert sorted(path.name for path in folder.iterdir()) == ["headlines.parquet", "result.json"]
         assert load_results(folder)["value"].tolist() == [0.5]
 
     def test_twice_gives_the_same_bytes(self, tmp_path):
-        folders = [write(synthetic(), rows, tmp_path / str(id(rows))) for rows in (MADE_OF, MADE_OF.copy())]
+        folders = [write(synthetic(), tmp_path / str(id(rows)), made_of=rows) for rows in (MADE_OF, MADE_OF.copy())]
         for name in ("result.json", "headlines.parquet"):
             assert len({(folder / name).read_bytes() for folder in folders}) == 1
 
     def test_another_model_of_the_name_is_refused(self, tmp_path):
-        folder = write(synthetic(), MADE_OF, tmp_path)
+        folder = write(synthetic(), tmp_path)
         other = synthetic(engine={"backend": "transformers", "weights": "others", "libraries": {"torch": "2.13.0"}})
-        assert refused(write, other, MADE_OF, tmp_path) == (
+        assert refused(write, other, tmp_path) == (
             f"{folder}: one is another model there (weights differ); give it another name with --name"
         )
         assert read(folder / "result.json").result == synthetic()
 
     def test_the_same_model_on_another_computer_replaces_it(self, tmp_path):
-        write(synthetic(), MADE_OF, tmp_path)
+        write(synthetic(), tmp_path)
         engine = synthetic().model.engine | {"libraries": {"torch": "9.9"}, "device": "cuda-9.0", "dtype": "bfloat16"}
-        folder = write(synthetic(engine=engine), MADE_OF, tmp_path)
+        folder = write(synthetic(engine=engine), tmp_path)
         assert read(folder / "result.json").result.model.engine["dtype"] == "bfloat16"
 
     @pytest.mark.parametrize("what", ["content", "plan"])
     def test_other_content_of_the_version_is_refused(self, tmp_path, what):
-        write(synthetic(), MADE_OF, tmp_path)
-        said = refused(write, synthetic(**{what: "0" * 64}), MADE_OF, tmp_path)
+        write(synthetic(), tmp_path)
+        said = refused(write, synthetic(**{what: "0" * 64}), tmp_path)
         assert "probes-made-up 1.0.0 has other content there; move that folder away" in said
 
     def test_what_an_older_evenruler_measured_is_not_replaced(self, tmp_path):
-        folder = write(synthetic(content="c" * 64), MADE_OF, tmp_path)
-        assert refused(write, synthetic(), MADE_OF, tmp_path) == (
+        folder = write(synthetic(content="c" * 64), tmp_path)
+        assert refused(write, synthetic(), tmp_path) == (
             f"{folder}: an older evenruler says there in another way what probes-made-up held (content_sha256); "
             "move that folder away"
         )
@@ -74,14 +79,14 @@ class TestWriting:
 
 class TestFinding:
     def test_by_folder_file_or_any_folder_above(self, tmp_path):
-        one = write(synthetic("one"), MADE_OF, tmp_path) / "result.json"
-        two = write(synthetic("two"), gain_of("two"), tmp_path) / "result.json"
+        one = write(synthetic("one"), tmp_path) / "result.json"
+        two = write(synthetic("two"), tmp_path) / "result.json"
         assert find(tmp_path) == [one, two]
         assert find(str(one.parent)) == find(one) == [one]
         assert find(two, tmp_path) == [two, one]
 
     def test_a_write_that_was_killed_leaves_none(self, tmp_path):
-        folder = write(synthetic(), MADE_OF, tmp_path)
+        folder = write(synthetic(), tmp_path)
         folder.rename(folder.with_name(f".{folder.name}.partial"))
         assert "no result in this folder" in refused(find, tmp_path)
 
@@ -92,7 +97,7 @@ class TestFinding:
 class TestDamage:
     @pytest.fixture
     def path(self, tmp_path):
-        return write(synthetic(), MADE_OF, tmp_path) / "result.json"
+        return write(synthetic(), tmp_path) / "result.json"
 
     def test_not_json(self, path):
         path.write_text(path.read_text()[:-20])

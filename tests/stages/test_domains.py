@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from evenruler.declared import Declared
+from evenruler.instruments.instrument import at_size
 from evenruler.instruments.saged.ask import asked_again
 from evenruler.instruments.saged.declare import Source, load
 from evenruler.project.check import set_scale
 from evenruler.tables import read_frame
 from stages import rows as rows_stage
 from stages import scrape
-from stages.files import asked_plan, frames
+from stages.files import frames, plan_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "data/sources/saged"
@@ -30,7 +31,7 @@ class Built:
         settings = Declared(ROOT / "params.yaml", "paper").settings(domain)
         sources = Path("data/sources/saged")
         self.source: Source = load(sources / f"{domain}.yaml", settings, sources / "shared")
-        tables, plan = frames("saged", domain), asked_plan("saged", domain)
+        tables, plan = frames("saged", domain), at_size(plan_of("saged", domain))
         self.sentences = read_frame(Path("data/scraped") / domain / "sentences.parquet")
         self.sources, self.prompts, self.rejected = (tables[name] for name in ("sources", "prompts", "rejected"))
         again = asked_again(tables, plan)
