@@ -92,7 +92,7 @@ def headings(plan: Plan) -> list[Column]:
 
 
 SPREAD = 0.7
-"""SD over items of what they are answered beyond their twins, in points: of four scales on three fits, .4 to 1.1."""
+"""SD over items of what they are answered beyond their twins, in points: of seven scales on three fits, .4 to .9."""
 
 
 def detectable(items: int) -> float:
