@@ -481,15 +481,15 @@ class Shown:
     """What is published; each table is read when it is asked for."""
 
 
-def at_scale(entries: Any, scale: Scale) -> Any:
-    """Of named entries, those without `scale` or with this one, less that key; for a validator before others."""
-    if not isinstance(entries, dict):
+def at_scale(entries: Any, info: ValidationInfo) -> Any:
+    """Of named entries, those without `scale` or with the one in use, less that key; a validator before others."""
+    if not isinstance(entries, dict) or info.context is None:
         return entries
     kept = {}
     for name, entry in entries.items():
         own = entry.get("scale") if isinstance(entry, dict) else None
         if own not in (None, *SCALES):
             raise ValueError(f"{name}: no scale {own!r}, there are {' and '.join(SCALES)}")
-        if own in (None, scale):
+        if own in (None, info.context["scale"]):
             kept[name] = {key: value for key, value in entry.items() if key != "scale"} if own else entry
     return kept

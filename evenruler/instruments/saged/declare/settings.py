@@ -199,13 +199,9 @@ class Disparities(Strict):
         return self
 
 
-def _at_scale(entries: Any, info: ValidationInfo) -> Any:
-    return entries if info.context is None else at_scale(entries, info.context["scale"])
-
-
 def _in_words(entries: Any, info: ValidationInfo) -> Any:
     """The system prompts alone, however roles are written."""
-    roles = _at_scale(entries, info)
+    roles = at_scale(entries, info)
     if not isinstance(roles, dict):
         return roles
     for name, role in roles.items():
@@ -247,7 +243,7 @@ class Settings(BaseSettings):
     `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """What a prompt is put into."""
-    features: Annotated[dict[Slug, Feature], BeforeValidator(_at_scale)] = Field(
+    features: Annotated[dict[Slug, Feature], BeforeValidator(at_scale)] = Field(
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
     """What is measured of replies; one with a `scale` at that scale alone."""
