@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import wikipediaapi
@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Source
+from evenruler.instruments.saged.declare.source import Direction, Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
@@ -177,8 +177,6 @@ def _seconds(retry_after: str) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
 
-
-Direction = Literal["forward", "back"]
 
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
