@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
@@ -155,10 +156,7 @@ def merged(
 
 def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
     """By word, how it was found: the best of each way first, then the second of each."""
-    found: dict[str, list[Hit]] = {}
-    for hit in filter(None, chain.from_iterable(zip_longest(*ranks))):
-        found.setdefault(hit.word.casefold(), []).append(hit)
-    return found
+    return grouped((hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit)
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
