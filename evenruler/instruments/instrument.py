@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WrapValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
@@ -146,6 +146,7 @@ class BaseSettings(Strict):
 
     size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
     """How much of it the pipeline asks."""
+    _waiting: str = PrivateAttr("")
 
     @property
     def of_others(self) -> bool:
@@ -159,8 +160,8 @@ class BaseSettings(Strict):
 
     @property
     def waiting(self) -> str:
-        """What is left out of it until the commit of a model is given, in words; empty where nothing is."""
-        return ""
+        """What is left out of it until the commit of a model is given, and where to look that up; maybe empty."""
+        return self._waiting
 
     def having(self, catalogue: Catalogue) -> "BaseSettings":
         """The same without what hangs on a model whose commit is to be given, as far as it can do without that."""
