@@ -43,23 +43,17 @@ def of_models(
         own, fit = own_cells[key], fits[str(configuration)]
         of_twins = own_twins.get(key, twins.head(0))
         intensifiers = own["intensifier"].nunique()
-        values, beside = by_figure(of_model, intensifiers), controls(of_twins, intensifiers)
-        means = {
-            name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
-            for name, x in values.items()
-        }
+        answer, *others = means_of(of_model, of_twins, intensifiers, level)
         found = [
-            marked(means.pop("answer"), fit),
-            *means.values(),
+            marked(answer, fit),
+            *others,
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
         ]
         form = named(str(model), str(configuration))
         rows += as_rows(found, questionnaire, form, WHOLE)
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            control = controls(of_twins[of_twins["subscale"] == subscale], intensifiers)["answer"]
-            answers = np.asarray(by_figure(of_part, intensifiers)["answer"], dtype=np.float64)
-            answer = replace(_mean("answer", answers, level), control=control)
+            answer, *_ = means_of(of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level)
             rows += as_rows([marked(answer, fit)], questionnaire, form, subscale)
     return pd.DataFrame(rows)
 
@@ -182,16 +176,15 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
 UNIT = "items"
 
 
-def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
-    """What each item gives to the figures of a model that are means over items."""
-    ranges = items["pss_high"] - items["pss_low"]
-    return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
-
-
-def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
-    """What twins give where items give a figure: the mean; None where there are none. Arguments as of `by_figure`."""
-    known = by_figure(twins, intensifiers).items()
-    return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known}
+def means_of(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level: float) -> Iterator[Figure]:
+    """Answer, silhouette and PSS range: means over items, beside those over their twins; no control without these."""
+    own, beside = (
+        table.assign(answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"])
+        for table in (items, twins)
+    )
+    for name in ("answer", "silhouette", "pss_range"):
+        mean = _mean(name, own[name].to_numpy(dtype=np.float64), level)
+        yield replace(mean, control=finite(float(beside[name].mean())))
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
