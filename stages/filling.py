@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenruler.declared import Declared
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.instruments.asking import Answering, ask, lacking, subject_of, tools_of
 from evenruler.instruments.instrument import formed
 from evenruler.instruments.registry import room
-from evenruler.models.cache import LackingError, Spent
+from evenruler.models.cache import LackingError
 from evenruler.models.declared import HOSTED, Catalogue
 from evenruler.terminal import progress
 from stages.ask import adapted, asked_of
@@ -64,9 +65,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
     from evenruler.machine import Rate, keep_rates, machine
     from evenruler.models.store import cache_root
 
-    taken: dict[tuple[str, str], list[Spent]] = {}
-    for spent in answering.spent:
-        taken.setdefault((spent.model, spent.operation), []).append(spent)
+    taken = grouped(((spent.model, spent.operation), spent) for spent in answering.spent)
     on, found = machine(), []
     for (model, operation), own in taken.items():
         if tokens := sum(spent.amount.tokens for spent in own):

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from evenruler.grouping import grouped
 from evenruler.instruments.instrument import Column, Concept, Evidence
 from evenruler.measurement.verdicts import ORDER, Verdict
 
@@ -198,9 +199,7 @@ def tested(evidence: Evidence) -> str:
     records = [record for *_, record in amounts(evidence)]
     if not records:
         return "Not done: no amount has a verdict. `evenruler compare` tests differences of models by units."
-    by_unit: dict[str, list[int]] = {}
-    for record in records:
-        by_unit.setdefault(record["unit"], []).append(record["n"])
+    by_unit = grouped((record["unit"], record["n"]) for record in records)
     units = ", ".join(f"{unit} ({span(counts, 0)})" for unit, counts in sorted(by_unit.items()))
     with_interval = sum(record.get("low") is not None for record in records)
     verdicts = Counter(record["verdict"] for record in records)

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import pandas as pd
 import pyarrow as pa
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WrapValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationInfo, WrapValidator, model_validator
 
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Resampling
@@ -146,6 +146,7 @@ class BaseSettings(Strict):
 
     size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
     """How much of it the pipeline asks."""
+    _waiting: str = PrivateAttr("")
 
     @property
     def of_others(self) -> bool:
@@ -159,8 +160,8 @@ class BaseSettings(Strict):
 
     @property
     def waiting(self) -> str:
-        """What is left out of it until the commit of a model is given, in words; empty where nothing is."""
-        return ""
+        """What is left out of it until the commit of a model is given, and where to look that up; maybe empty."""
+        return self._waiting
 
     def having(self, catalogue: Catalogue) -> "BaseSettings":
         """The same without what hangs on a model whose commit is to be given, as far as it can do without that."""
@@ -481,15 +482,15 @@ class Shown:
     """What is published; each table is read when it is asked for."""
 
 
-def at_scale(entries: Any, scale: Scale) -> Any:
-    """Of named entries, those without `scale` or with this one, less that key; for a validator before others."""
-    if not isinstance(entries, dict):
+def at_scale(entries: Any, info: ValidationInfo) -> Any:
+    """Of named entries, those without `scale` or with the one in use, less that key; a validator before others."""
+    if not isinstance(entries, dict) or info.context is None:
         return entries
     kept = {}
     for name, entry in entries.items():
         own = entry.get("scale") if isinstance(entry, dict) else None
         if own not in (None, *SCALES):
             raise ValueError(f"{name}: no scale {own!r}, there are {' and '.join(SCALES)}")
-        if own in (None, scale):
+        if own in (None, info.context["scale"]):
             kept[name] = {key: value for key, value in entry.items() if key != "scale"} if own else entry
     return kept

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenruler.grouping import grouped
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Verdict
 
@@ -82,10 +83,7 @@ def unvaried(scores: ArrayLike, what: str) -> str | None:
 
 def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
     """By model what `unmeasured` says of its records, where it says anything; of pairs of a model and a record."""
-    own: dict[str, list[Mapping[str, Any]]] = {}
-    for model, record in records:
-        own.setdefault(model, []).append(record)
-    return {model: said for model, of_model in own.items() if (said := unmeasured(of_model))}
+    return {model: said for model, of_model in grouped(records).items() if (said := unmeasured(of_model))}
 
 
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:

@@ -1,8 +1,8 @@
 """Figures of quality: a value with interval, n, unit, and the reason where there is none."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,9 @@ class Confirmed(Figure):
     """How many of each random facet: "43 attributes, 8 templates"."""
 
 
+UNDEFINED = "undefined for these values"
+
+
 def jackknifed(
     figure: str, statistic: Callable[[Floats], float], x: Floats, scale: Scale, level: float, unit: str
 ) -> Figure:
@@ -63,7 +66,7 @@ def jackknifed(
     found = jackknife(statistic, x, scale=scale, level=level)
     value = finite(found.value)
     if value is None:
-        return Figure(figure, None, len(x), unit, reason="undefined for these values")
+        return Figure(figure, None, len(x), unit, reason=UNDEFINED)
     return Figure(figure, value, len(x), unit, finite(found.low), finite(found.high))
 
 
@@ -78,6 +81,15 @@ def correlated(
         return Figure(figure, None, n, unit, reason="all values are equal")
     result = correlate(x, y, level)
     return Figure(figure, result.value, n, unit, finite(result.low), finite(result.high), result.p)
+
+
+Row = dict[str, Any]
+
+
+def as_rows(figures: Iterable[Figure], benchmark: object, model: object, *part: object) -> Iterator[Row]:
+    """A row a figure, by `tables.schemas.figures_of`; `part`: in as many words as it has."""
+    for figure in figures:
+        yield {"benchmark": benchmark, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)}
 
 
 def finite(value: float) -> float | None:

@@ -17,6 +17,7 @@ import psutil
 
 from evenruler.declared import Active, Declared
 from evenruler.files import replace
+from evenruler.grouping import grouped
 from evenruler.instruments.card import amounts
 from evenruler.machine import machine
 from evenruler.measurement.verdicts import Verdict
@@ -99,9 +100,7 @@ def _ask(
         return status
     asking = {f"ask@{name}": entry for name, entry in active.ask.items() if entry.family in families}
     wanted = stages.intersection(asking) if forced else outdated(root, asking)
-    of_model: dict[str, list[str]] = {}
-    for entry in (entry for stage, entry in asking.items() if stage in wanted):
-        of_model.setdefault(entry.model, []).append(entry.family)
+    of_model = grouped((entry.model, entry.family) for stage, entry in asking.items() if stage in wanted)
     jobs = [Job(model, tuple(own)) for model, own in of_model.items()]
     if chosen()[0] == RAY or len(jobs) < 2:
         return 0

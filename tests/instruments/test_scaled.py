@@ -1,9 +1,9 @@
 """Settings that differ by scale."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from evenruler.instruments.instrument import SCALES, Declaration, Scaled, Sized, at_scale, at_size, by_size, sized
 from evenruler.strict import Strict
@@ -24,12 +24,7 @@ class Settings(Strict):
 
 
 class Entries(Strict):
-    entries: dict[str, Inner]
-
-    @field_validator("entries", mode="before")
-    @classmethod
-    def _of_the_scale(cls, entries: object, info) -> object:
-        return at_scale(entries, info.context["scale"])
+    entries: Annotated[dict[str, Inner], BeforeValidator(at_scale)]
 
 
 def read(scale: str, **settings: object) -> Settings:
@@ -101,6 +96,10 @@ ENTRIES = {
 }
 
 
+def of_scale(entries: Any, scale: str) -> Any:
+    return TypeAdapter(Annotated[Any, BeforeValidator(at_scale)]).validate_python(entries, context={"scale": scale})
+
+
 class TestAtScale:
     @pytest.mark.parametrize(
         ("scale", "kept"),
@@ -111,8 +110,8 @@ class TestAtScale:
     )
     def test_those_of_the_scale_without_the_key(self, scale, kept) -> None:
         before = {name: dict(entry) for name, entry in ENTRIES.items()}
-        assert at_scale(ENTRIES, scale) == kept
-        assert list(at_scale(ENTRIES, scale)) == list(kept)
+        assert of_scale(ENTRIES, scale) == kept
+        assert list(of_scale(ENTRIES, scale)) == list(kept)
         assert before == ENTRIES, "what was given stays as it was"
 
     def test_before_a_model_reads_them(self) -> None:
@@ -120,14 +119,14 @@ class TestAtScale:
         assert {name: entry.deep for name, entry in found.items()} == {"always": "a", "large": "c"}
 
     def test_what_is_no_mapping_is_left_to_others(self) -> None:
-        assert at_scale(["a"], "quick") == ["a"]
-        assert at_scale(None, "quick") is None
-        assert at_scale({"role": "You are", "none": None}, "quick") == {"role": "You are", "none": None}
+        assert of_scale(["a"], "quick") == ["a"]
+        assert of_scale(None, "quick") is None
+        assert of_scale({"role": "You are", "none": None}, "quick") == {"role": "You are", "none": None}
 
     @pytest.mark.parametrize("scale", SCALES)
     def test_no_such_scale(self, scale) -> None:
         with pytest.raises(ValueError, match="small: no scale 'qick', there are quick and paper"):
-            at_scale({"always": {}, "small": {"scale": "qick"}}, scale)
+            of_scale({"always": {}, "small": {"scale": "qick"}}, scale)
 
 
 def test_a_misspelt_scale_is_told_what_there_is() -> None:

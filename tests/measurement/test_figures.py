@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evenruler.measurement import Confirmed, Figure, as_metrics, cronbach_alpha, pearson
-from evenruler.measurement.figures import correlated, jackknifed, records
+from evenruler.measurement.figures import as_rows, correlated, jackknifed, records
 from evenruler.measurement.resampling import BELOW_ONE, jackknife
 from tests.measurement.conftest import POSITIVE
 
@@ -36,6 +36,13 @@ PLAIN_NUMBERS = (
     *("value", "low", "high", "p", "placebo", "specific", "specific_low", "specific_high", "smallest", "detectable"),
     *("p_effect", "p_denial"),
 )
+
+
+def test_a_row_says_what_its_figure_is_of() -> None:
+    figures = [Figure("alpha", 0.5, 9, "lineages"), CONFIRMED]
+    rows = list(as_rows(figures, "trades", "m", "all roles", "tone"))
+    of = {"benchmark": "trades", "part": "all roles, tone", "model": "m"}
+    assert rows == [{**of, **asdict(figure)} for figure in figures]
 
 
 class TestJackknifed:

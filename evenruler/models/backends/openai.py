@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.models.backends import echo, server
 from evenruler.models.backends.budget import EndedError
 from evenruler.models.backends.echo import Echo, Manner
@@ -117,9 +118,7 @@ class OpenAI:
         asked = [i for i in missing if requests[i].text]
         if asked:
             # Those with the same prompt stand next to each other; in a batch it is asked once.
-            by_prompt: dict[str, list[int]] = {}
-            for i in asked:
-                by_prompt.setdefault(requests[i].prompt, []).append(i)
+            by_prompt = grouped((requests[i].prompt, i) for i in asked)
             batches: list[list[int]] = [[]]
             for i in (i for group in by_prompt.values() for i in group):
                 if len(_texts([*batches[-1], i], requests)) > TEXTS:

@@ -177,7 +177,7 @@ class TestOfSets:
             }
         )
 
-        found = of_sets(diversity).set_index(["set", "figure"])
+        found = of_sets(diversity).set_index(["part", "figure"])
 
         assert found.loc[("hand", "semantic_diversity"), "value"] == 0.5
         assert found.loc[("hand", "lexical_diversity"), "value"] == 0.75

@@ -17,7 +17,7 @@ from evenruler.instruments.questionnaires.declare.source import (
     load_questionnaire,
     refuse_own_intensifiers,
 )
-from evenruler.instruments.questionnaires.diagnose.figures import controls
+from evenruler.instruments.questionnaires.diagnose.figures import means_of
 from evenruler.instruments.questionnaires.rows import translate
 from tests.conftest import ROOT
 from tests.instruments.questionnaires.test_rows import ITEM, SCALE, SOURCE
@@ -146,5 +146,8 @@ def test_twins_give_figures_the_mean_over_items() -> None:
         {"score": np.array([1.0, 2.0, 6.0]) / WEIGHED, "silhouette": [0.1, 0.2, 0.9], "pss_low": 0.0}
     ).assign(pss_high=[0.0, 1.0, 8.0])
     expected = {"answer": 3.0, "silhouette": 0.4, "pss_range": 3.0}
-    assert controls(rows, WEIGHED) == pytest.approx(expected)
-    assert controls(rows.head(0), WEIGHED) == dict.fromkeys(expected)
+    given, none = (
+        {own.figure: own.control for own in means_of(rows, twins, WEIGHED, 0.9)} for twins in (rows, rows[:0])
+    )
+    assert given == pytest.approx(expected)
+    assert none == dict.fromkeys(expected)

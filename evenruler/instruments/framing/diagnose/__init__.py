@@ -1,7 +1,6 @@
 """How cues move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -137,14 +136,11 @@ def figures_of(
     replicated = _replicated(found["replications"])
     rows += [(part, marked(figure, bars.get(part, Fitness())), Fitness()) for part, figure in replicated]
     judged = judge([(figure, fitness) for _, figure, fitness in rows])
-    told = [
-        {"benchmark": name, "part": part, "model": subject.name, **asdict(figure)}
-        for (part, *_), figure in zip(rows, judged, strict=True)
-    ]
+    told = pd.DataFrame(judged).assign(benchmark=name, part=[part for part, *_ in rows], model=subject.name)
     points = stacked(cells).dropna(subset="value")
     numbers = points["placebo"].astype(int)
     points = points.assign(model=subject.name, unit=points["stimulus"], at=numbers.astype(str), pole=1 * (numbers <= 0))
-    return pd.DataFrame(told, columns=schemas.FIGURES.names), points.reindex(columns=HEADLINES.names)
+    return told.reindex(columns=schemas.FIGURES.names), points.reindex(columns=HEADLINES.names)
 
 
 def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:

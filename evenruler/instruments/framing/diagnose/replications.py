@@ -14,7 +14,7 @@ from evenruler.instruments.framing import schemas
 from evenruler.instruments.framing.declare.asked import placebo_of
 from evenruler.instruments.framing.declare.source import Study
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import Row, finite
 from evenruler.measurement.resampling import jackknife, within
 from evenruler.tables.schemas import BARE
 
@@ -179,9 +179,6 @@ def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure
         return side * float(np.mean([abs(measure.change(units)) / (1.0 - measure.lowest) for measure in measures]))
 
     return Measure(name, metric, of, stimuli, reasons[0] if reasons else None)
-
-
-Row = dict[str, object]
 
 
 def replications(

@@ -21,6 +21,8 @@ from evenruler.report.page import Cell, Picture, Section, Table
 from evenruler.report.words import by_verdict, figure, listed, missing, number, p_value, with_interval
 from evenruler.strict import read_yaml
 
+__all__ = ["sections"]
+
 CAPTIONS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("captions.yaml"))
 
 METRICS = {"token": "token probability", "choice": "proportion of choices"}
@@ -44,12 +46,11 @@ SHIFT, COVERAGE = "shift probability", "coverage"
 NONE = "none (no such reply)"
 
 Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
-"""By metric, model and figure."""
+"""Of `schemas.FIGURES`, by metric, model and figure."""
 
 
-def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
-    """Every headline figure beside what placebos do, with its verdict; by `schemas.FIGURES` with `metric`."""
-    known = _records(figures)
+def headlines(source: ContrastSource, known: Records) -> list[Table]:
+    """Every headline figure beside what placebos do, with its verdict."""
     rows: list[list[str | Cell]] = []
     for (metric, model, name), record in sorted(known.items()):
         if not name.startswith(CHANGE):
@@ -71,9 +72,8 @@ def headlines(source: ContrastSource, figures: pd.DataFrame) -> list[Table]:
     return [Table(columns, rows, f"How much likelier a cue makes “{source.headline}”", caption)] if rows else []
 
 
-def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue beside what placebos in its place do; they describe. Tables by `schemas`."""
-    known = _records(figures)
+def effects_with_controls(source: ContrastSource, known: Records, effects: pd.DataFrame) -> list[Table]:
+    """Every effect of a cue beside what placebos in its place do; they describe. `effects` by `schemas`."""
     # Over all tasks first; where a factor has one, of that alone.
     names: list[tuple[str, str, str]] = []
     for factor in source.factors:
@@ -106,17 +106,12 @@ def effects_with_controls(source: ContrastSource, figures: pd.DataFrame, effects
     return [Table(columns, rows, "The cue beside its placebos", caption)] if rows else []
 
 
-def _records(figures: pd.DataFrame) -> Records:
-    return {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
-
-
 def _asked(known: Records) -> list[tuple[str, str]]:
     return sorted({(metric, model) for metric, model, _ in known}, key=lambda key: ([*METRICS].index(key[0]), key[1]))
 
 
-def whole(figures: pd.DataFrame) -> list[Table]:
+def whole(known: Records) -> list[Table]:
     """What is of all cues and cells, a row a metric and model."""
-    known = _records(figures)
     rows = [
         [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
         for metric, model in _asked(known)
@@ -199,26 +194,6 @@ def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[T
     return [Table(["model", *columns.values()], rows, title, caption)]
 
 
-def measures(factors: Mapping[str, str], meaning: str, replications: pd.DataFrame) -> Table:
-    """Measures of a published study (`meaning`) before and after the intervention, and what placebos change."""
-    records: list[dict[Any, Any]] = replications.to_dict("records")
-    rows = [
-        [
-            *(str(own["model"]), str(own["measure"]), METRICS.get(own["metric"], str(own["metric"]))),
-            *(with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"]) for at in ("before", "after")),
-            figure({**own, "value": own["change"]}, decimals=3),
-            number(own["control"], 3),
-        ]
-        for own in records
-    ]
-    cue = listed([in_words(factor) for factor in factors])
-    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
-    return Table(columns, rows, "The study's own measures", CAPTIONS["measures"].format(meaning=meaning, cue=cue))
-
-
-__all__ = ["sections"]
-
-
 def sections(shown: Shown) -> list[Section]:
     """A section for every contrast."""
     return [_section(name, source, shown.tables) for name, source in shown.sources.items()]
@@ -230,14 +205,15 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
     if 0 < asked < len(source.stimuli):
         sample = f"Only {asked} of the {len(source.stimuli)} stimuli were asked, evenly spread: a sample."
     effects, figures = here["effects"][here["effects"]["placebo"] == 0], here["figures"]
+    known = {(row["metric"], row["model"], row["figure"]): row for row in figures.to_dict("records")}
     of_words = {name: here[name][here[name]["metric"] == "token"] for name in ("effects", "figures", "shifts")}
     parts: list[Table | Picture] = [
-        *headlines(source, figures),
-        *effects_with_controls(source, figures, here["effects"]),
-        *_cues_among_placebos(source, **of_words),
-        *_sensitivity(source, **of_words),
-        *whole(figures),
-        *_shifts(source, **of_words),
+        *headlines(source, known),
+        *effects_with_controls(source, known, here["effects"]),
+        *_cues_among_placebos(source, of_words["effects"], of_words["figures"]),
+        *_sensitivity(source, of_words["effects"], of_words["figures"]),
+        *whole(known),
+        *_shifts(source, of_words["shifts"], of_words["figures"]),
         *comparisons(here["comparisons"]),
         *coverage(source, here["exclusions"]),
         *_metrics(source, effects, figures),
@@ -266,9 +242,8 @@ def _called(table: pd.DataFrame) -> pd.DataFrame:
         table = table.assign(configuration=[part[0] for part in parts], metric=[part[-1] for part in parts])
     if "model" not in table:
         return table
-    asked = zip(table["model"], table["configuration"], strict=True)
-    table = table.assign(name=table["model"])
-    return table.assign(model=[f"{model} (chat)" if form == "chat" else model for model, form in asked])
+    model = table["model"].mask(table["configuration"] == "chat", table["model"] + " (chat)")
+    return table.assign(name=table["model"], model=model)
 
 
 def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model") -> pd.DataFrame:
@@ -280,28 +255,23 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
         "outcome": {slug: slug for slug in source.outcomes},
         "stimulus": {slug: entry.text for slug, entry in source.stimuli.items()},
     }
-    here = [column for column in words if column in table]
-    for column in here:
-        own = words[column]
+    here = {column: own for column, own in words.items() if column in table}
+    for column, own in here.items():
         table = table.assign(**{column: pd.Categorical(table[column].map(own), [*dict.fromkeys(own.values())])})
     return table.sort_values([*dict.fromkeys([first, "model", *here])]).astype(dict.fromkeys(here, str))
 
 
-def _cues_among_placebos(
-    source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame, **_: Any
-) -> list[Picture]:
+def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 2 task by task, with placebos."""
     if effects.empty:
         return []
-    own = figures[figures["figure"].str.startswith(EFFECT)]
-    named = own["figure"].str.removeprefix(EFFECT).str.split(", ", n=1, expand=True).reindex(columns=[0, 1])
-    by_task = own.assign(factor=named[0], task=named[1])[named[1].notna()]
-    means = _declared(by_task[["model", "factor", "task", "value", "low", "high"]], source)
+    by_task = figures["figure"].str.extract(f"^{EFFECT}(?P<factor>.+?), (?P<task>.+)$").dropna()
+    means = _declared(by_task.join(figures[["model", "value", "low", "high"]]), source)
     drawn = charts.cues_among_placebos(_declared(effects, source, "factor"), means)
     return [Picture("Cues and placebos", CAPTIONS["cues_among_placebos"], drawn)]
 
 
-def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame, **_: Any) -> list[Picture]:
+def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 1, of several cues."""
     cues = effects[effects["placebo"] == 0]
     if cues.empty or len(source.factors) < 2:
@@ -310,7 +280,7 @@ def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.Data
     return [Picture("Probability of a shift", CAPTIONS["sensitivity"].format(seen=CAPTIONS["seen"]), drawn)]
 
 
-def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame, **_: Any) -> list[Picture]:
+def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
     """Figure 3."""
     if shifts.empty:
         return []
@@ -336,11 +306,24 @@ def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFram
 
 
 def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Table | Picture]:
-    """Measures of a published study before and after the intervention (figure 5)."""
+    """A published study's measures before and after the intervention, and what placebos change (figure 5)."""
     if source.replicates is None or replications.empty:
         return []
     replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
-    told = measures(source.factors, CAPTIONS["studies"][source.replicates], replications)
+    records: list[dict[Any, Any]] = replications.to_dict("records")
+    rows = [
+        [
+            *(str(own["model"]), str(own["measure"]), METRICS.get(own["metric"], str(own["metric"]))),
+            *(with_interval(own[at], own[f"{at}_low"], own[f"{at}_high"]) for at in ("before", "after")),
+            figure({**own, "value": own["change"]}, decimals=3),
+            number(own["control"], 3),
+        ]
+        for own in records
+    ]
+    cue = listed([in_words(factor) for factor in source.factors])
+    columns = ["model", "measure", "metric", "before", "after", "change", "control"]
+    caption = CAPTIONS["measures"].format(meaning=CAPTIONS["studies"][source.replicates], cue=cue)
+    told = Table(columns, rows, "The study's own measures", caption)
     measured = replications.dropna(subset=["before", "after"])
     if measured.empty:
         return [told]

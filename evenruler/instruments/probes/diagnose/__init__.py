@@ -62,7 +62,8 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
         return {"diversity": diversity}
     of_template = diversity[diversity["set"].notna()][["set", "template", schemas.SEMANTIC, schemas.LEXICAL]]
     items = found["items"].merge(of_template, on=["set", "template"], how="left", validate="m:1")
-    return {**found, "diversity": diversity, "figures": _of_parts(found["figures"]), "items": items}
+    of_parts = found["figures"].rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
+    return {**found, "diversity": diversity, "figures": of_parts, "items": items}
 
 
 def diagnose(
@@ -205,10 +206,6 @@ def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, know
         note(f"{where}: left out, since sentences of theirs were rejected: {', '.join(left_out)}")
 
 
-def _of_parts(figures: pd.DataFrame) -> pd.DataFrame:
-    return figures.rename(columns={"set": "part"}).reindex(columns=schemas.FIGURES.names)
-
-
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
     """What depends on no model, and what evolved against what it evolved of; by `TABLES`, less those of nothing."""
     firsts = {record.instrument: record for record in reversed(records)}
@@ -225,7 +222,8 @@ def _of_instrument(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """What is told of an instrument once, whoever was asked."""
     diversity = record.found["diversity"]
-    yield "figures", _of_parts(quality.of_sets(diversity[diversity["set"].notna()]))
+    of_sets = quality.of_sets(diversity[diversity["set"].notna()])
+    yield "figures", of_sets.reindex(columns=schemas.FIGURES.names)
     if "evolved" not in record.plan:
         return
     from evenruler.instruments.probes.diagnose import evolution  # likewise

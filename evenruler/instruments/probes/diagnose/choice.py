@@ -5,7 +5,7 @@ sentence; with these scores the gain is made as that of likelihoods is, with pai
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -73,9 +73,8 @@ def choice_figures(
             made_of.append(own.assign(rows=own["unit"].map(part.rested_on))[HEADLINES.names])
         rows += [(part.name, own, Fitness()) for own in _described(part, points, fit, level)]
     judged = judge([(figure, fit) for _, figure, fit in rows])
-    told = [{"part": part, **asdict(figure)} for (part, *_), figure in zip(rows, judged, strict=True)]
-    figures = pd.DataFrame(told).assign(benchmark=name, model=model).reindex(columns=schemas.FIGURES.names)
-    return {"figures": figures, "headlines": stacked(made_of)}
+    told = pd.DataFrame(judged).assign(benchmark=name, part=[part for part, *_ in rows], model=model)
+    return {"figures": told.reindex(columns=schemas.FIGURES.names), "headlines": stacked(made_of)}
 
 
 def _chosen(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,17 +23,13 @@ from evenruler.instruments.probes.diagnose.gain import DETECTABLE, Scores, detec
 from evenruler.instruments.probes.schemas import CHOSEN, ELITES, GUIDED, POPULATION, RANDOM
 from evenruler.measurement import Resampling
 from evenruler.measurement.checks import Floats, correlation
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import UNDEFINED, Row, finite
 from evenruler.measurement.resampling import FEWEST_UNITS, jackknife
 from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
-Row = dict[str, Any]
-
 Sides = tuple[str, str]
 """The set that evolved, and what it is held against."""
-
-UNDEFINED = "undefined for these values"
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
@@ -66,14 +61,13 @@ def compared(
     """
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
-    sides = [matrix.to_numpy() for matrix in both]
-    why = [quality.why_no_reliability(matrix) for matrix in sides]
-    yield _of_both(of, AT_COMMON_LENGTH, quality.alpha_at_common_length, sides, why, resampling.level)
+    sides, alpha = [matrix.to_numpy() for matrix in both], quality.alpha_at_common_length
+    yield _of_both(of, AT_COMMON_LENGTH, alpha, sides, quality.why_no_reliability, resampling.level)
     if criterion is not None and criterion.notna().any():
         known = criterion.reindex(shared).dropna()
         sides = [np.column_stack([matrix.loc[known.index].mean(axis=1), known]) for matrix in both]
         few = f"fewer than {FEWEST_PAIRS} {quality.UNIT} to correlate" if len(known) < FEWEST_PAIRS else None
-        yield _of_both(of, "r", lambda both: correlation(*both.T), sides, [few, few], resampling.level)
+        yield _of_both(of, "r", lambda both: correlation(*both.T), sides, lambda _: few, resampling.level)
 
 
 def _of_both(
@@ -81,26 +75,21 @@ def _of_both(
     figure: str,
     statistic: Callable[[Floats], float],
     matrices: Sequence[Floats],
-    why: Sequence[str | None],
+    why: Callable[[Floats], str | None],
     level: float,
 ) -> Row:
-    """A figure of each set, and the difference if both have it, with its interval; `why`, for each, why it has none."""
-    values = [None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, why, strict=True)]
-    named = zip(of, values, why, strict=True)
+    """A figure of each set, and the difference if both have it, with its interval; `why` a matrix has none."""
+    n, none = len(matrices[0]), [why(x) for x in matrices]
+    one, other = (None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, none, strict=True))
+    named = zip(of, (one, other), none, strict=True)
     reasons = [f"{name}: {reason or UNDEFINED}" for name, value, reason in named if value is None]
-    row = _row(of, figure, values[0], values[1], len(matrices[0]), reason="; ".join(reasons) or None)
-    if reasons:
-        return row
-    if row["n"] < FEWEST_UNITS:
-        return {**row, "reason": f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"}
+    if reasons or n < FEWEST_UNITS:
+        few = f"no interval: fewer than {FEWEST_UNITS} {quality.UNIT}"
+        return _row(of, figure, one, other, n, reason="; ".join(reasons) or few)
     interval = jackknife(lambda x, y: statistic(x) - statistic(y), *matrices, level=level)
     low, high = finite(interval.low), finite(interval.high)
-    return {
-        **row,
-        "low": low,
-        "high": high,
-        "reason": None if low is not None else "no interval: undefined without one",
-    }
+    undefined = "no interval: undefined without one" if low is None else None
+    return _row(of, figure, one, other, n, reason=undefined, low=low, high=high)
 
 
 def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
@@ -207,9 +196,9 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
     rows: list[Row] = []
     for model in sorted(model for model in own.keys() & of.keys() if "biases" in own[model] and "biases" in of[model]):
         here, beside = {"model": model, "transfer": model != plan["model"]}, of[model]["figures"]
-        found = _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)])
-        for pair in _pairs(own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"]):
-            rows += [{**here, **row} for row in compared(*pair, attributes["criterion"], resampling)]
+        pairs = _pairs(own[model]["biases"], of[model], plan["start"], against_sets, record.tables["choices"])
+        found = [row for pair in pairs for row in compared(*pair, attributes["criterion"], resampling)]
+        found += _taken(own[model]["figures"], beside[beside["part"].isin(against_sets)])
         rows += [{**here, **row} for row in found]
     once = [
         *_diverse(record, other, against_sets),

@@ -5,7 +5,7 @@ Each figure has its interval and n, and a reason where it is null.
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -19,7 +19,7 @@ from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
 from evenruler.measurement.components import difference_of_groups
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
-from evenruler.measurement.figures import correlated, finite, jackknifed
+from evenruler.measurement.figures import Row, as_rows, correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS
 
@@ -40,11 +40,9 @@ ROUNDING = 1e-9
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
     """Mean diversity of every set; the same whatever model is measured."""
-    rows = [
-        {"benchmark": benchmark, "set": set_name, "model": None, **asdict(figure)}
-        for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True)
-        for figure in mean_diversities(templates)
-    ]
+    rows: list[Row] = []
+    for (benchmark, set_name), templates in diversity.groupby(["benchmark", "set"], sort=True):
+        rows += as_rows(mean_diversities(templates), benchmark, None, set_name)
     return pd.DataFrame(rows)
 
 

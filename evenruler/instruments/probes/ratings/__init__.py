@@ -360,7 +360,8 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
     """What was rated, means by set with the ANOVA, pairs of sets, agreement."""
-    named = {str(name): rows for name, rows in statistics.groupby("statistic")}
+    shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
+    named = {str(name): rows.reset_index(drop=True) for name, rows in shown.groupby("statistic")}
     missing, places = named["missing"].set_index("criterion").loc[ALL], key.groupby("id")["set"].nunique()
     lines = [
         f"# Ratings of {len(places)} probes by {ratings['rater'].nunique()} raters",
@@ -370,28 +371,22 @@ def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFra
     ]
     if shared := int((places > 1).sum()):
         lines.append(f"In more than one set, rated once and counted in each: {shared} probes.")
-    rows: list[list[str]] = []
-    for criterion, means in named["mean"].groupby("criterion", sort=False):
-        spreads = named["sd"]["value"][named["sd"]["criterion"] == criterion]
-        cells = [
-            f"{figure_in_words(mean)}{'' if pd.isna(sd) else f'; SD {sd:.2f}'}"
-            for (_, mean), sd in zip(means.iterrows(), spreads, strict=True)
-        ]
-        rows.append([str(criterion), *cells, _anova_in_words(statistics[statistics["criterion"] == criterion])])
-    sets = named["mean"]["set"].unique()
-    lines += ["", "## Means by set", "", *_markdown(["criterion", *sets, "ANOVA"], rows)]
+    spread = named["sd"]["value"].map(lambda sd: "" if pd.isna(sd) else f"; SD {sd:.2f}")
+    means = named["mean"].assign(told=named["mean"]["told"] + spread)
+    rows: list[list[str]] = [
+        [str(criterion), *own["told"], _anova_in_words(statistics[statistics["criterion"] == criterion])]
+        for criterion, own in means.groupby("criterion", sort=False)
+    ]
+    lines += ["", "## Means by set", "", *_markdown(["criterion", *means["set"].unique(), "ANOVA"], rows)]
     if "tukey_p" in named:
-        pairs = zip(named["tukey_difference"].iterrows(), named["tukey_p"]["value"], strict=True)
-        rows = [
-            [row["criterion"], f"{row['set']} - {row['other']}", figure_in_words(row), "" if pd.isna(p) else _p(p)]
-            for (_, row), p in pairs
-        ]
+        pairs, p = named["tukey_difference"], named["tukey_p"]["value"].map(lambda p: "" if pd.isna(p) else _p(p))
+        rows = np.column_stack([pairs["criterion"], pairs["set"] + " - " + pairs["other"], pairs["told"], p]).tolist()
         lines += ["", "## Pairs of sets (Tukey HSD)", "", *_markdown(["criterion", "pair", "difference", "p"], rows)]
-    rows = [[criterion] for criterion in named["missing"]["criterion"]]
+    agreed = [named["missing"]["criterion"]]
     for index, left_out in (("fleiss_kappa", "fleiss_left_out"), ("krippendorff_alpha", "krippendorff_left_out")):
-        for cells, (_, found), n in zip(rows, named[index].iterrows(), named[left_out]["value"], strict=True):
-            cells += [figure_in_words(found), f"{n:.0f}"]
+        agreed += [named[index]["told"], named[left_out]["value"].map("{:.0f}".format)]
     columns = ["criterion", "Fleiss' kappa", "left out", "Krippendorff's alpha (ordinal)", "left out"]
+    rows = np.column_stack(agreed).tolist()
     return "\n".join([*lines, "", "## Agreement of raters", "", *_markdown(columns, rows)]) + "\n"
 
 

@@ -12,6 +12,7 @@ from typing import Final
 import altair as alt
 import pandas as pd
 
+from evenruler.grouping import grouped
 from evenruler.report.style import GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, SEQUENTIAL, Panels
 
 GREY = "#c9d1d5"
@@ -153,9 +154,7 @@ def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
 
 def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:
     """By slug its lane; `born` in the order in which equals are to stand."""
-    children: dict[str | None, list[str]] = {}
-    for slug in sorted(born, key=lambda slug: -born[slug]):
-        children.setdefault(parents.get(slug), []).append(slug)
+    children = grouped((parents.get(slug), slug) for slug in sorted(born, key=lambda slug: -born[slug]))
     lanes: dict[str, int] = {}
 
     def settle(slug: str, lane: int) -> int:

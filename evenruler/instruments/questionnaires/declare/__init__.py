@@ -4,7 +4,7 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field
 
 from evenruler.errors import UserError, nearest
 from evenruler.instruments.instrument import BaseSettings, Column, Plan, Scaled, Sized, Use, at_scale, by_scale, by_size
@@ -134,7 +134,7 @@ class Settings(BaseSettings):
     """The model that says how near prompts are to their question (SS)."""
     acceptability: Slug | None = None
     """The model that says how acceptable the sentences are: one that can `slor`, else one that can `classify` (LA)."""
-    corpora: dict[Slug, CorpusSettings] = Field(default_factory=dict)
+    corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(at_scale)] = Field(default_factory=dict)
     """What models with `intervention` are adapted to, by the file under `shared/corpora`; an entry with `scale` at that
     scale alone."""
     fits: Scaled[_ToMost] = by_scale(1, 6)
@@ -154,13 +154,6 @@ class Settings(BaseSettings):
     """Items below which nothing is said."""
     asked: Scaled[bool] = True
     """Whether the pipeline asks models; where not, rows are built, and whoever measures with them asks."""
-
-    @field_validator("corpora", mode="before")
-    @classmethod
-    def _at_scale(cls, corpora: Any, info: ValidationInfo) -> Any:
-        if info.context is None:
-            raise RuntimeError("settings by scale are read without a scale")
-        return at_scale(corpora, info.context["scale"])
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
         """The smallest points beyond twins that a single model's 80 of 100 studies find, and what `smallest` takes.

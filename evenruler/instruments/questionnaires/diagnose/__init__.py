@@ -1,7 +1,6 @@
 """How models answer questionnaires, and how well questionnaires measure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -16,6 +15,7 @@ from evenruler.instruments.questionnaires.diagnose.figures import of_models, of_
 from evenruler.instruments.questionnaires.diagnose.headlines import changed, changes, contrast, headlines, trajectories
 from evenruler.instruments.questionnaires.diagnose.quality import of_content, of_silhouettes, over_fits, refuse_poor
 from evenruler.measurement import Resampling, as_metrics
+from evenruler.measurement.figures import as_rows
 from evenruler.models.declared import named
 from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import HEADLINES, WHOLE
@@ -56,7 +56,7 @@ def figures(
     judged = {"accuracy_of_any": accuracy, "cells": cells, "chosen": scores["chosen"]}
     fits = population.fitness_by_form(judged, subject.forms, plan["accuracy"]["bar"])
     on_the_way = trajectories(items, scores["adapted"], intensifiers)
-    told = [
+    found = [
         of_models(items, scores["twins"], cells, accuracy, fits, resampling.level),
         of_options(cells, scores["by_order"]["points"], resampling.level),
         pd.DataFrame(_changed(name, on_the_way, resampling.level)),
@@ -66,7 +66,7 @@ def figures(
         "items": items,
         "twins": scores["twins"],
         "quality": of_silhouettes(items.assign(model=population.called(items))),
-        "figures": pd.concat([*told, shifts]),
+        "figures": pd.concat([*found, shifts]),
         "trajectories": on_the_way,
         "changes": changes(on_the_way, plan),
         "headlines": _made_of(items, scores["twins"], tables["prompts"]),
@@ -115,8 +115,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
 def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
     """How far each corpus moves answers, by form, whatever its control does."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
-        here = {"benchmark": name, "part": WHOLE, "model": named(str(model), str(form))}
-        yield from ({**here, **asdict(figure)} for figure in changed(own, level))
+        yield from as_rows(changed(own, level), name, named(str(model), str(form)), WHOLE)
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:

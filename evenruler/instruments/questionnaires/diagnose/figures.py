@@ -1,7 +1,7 @@
 """How well questionnaires measure (EMPALC, section 3.3): figures of one model, and over models."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +13,7 @@ from evenruler.instruments.questionnaires.declare import AGREES, ITEM_REST, ORDE
 from evenruler.instruments.questionnaires.diagnose.population import FEWEST_LINEAGES, OF_MODEL, accuracy_figures, called
 from evenruler.measurement import Figure, Resampling
 from evenruler.measurement.checks import constant_columns
-from evenruler.measurement.figures import correlated, finite, jackknifed
+from evenruler.measurement.figures import UNDEFINED, Row, as_rows, correlated, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN
 from evenruler.measurement.shifts import UNASKED, of_prefixes, shift_figures
 from evenruler.measurement.verdicts import Fitness, marked
@@ -35,7 +35,7 @@ def of_models(
     itself. The control of answer, silhouette and range is the same of the items' twins. Where `fits` (by form) say that
     answers do not count, the answer says so. It is told of subscales, too.
     """
-    rows = []
+    rows: list[Row] = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
     own_twins = dict(iter(twins.groupby(OF_MODEL)))
     for key, of_model in items.groupby(OF_MODEL, sort=True):
@@ -43,24 +43,18 @@ def of_models(
         own, fit = own_cells[key], fits[str(configuration)]
         of_twins = own_twins.get(key, twins.head(0))
         intensifiers = own["intensifier"].nunique()
-        values, beside = by_figure(of_model, intensifiers), controls(of_twins, intensifiers)
-        means = {
-            name: replace(_mean(name, np.asarray(x, dtype=np.float64), level), control=beside[name])
-            for name, x in values.items()
-        }
+        answer, *others = means_of(of_model, of_twins, intensifiers, level)
         found = [
-            marked(means.pop("answer"), fit),
-            *means.values(),
+            marked(answer, fit),
+            *others,
             _intensifier_order(own, of_model.set_index("item")["keying"], level),
             *accuracy_figures(accuracy, str(configuration)),
         ]
-        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
-        rows += [{**here, **asdict(figure)} for figure in found]
+        form = named(str(model), str(configuration))
+        rows += as_rows(found, questionnaire, form, WHOLE)
         for subscale, of_part in of_model.dropna(subset=["subscale"]).groupby("subscale", sort=True):
-            control = controls(of_twins[of_twins["subscale"] == subscale], intensifiers)["answer"]
-            answers = np.asarray(by_figure(of_part, intensifiers)["answer"], dtype=np.float64)
-            answer = replace(_mean("answer", answers, level), control=control)
-            rows.append({**here, "part": subscale, **asdict(marked(answer, fit))})
+            answer, *_ = means_of(of_part, of_twins[of_twins["subscale"] == subscale], intensifiers, level)
+            rows += as_rows([marked(answer, fit)], questionnaire, form, subscale)
     return pd.DataFrame(rows)
 
 
@@ -69,15 +63,14 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
 
     `by_order`: [orders] mean weight of all terms.
     """
-    own, rows = cells[cells["configuration"] == OPTIONS], []
+    own, rows = cells[cells["configuration"] == OPTIONS], list[Row]()
     for (questionnaire, model), of_model in own.groupby(["questionnaire", "model"], sort=True):
         weighed = of_model.assign(points=of_model["weight"] * of_model["pss"])
         points = weighed.groupby(["item", "polarity", "term"])["points"].sum()
         both = points.groupby(level=["item", "polarity"]).mean().groupby(level="item").mean()
         moved = float(by_order.max() - by_order.min())
-        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), OPTIONS)}
-        for figure in (_mean(AGREES, both.to_numpy(), level), Figure(ORDER_SHIFT, moved, len(by_order), "orders")):
-            rows.append({**here, **asdict(figure)})
+        found = _mean(AGREES, both.to_numpy(), level), Figure(ORDER_SHIFT, moved, len(by_order), "orders")
+        rows += as_rows(found, questionnaire, named(str(model), OPTIONS), WHOLE)
     return pd.DataFrame(rows)
 
 
@@ -109,11 +102,11 @@ def of_population(
     Those over models are of one configuration each: scores of a head, of a verbaliser and of likelihoods are not on one
     scale, and put together they would pass how a model is asked for a difference between models.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
 
     def add(questionnaire: object, subscale: object, figure: Figure, configuration: object = None) -> None:
         name = figure.figure if configuration is None else of_those(figure.figure, str(configuration))
-        rows.append({"benchmark": questionnaire, "part": subscale, "model": None, **asdict(figure), "figure": name})
+        rows.extend(as_rows([replace(figure, figure=name)], questionnaire, None, subscale))
 
     for configuration, asked in items.groupby("configuration", sort=True):
         both = pd.concat([asked.assign(subscale=WHOLE), asked.dropna(subset=["subscale"])])
@@ -147,7 +140,7 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
     elif constant_columns(x).any():
         reason = "an item does not tell the models apart"
     elif finite(alpha := measurement.cronbach_alpha(x)) is None:
-        reason = "undefined for these values"
+        reason = UNDEFINED
     if reason:
         return Figure("alpha", None, n, "lineages", reason=reason)
     interval = measurement.feldt_interval(alpha, n, k, level)
@@ -159,7 +152,7 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     n, items = matrix.shape
     enough = n >= FEWEST_LINEAGES and items > 1
     found = measurement.item_statistics(matrix).item_rest_correlation if enough else np.full(items, np.nan)
-    few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else "undefined for these values"
+    few = f"fewer than {FEWEST_LINEAGES} lineages of models" if n < FEWEST_LINEAGES else UNDEFINED
     for item, r in zip(matrix.columns, found, strict=True):
         value = finite(float(r))
         yield str(item), Figure(ITEM_REST, value, n, "lineages", reason=few if value is None else None)
@@ -183,16 +176,15 @@ def _between(scores: pd.DataFrame, column: str, level: float, members: Collectio
 UNIT = "items"
 
 
-def by_figure(items: pd.DataFrame, intensifiers: int) -> dict[str, "pd.Series[float]"]:
-    """What each item gives to the figures of a model that are means over items."""
-    ranges = items["pss_high"] - items["pss_low"]
-    return {"answer": items["score"] * intensifiers, "silhouette": items["silhouette"], "pss_range": ranges}
-
-
-def controls(twins: pd.DataFrame, intensifiers: int) -> dict[str, float | None]:
-    """What twins give where items give a figure: the mean; None where there are none. Arguments as of `by_figure`."""
-    known = by_figure(twins, intensifiers).items()
-    return {figure: float(x.mean()) if x.notna().any() else None for figure, x in known}
+def means_of(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level: float) -> Iterator[Figure]:
+    """Answer, silhouette and PSS range: means over items, beside those over their twins; no control without these."""
+    own, beside = (
+        table.assign(answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"])
+        for table in (items, twins)
+    )
+    for name in ("answer", "silhouette", "pss_range"):
+        mean = _mean(name, own[name].to_numpy(dtype=np.float64), level)
+        yield replace(mean, control=finite(float(beside[name].mean())))
 
 
 NO_PROMPT = "a framing has no meaning for a model that reads premise and hypothesis alone"
@@ -204,14 +196,13 @@ def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[
 
     `items` and `prefixed` by `schemas.ITEM_SCORES`; the latter after prefixes, which `framing` names.
     """
-    rows = []
+    rows: list[Row] = []
     for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):
-        here = {"benchmark": questionnaire, "part": WHOLE, "model": named(str(model), str(configuration))}
         after = prefixed[prefixed["configuration"] == configuration]
         by_prefix = {str(prefix): of.set_index("item")["score"] for prefix, of in after.groupby("framing")}
         found = of_prefixes(own.set_index("item")["score"], by_prefix, placebos)
         figures = shift_figures(found, level, UNIT, _lacking(str(configuration), asked=bool(by_prefix)))
-        rows += [{**here, **asdict(figure)} for figure in figures]
+        rows += as_rows(figures, questionnaire, named(str(model), str(configuration)), WHOLE)
     return pd.DataFrame(rows)
 
 

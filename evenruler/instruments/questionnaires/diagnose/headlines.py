@@ -4,7 +4,7 @@ The latter by adaptation to a corpus beside its control (EMPALC, section 3.3.5).
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -21,7 +21,7 @@ from evenruler.instruments.questionnaires.diagnose.quality import recipe_of
 from evenruler.measurement import Figure
 from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summed
-from evenruler.measurement.figures import finite, jackknifed
+from evenruler.measurement.figures import Row, as_rows, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
 from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import BY_FACTS, OPTIONS, named
@@ -173,14 +173,12 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
     for record in records:
         key = (record.instrument, recipe_of(record.subject) or (record.subject.name,))
         groups.setdefault(key, {})[record.subject.name] = record
-    rows = []
+    rows: list[Row] = []
     for (questionnaire, _), fits in groups.items():
         judged = list(_of_group(list(fits.values()), level))
         found = judge([(figure, fitness) for *_, figure, fitness in judged])
-        rows += [
-            {"benchmark": questionnaire, "part": part, "model": model, **asdict(figure)}
-            for (part, model, *_), figure in zip(judged, found, strict=True)
-        ]
+        for (part, model, *_), figure in zip(judged, found, strict=True):
+            rows += as_rows([figure], questionnaire, model, part)
     return pd.DataFrame(rows)
 
 

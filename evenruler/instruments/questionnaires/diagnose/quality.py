@@ -1,7 +1,7 @@
 """Which items need work (EMPALC, section 3.3), and how far scores hang on the seed of a model's fit."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +11,7 @@ from evenruler.instruments.instrument import Subject
 from evenruler.instruments.questionnaires import schemas
 from evenruler.instruments.questionnaires.declare import FIT_AGREEMENT
 from evenruler.measurement import Figure
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.reliability import icc_agreement
 from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Mark
@@ -97,16 +97,17 @@ def over_fits(
 
     Of every model that was fitted here; null with the reason where it has no other fit, or is not among `members`.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
         own, beside = (_scores(frame, fits) for frame in (items, twins))
         for name in sorted(own):
             figure = _agreement(own[name], beside.get(name), level)
-            rows += [{"benchmark": name, "part": WHOLE, "model": model, **asdict(figure)} for model in fits]
+            for fit in fits:
+                rows += as_rows([figure], name, fit, WHOLE)
     others = {subject.name for subject in subjects if subject.recipe is not None} - set(members)
     for (scale, model), part in items[items["model"].isin(others)].groupby(["questionnaire", "model"], sort=True):
         figure = Figure(FIT_AGREEMENT, None, len(part), UNIT, reason=DOES_NOT_COUNT)
-        rows.append({"benchmark": scale, "part": WHOLE, "model": model, **asdict(figure)})
+        rows += as_rows([figure], scale, model, WHOLE)
     return pd.DataFrame(rows)
 
 

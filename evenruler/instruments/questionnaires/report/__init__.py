@@ -299,7 +299,7 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
     rows = []
     for record in chosen.to_dict("records"):
         here = figures[(figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])]
-        beside = {own["figure"]: own for own in here.to_dict("records")}
+        beside: dict[Any, Any] = {own["figure"]: own for own in here.to_dict("records")}
         expected = corpus.expect.get(str(record["benchmark"]), OPEN)
         row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
         row += [figure(own, 3) for own in (*map(beside.get, changed), record)]

@@ -193,30 +193,26 @@ class Answered:
 
     def labels(self, classifier: str) -> list[str]:
         """Of a classifier; none where nothing was asked."""
-        return [str(label) for label in next(iter(self._of("classifications", classifier)["labels"]), ())]
+        return [str(label) for label in next(iter(self._by("classifications", classifier, "labels").values()), ())]
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
         """[texts, labels]; NaN where a text is too long."""
-        own = self._of("classifications", classifier)
-        return np.array(_looked_up(own["text"], own["probabilities"], texts), dtype=np.float64)
+        said = self._by("classifications", classifier, "probabilities")
+        return np.array([said[text] for text in texts], dtype=np.float64)
 
     def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
         """[texts, dimensions], by the usual embedder where none is named."""
-        own = self._of("embeddings", embedder or str(self._embedder))
-        return np.array(_looked_up(own["text"], own["vector"], texts), dtype=np.float32)
+        said = self._by("embeddings", embedder or str(self._embedder), "vector")
+        return np.array([said[text] for text in texts], dtype=np.float32)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
         """A model's likeliest reply to each prompt, None where a server gave none."""
-        own = self._of("scored", scorer)
-        return [None if pd.isna(said) else str(said) for said in _looked_up(own["prompt"], own["reply"], prompts)]
+        said = self._by("scored", scorer, "reply", asked="prompt")
+        return [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
 
-    def _of(self, table: str, tool: str) -> pd.DataFrame:
-        return self._answers[table][self._answers[table]["tool"] == tool]
-
-
-def _looked_up(asked: "pd.Series[Any]", answers: "pd.Series[Any]", wanted: Sequence[str]) -> list[Any]:
-    known = dict(zip(asked, answers, strict=True))
-    return [known[text] for text in wanted]
+    def _by(self, table: str, tool: str, answer: str, asked: str = "text") -> dict[str, Any]:
+        own = self._answers[table][self._answers[table]["tool"] == tool]
+        return dict(zip(own[asked], own[answer], strict=True))
 
 
 TOO_LONG = "longer than the model takes"

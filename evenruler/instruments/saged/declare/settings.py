@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from evenruler.errors import UserError
 from evenruler.instruments.instrument import BaseSettings, Scaled, Sized, Use, at_scale, by_scale, by_size
@@ -199,13 +199,9 @@ class Disparities(Strict):
         return self
 
 
-def _at_scale(entries: Any, info: ValidationInfo) -> Any:
-    return entries if info.context is None else at_scale(entries, info.context["scale"])
-
-
 def _in_words(entries: Any, info: ValidationInfo) -> Any:
     """The system prompts alone, however roles are written."""
-    roles = _at_scale(entries, info)
+    roles = at_scale(entries, info)
     if not isinstance(roles, dict):
         return roles
     for name, role in roles.items():
@@ -247,12 +243,11 @@ class Settings(BaseSettings):
     `scale`, the scale that uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
     """What a prompt is put into."""
-    features: Annotated[dict[Slug, Feature], BeforeValidator(_at_scale)] = Field(
+    features: Annotated[dict[Slug, Feature], BeforeValidator(at_scale)] = Field(
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
     """What is measured of replies; one with a `scale` at that scale alone."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
-    _waiting: str = PrivateAttr("")
 
     @field_validator("templates")
     @classmethod
@@ -279,13 +274,8 @@ class Settings(BaseSettings):
         """The stage that finds its sentences."""
         return "scrape"
 
-    @property
-    def waiting(self) -> str:
-        """The features whose tool lacks its commit, and where to look that up."""
-        return self._waiting
-
     def having(self, catalogue: Catalogue) -> "Settings":
-        """The same without such features; as it is where no other is declared."""
+        """The same without features whose tool lacks its commit; as it is where no other is declared."""
         tools = {name: own.model for name, own in self.features.items() if own.model in catalogue.models}
         lacking = {name: own for name, own in tools.items() if catalogue.to_be_given([own])}
         kept = {name: own for name, own in self.features.items() if name not in lacking}

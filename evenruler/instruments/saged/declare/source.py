@@ -20,6 +20,8 @@ from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_writte
 ARTICLES = "articles"
 """The folder beside the domains' files that text of ours is read from."""
 
+Direction = Literal["forward", "back"]
+
 
 class Around(Strict):
     """Pages that are read beside those of the concepts: along links, breadth-first."""
@@ -27,7 +29,7 @@ class Around(Strict):
     depth: int = Field(ge=1)
     most: int = Field(ge=1)
     """Pages of a concept, its own counted."""
-    direction: Literal["forward", "back"] = "forward"
+    direction: Direction = "forward"
 
 
 class Material(Strict):
@@ -319,11 +321,8 @@ class Source(BaseSource):
     @model_validator(mode="after")
     def _lint(self) -> "Source":
         if self.branch is not None:
-            to = self.branch.to
-            branches = list(to.values()) if isinstance(to, dict) else [] if to == "all" else [to]
-            replaced = self.branch.replacements
-            named = chain(self.branch.roots, self.branch.words, replaced, *branches, *replaced.values())
-            for concept in named:
+            replaced, branches = self.branch.replacements, (to for _, to in self._branched)
+            for concept in chain(self.branch.roots, self.branch.words, replaced, branches, *replaced.values()):
                 if concept not in self.concepts:
                     raise ValueError(f"branch names the concept {concept!r}; {nearest(concept, self.concepts)}")
             for root, concept in [] if self.branch.are_found else self.lacking:

@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
-from evenruler.measurement.checks import Floats
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA
 
 SHUFFLES = 2000
 _AT_ONCE = 200
-
-_ROUNDING = 1e-12
 
 POWER = 0.8
 """Share of studies that find what can be "detected"."""
@@ -103,7 +101,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
         for scores_of, found in ((off, largest), (rest, of_rest)):
             dealt = np.take_along_axis(scores_of[None], order[:, None], axis=3)
             found.append(_largest(*_means(dealt)[:2]))
-    beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - 1e-12)
+    beyond = np.concatenate(largest) >= _largest(means[None], errors[None]) * (1 - ROUNDING)
     wide = float(np.quantile(np.concatenate(of_rest), 0.95, method="higher")) * errors
     means, wide, errors = (unit * each for each in (means, wide, errors))
     return Apart(means, means - wide, means + wide, errors, n, float((1 + beyond.sum()) / (1 + shuffles)))
@@ -227,26 +225,18 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     x = np.asarray(unanswered, dtype=np.float64)
     there = ~np.isnan(x)
     n, overall = there.sum(axis=0), float(x[there].mean())
-    shares = _shares(x, n)
-    size = float(np.nanmax(np.abs(shares - overall)))
-    dealt = [
-        np.nanmax(np.abs(_shares(np.take_along_axis(x[None], order, axis=2), n) - overall), axis=1)
-        for order in _shuffles(there, seed, shuffles)
-    ]
-    p = float((1 + (np.concatenate(dealt) >= size - _ROUNDING).sum()) / (1 + shuffles))
+    shares = ratio(np.nansum(x, axis=0), n)
+    values = shares - overall
+    # A shuffle leaves as many to each concept.
+    sums = [np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1) for own in _shuffles(there, seed, shuffles)]
+    dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
+    p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
     z = float(stats.norm.isf(0.025 / max((n > 0).sum(), 1)))
     own, of_all = _wilson(shares, n, z), _wilson(np.array(overall), n.sum(), z)
-    values = shares - overall
     low = values - np.hypot(shares - own[0], of_all[1] - overall)
     high = values + np.hypot(own[1] - shares, overall - of_all[0])
     errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # which are above 0 where no share is
     return Silence(values[None], low[None], high[None], errors[None], n[None], p, overall)
-
-
-def _shares(x: Floats, n: NDArray[np.int_]) -> Floats:
-    """Means over root items, NaN of none; a shuffle leaves as many to each concept."""
-    found: Floats = np.nansum(x, axis=-2) / np.where(n, n, np.nan)
-    return found
 
 
 def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floats]:
@@ -258,28 +248,21 @@ def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floa
 
 def _centred(x: Floats, axis: int) -> Floats:
     """Less the mean along an axis, of what is there."""
-    there = ~np.isnan(x)
-    n = there.sum(axis=axis, keepdims=True)
-    found: Floats = x - np.where(there, x, 0).sum(axis=axis, keepdims=True) / np.where(n, n, 1)
-    return found
+    return x - ratio(np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True))
 
 
 def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
     """Of [..., root items, concepts] mean, standard error and number over root items; NaN below two."""
-    there = ~np.isnan(x)
-    n = there.sum(axis=-2)
-    known = np.where(there, x, 0)
-    means = known.sum(axis=-2) / np.where(n > 0, n, 1)
-    squares = (np.where(there, known - means[..., None, :], 0) ** 2).sum(axis=-2)
-    enough = n > 1
-    errors = np.sqrt(squares / np.where(enough, (n - 1) * n, 1))
-    return np.where(enough, means, np.nan), np.where(enough, errors, np.nan), n
+    n = (~np.isnan(x)).sum(axis=-2)
+    means = ratio(np.nansum(x, axis=-2), np.where(n > 1, n, 0))
+    squares = np.nansum((x - means[..., None, :]) ** 2, axis=-2)
+    return means, np.sqrt(ratio(squares, (n - 1) * n)), n
 
 
 def _largest(means: Floats, errors: Floats) -> Floats:
     """[draws] of [draws, series, concepts]: the largest mean in its standard errors, infinite where it has none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        sizes = np.where(np.abs(means) <= _ROUNDING, 0.0, np.abs(means) / errors)
+        sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
     found: Floats = np.nanmax(sizes, axis=(1, 2))
     return found
 

@@ -346,13 +346,13 @@ def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
     columns = [name for name in schemas.DISPARITIES.names if name != "p_adjusted"]
     tables, nothing = [pd.DataFrame(columns=columns)], cells.n.sum(axis=1) == 0
     p, defined = permutation_p(cells, metrics, permutations, seed) if metrics else (np.empty((0, 0)),) * 2
-    types = {"value": float, "group": object, "critical": float, "excess": float, "flag": object, "reason": object}
+    types = dict.fromkeys(("value", "critical", "excess"), float) | {"n": "int64"}
+    told = [*types, "group", "flag", "reason"]
     for metric, own, n in zip(metrics, p, defined, strict=True):
         found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
-        rows = {name: pd.Series([getattr(one, name) for one in found], dtype=kind) for name, kind in types.items()}
+        rows = pd.DataFrame(found, columns=told, dtype=object).astype(types).rename(columns={"n": "n_groups"})
         rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])  # all of its groups are null for the same
-        groups = np.array([one.n for one in found], dtype=np.int64)
-        tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n), "n_groups": groups}
+        tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
     return stacked(tables)
 

@@ -245,10 +245,9 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """
-    n = np.asarray(n, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = stats.t.isf(ALPHA / (2 * n), n - 2)
-        return np.asarray(np.where(n >= FEWEST, (n - 1) / np.sqrt(n) * np.sqrt(t**2 / (n - 2 + t**2)), np.nan))
+    of = np.where(n >= FEWEST, n, np.nan)
+    t = stats.t.isf(ALPHA / (2 * of), of - 2)
+    return np.asarray((of - 1) / np.sqrt(of) * np.sqrt(t**2 / (of - 2 + t**2)))
 
 
 def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:

@@ -13,9 +13,9 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.quality import Row, told
 from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
 from evenruler.tables import stacked
@@ -125,7 +125,7 @@ def confirmed(
         model = str(layout.series["model"].iloc[0])
         for (one, own), figure in zip(pairs, judged, strict=True):
             part = ALL_ROLES if one.figure == ALIKE else f"{ALL_ROLES}, {one.feature}"
-            figures += told([figure], layout.domain, model, part)
+            figures += as_rows([figure], layout.domain, model, part)
             key = {"figure": one.figure, "feature": one.feature, "better": one.better}
             favour += [{"domain": layout.domain, "model": model, **key, **row} for row in _concepts(one, own)]
             made_of = one.cells().assign(part=part, model=model, figure=one.figure)

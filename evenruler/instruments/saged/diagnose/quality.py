@@ -1,7 +1,6 @@
 """What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,19 +23,10 @@ from evenruler.instruments.saged.diagnose.cells import (
 )
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import Replies, unanswered
-from evenruler.measurement.figures import finite
+from evenruler.measurement.figures import Row, as_rows, finite
 from evenruler.measurement.shifts import FEWEST_UNITS, UNASKED, of_prefixes, shift_figures
 from evenruler.models.records import cut_of
 from evenruler.tables.schemas import BARE, figures_of
-
-Row = dict[str, object]
-"""Of figures by `COLUMNS`; `part` names role, template and feature, or as much as there is of these."""
-
-
-def told(figures: Iterable[Figure], domain: object, model: object, *part: object) -> Iterator[Row]:
-    """A row a figure."""
-    for figure in figures:
-        yield {"benchmark": domain, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)}
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +101,7 @@ def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> I
                 lacking = "the server did not say of every reply why it ended"
             share = None if lacking else float(replies[what].mean())
             found = Figure(f"{what}_rate", share, replies["root"].nunique(), ROOTS, reason=lacking)
-            yield from told([found], domain, model, role, template)
+            yield from as_rows([found], domain, model, role, template)
 
 
 def shifts(
@@ -134,14 +124,14 @@ def shifts(
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
         found = of_prefixes(scores[BARE], after, placebos)
-        yield from told(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
+        yield from as_rows(shift_figures(found, level, CONCEPTS, lacking), domain, *series)
 
 
 def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
     """How far apart each tool holds baselines that differ in the concept alone: the range of concepts' means."""
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
-        yield from told([found], domain, model, ALL_ROLES, feature)
+        yield from as_rows([found], domain, model, ALL_ROLES, feature)
 
 
 def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> Iterator[Row]:
@@ -162,7 +152,9 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
         for figure, column in columns.items():
             value = None if found.empty else finite(float(found[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
-            yield from told([Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)], domain, *series)
+            yield from as_rows(
+                [Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)], domain, *series
+            )
 
 
 def _means_of_concepts(

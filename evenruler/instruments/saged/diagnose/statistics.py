@@ -43,7 +43,7 @@ def how_many(flags: NDArray[np.bool_]) -> Floats:
     return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
+def ratio(above: Floats, below: NDArray[Any]) -> Floats:
     """The quotient; NaN where nothing, or less, is below."""
     quotient = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     np.divide(above, below, out=quotient, where=below > 0)
@@ -363,9 +363,8 @@ class OwnStatistic:
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
         """float64[...] of a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
-        groups = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
-        found = [self.of_group(group, options)[0] for group in groups]
-        return np.array(found, dtype=np.float64).reshape(values.shape[:-1])
+        found: Floats = np.vectorize(lambda own: self.of_group(own, options)[0], [float], signature="(n)->()")(values)
+        return found
 
     def of_group(self, values: Floats, options: dict[str, Any]) -> tuple[float, str]:
         """The number of one group, float64[n] with NaN where missing; or NaN and why."""

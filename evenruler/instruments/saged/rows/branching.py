@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from evenruler.instruments.saged.declare.replacements import Replacements
 from evenruler.instruments.saged.rows.english import parsed
 from evenruler.text.inflection import article_for
-from evenruler.text.pipeline import pipeline
+from evenruler.text.pipeline import NO_NAMES, pipeline
 from evenruler.text.whole_words import Match, begins_sentence, finder
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ NAMED = "a name, figure or foreign word that is not replaced stands in it"
 ROLE = "a word of its concept is a verb, or part of a term, in it"
 FORM = "the replacement does not go with the words around it"
 """Why a sentence is not branched; each is followed by the words at fault."""
-
-_UNNAMED = frozenset(["DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"])
-"""What spaCy calls an entity and is none that is named."""
 
 _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
 """What a name with "the" cannot have before it."""
@@ -88,7 +85,7 @@ def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]
     A name is what has a capital inside a sentence, or what spaCy takes for an entity where one begins.
     """
     ents = pipeline("entities")(sentence).ents
-    named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in _UNNAMED]
+    named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in NO_NAMES]
     for word in re.finditer(r"\w+", sentence):
         begins = word[0] == "I" or begins_sentence(sentence, word.start())
         capital = word[0][0].isupper() and (not begins or any(b <= word.start() < e for b, e in named))

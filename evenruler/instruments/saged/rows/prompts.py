@@ -1,6 +1,6 @@
 """Prompts with baselines for every concept of a domain, from sentences or a user's table (SAGED, section 2)."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, zip_longest
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.replacements import Replacements, checked, leaks
 from evenruler.instruments.saged.declare.source import Assembling, Source
@@ -268,9 +269,7 @@ def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> l
 
     More wanted rows begin with those that fewer would give.
     """
-    by_value: dict[str, list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=itemgetter("id")):
-        by_value[row[column]].append(row)
+    by_value = grouped((row[column], row) for row in sorted(rows, key=itemgetter("id")))
     generator = np.random.default_rng(seed)
     queues = [[own[i] for i in generator.permutation(len(own))] for _, own in sorted(by_value.items())]
     return [row for turn in zip_longest(*queues) for row in turn if row is not None][:most]

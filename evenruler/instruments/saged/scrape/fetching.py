@@ -15,6 +15,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import replace
+from evenruler.grouping import grouped
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import Settings
 from evenruler.instruments.saged.declare.source import (
@@ -84,7 +85,7 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
     if how is None or not names:
         what = "no `find` in it" if how is None else "the keywords of every concept are given by hand"
         raise UserError(what, where=f"the domain {source.title}", remedy="add `find`, or take keywords out of its file")
-    texts = _by_concept((row["concept"], row["text"]) for row in pages)
+    texts = grouped((row["concept"], row["text"]) for row in pages)
     ways: dict[str, dict[Way, finding.Ranked]] = {concept: {} for concept in names}
     for (concept, name), way in product(names.items(), how.by):
         own = texts.get(concept, [])
@@ -229,11 +230,11 @@ def find(
             there = [(concepts, page) for concepts, page in pages_read if isinstance(page, Page)]
             rows = [row for concepts, page in there for concept in concepts for row in page.rows(concept)]
             findings = found_keywords(source, rows, means)
-            words = _by_concept((keyword.concept, keyword.word) for keyword in findings.keywords)
+            words = grouped((keyword.concept, keyword.word) for keyword in findings.keywords)
             source = source.with_found({concept: Found(keywords=own) for concept, own in words.items()})
         if how:
             rows = scrape(domain, source, pages_read).sentences
-            about = _by_concept((row["concept"], row["sentence"]) for row in rows)
+            about = grouped((row["concept"], row["sentence"]) for row in rows)
             replaced = found_replacements(source, how, about, means.similarity, means.write)
     if anew and source.material.around:
         with Wiki(source, settings.contact) as reader:
@@ -247,13 +248,6 @@ def find(
     counted = [f"{len(findings.keywords)} keywords"] if findings.keywords or not how else []
     counted += [f"replacements for {len(replaced.branches) - len(lacking)} branches"] if how else []
     yield f"{domain}: {' and '.join(counted)} in {path.relative_to(root)}; edit it, then `make repro`"
-
-
-def _by_concept(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for concept, text in said:
-        found.setdefault(concept, []).append(text)
-    return found
 
 
 @contextmanager

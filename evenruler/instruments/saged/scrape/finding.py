@@ -10,10 +10,11 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import Way
 from evenruler.instruments.saged.scrape.scraping import matched, sentences
 from evenruler.strict import read_yaml
-from evenruler.text.pipeline import BATCH, pipeline
+from evenruler.text.pipeline import BATCH, NO_NAMES, pipeline
 
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """The similarity of a concept to each of n words, from -1 to 1."""
@@ -28,7 +29,6 @@ PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yam
 QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]
 """The five kinds of question (figure 11), in words of ours."""
 
-_NO_NAMES = {"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 
@@ -103,7 +103,7 @@ def only_names(ranked: Ranked) -> Ranked:
     # A word alone is taken for a name less often than one in a sentence.
     docs = pipeline("entities").pipe([f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH)
     kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
-    kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - _NO_NAMES else "no name")
+    kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
     return Ranked(kept.hits, [*ranked.refused, *kept.refused])
 
 
@@ -156,10 +156,7 @@ def merged(
 
 def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
     """By word, how it was found: the best of each way first, then the second of each."""
-    found: dict[str, list[Hit]] = {}
-    for hit in filter(None, chain.from_iterable(zip_longest(*ranks))):
-        found.setdefault(hit.word.casefold(), []).append(hit)
-    return found
+    return grouped((hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit)
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:

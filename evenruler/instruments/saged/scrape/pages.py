@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 
 from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
+from evenruler.grouping import grouped
 from evenruler.instruments.saged.declare.source import DOMAINS, MISSING, PAGES, Source, material_of
 from evenruler.tables import read_table
 from evenruler.terminal import note
@@ -65,11 +66,8 @@ class Missing:
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     """The pages that rows of `schemas.PAGES`, in the order of sections, were made from, by the title asked for."""
-    sections: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        sections.setdefault((row["source_tag"], row["concept"]), []).append(row)
     known: dict[str, Page] = {}
-    for (asked, _), found in sections.items():
+    for (asked, _), found in grouped(((row["source_tag"], row["concept"]), row) for row in rows).items():
         texts = tuple((row["section"], row["text"]) for row in found)
         known.setdefault(asked, Page(asked=asked, **{name: found[0][name] for name in _KEPT}, sections=texts))
     return known

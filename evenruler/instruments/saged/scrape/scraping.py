@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ruamel.yaml import YAML
 
 from evenruler.errors import UserError
+from evenruler.grouping import grouped
 from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
@@ -68,10 +69,7 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
     Each stands there once for each concept in it, with its first keyword there as `keywords` of that concept writes it.
     Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords.
     """
-    owners: dict[str, list[tuple[str, str]]] = {}
-    for concept, words in keywords.items():
-        for word in words:
-            owners.setdefault(spaced(word), []).append((concept, word))
+    owners = grouped((spaced(word), (concept, word)) for concept, words in keywords.items() for word in words)
     sought = finder(tuple(owners))
     found = []
     for sentence in dict.fromkeys(sentences):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 import httpx
 import wikipediaapi
@@ -21,7 +21,8 @@ from pydantic_core import from_json
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
 from evenruler.errors import UserError
-from evenruler.instruments.saged.declare.source import Source
+from evenruler.grouping import grouped
+from evenruler.instruments.saged.declare.source import Direction, Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
@@ -177,8 +178,6 @@ def _seconds(retry_after: str) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
 
-
-Direction = Literal["forward", "back"]
 
 _BATCH = 500
 """Links that a wiki gives at once, at most."""
@@ -353,16 +352,11 @@ def refresh(
     `titles`: of each concept; `known`: pages of runs before, by the title that was asked for. What two concepts ask for
     is read once. UserError where the wiki refuses, or is away.
     """
-    concepts: dict[str, list[str]] = {}
-    for concept, wanted in titles.items():
-        for title in dict.fromkeys(wanted):
-            concepts.setdefault(title, []).append(concept)
+    concepts = grouped((title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted))
     in_a_row = 0
     for title, askers in concepts.items():
-        if title in known:
-            page: Page | Missing = known[title]
-        else:
-            page = read(title)
+        page = known.get(title) or read(title)
+        if title not in known:
             in_a_row = in_a_row + 1 if isinstance(page, Missing) and page.unanswered else 0
         for concept in askers:
             yield concept, page
