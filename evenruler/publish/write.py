@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenruler.files import file_sha256, swapped, templates
+from evenruler.files import file_sha256, replace, swapped, templates
 from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
@@ -48,10 +48,9 @@ class Config(Published):
     @property
     def as_read(self) -> pa.Table:
         """The table in the order of a reader: the columns of `first`, its others, then what every table has."""
-        first = [name for name in self.first if name in self.table.column_names]
-        last = [name for name in LAST if name in self.table.column_names and name not in first]
-        others = [name for name in self.table.column_names if name not in {*first, *last}]
-        return self.table.select([*first, *others, *last])
+        names = self.table.column_names
+        ordered = dict.fromkeys((*self.first, *(name for name in names if name not in LAST), *LAST))
+        return self.table.select([name for name in ordered if name in names])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,8 +132,8 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
         for name, text in texts.items():
-            _write(working / name, text)
-        _write(working / "croissant.json", render_croissant(benchmark, working))
+            replace(working / name, text)
+        replace(working / "croissant.json", render_croissant(benchmark, working))
         own = manifest.manifest_of(
             working,
             benchmark.tables,
@@ -145,12 +144,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             licences=benchmark.distinct("licence"),
             parameters=dict(benchmark.parameters),
         )
-        _write(working / manifest.NAME, manifest.as_json(own.model_dump()))
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+        replace(working / manifest.NAME, manifest.as_json(own.model_dump()))
 
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
