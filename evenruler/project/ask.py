@@ -78,9 +78,8 @@ class Plan:
 
     def seconds(self, asking: Asking) -> float | None:
         """How long it takes, roughly, alone on a device; None where the size of a model is not known."""
-        total = 0.0
-        for lack in asking.lacks:
-            took = machine.seconds(
+        took = [
+            machine.seconds(
                 self.known,
                 family=asking.job.families[0],
                 model=lack.model,
@@ -89,10 +88,9 @@ class Plan:
                 parameters=self.parameters.get(lack.model),
                 tokens=lack.amount.tokens,
             )
-            if took is None:
-                return None
-            total += took
-        return None if asking.wrong else total
+            for lack in asking.lacks
+        ]
+        return None if asking.wrong or None in took else sum(filter(None, took))
 
     @property
     def bytes(self) -> int:

@@ -37,8 +37,8 @@ KIND = "rows+plan:"
 """Before the digits of an identity: what it is a hash of. Those of another kind, as older evenrulers wrote them, cannot
 be held against it."""
 
-LONGEST_PATH = 255
-"""Bytes of the path of a file in a benchmark."""
+LONGEST = 255
+"""Bytes of the path of a file in a benchmark, of an `id` and of a `content_sha256`."""
 
 
 def data_file(config: str) -> str:
@@ -48,8 +48,8 @@ def data_file(config: str) -> str:
 
 def _inside(name: str) -> str:
     parts = name.split("/")
-    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST_PATH:
-        raise ValueError(f"found {name[:LONGEST_PATH]!r}, expected the path of a file in the benchmark's folder")
+    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST:
+        raise ValueError(f"found {name[:LONGEST]!r}, expected the path of a file in the benchmark's folder")
     return name
 
 
@@ -199,12 +199,6 @@ def bytes_sha256(content: bytes) -> str:
 NOT_OURS = {".gitattributes", NAME}
 """Files that a manifest does not list."""
 
-LONGEST_NAME = 255
-"""Bytes of an `id` or `content_sha256`."""
-
-
-CARD_KEYS = ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs")
-
 
 def problems(folder: Path) -> list[str]:
     """All that is not as the manifest says, a line each: checksums, rows, schemas, ids, card."""
@@ -279,8 +273,8 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
-            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
-                yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
+            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST for column in named.columns):
+                yield f"{name}: id or content_sha256 of more than {LONGEST} bytes"
                 continue
             sound.add(config)
             if len(named.column("id").unique()) != len(named):
@@ -306,7 +300,7 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if front is None:
         yield "README.md: no front matter that can be read"
         return
-    for key in CARD_KEYS:
+    for key in ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs"):
         if not front.get(key):
             yield f"README.md: front matter lacks {key}"
     listed = front.get("configs")
