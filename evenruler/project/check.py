@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
     for name in used:  # what lies here, or is made of what does, is there
         entry = params.models[name]
-        while entry.scheme == "untrained":
+        if entry.scheme == "untrained":
             name = entry.locations[0][1]
             entry = params.models[name]
         for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
@@ -276,16 +277,13 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
-    try:
+    known: dict[str, list[int]] = {}
+    with suppress(OSError, ValueError):
         known = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        known = {}
     if key not in known:
         from tokenizers import Tokenizer
 
         encoded = Tokenizer.from_file(str(tokenizer)).encode_batch([f" {word}" for word in words], False)
         known[key] = [len(one.ids) for one in encoded]
-        path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, json.dumps(known))
-    found: list[int] = known[key]
-    return found
+    return known[key]

@@ -142,7 +142,9 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     damaged, or a column is of a type that no benchmark has.
     """
     plan = folder / PLAN
-    told: dict[str, Any] = {"plan": bytes_sha256(text_of(plan, remedy).encode()) if is_file(plan) else None}
+    told: dict[str, Any] = {"plan": None}
+    if is_file(plan):
+        told["plan"] = hashlib.sha256(text_of(plan, remedy).encode()).hexdigest()
     for config in configs:
         path, n_rows = folder / data_file(config), 0
         digests: dict[str, Any] = defaultdict(hashlib.sha256)
@@ -155,7 +157,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
                 except TypeError as error:
                     raise UserError(f"column {name} {error}", where=str(path), remedy=remedy) from None
         told[config] = {"rows": n_rows, **{part: found.hexdigest() for part, found in digests.items()}}
-    return KIND + bytes_sha256(as_json(told).encode())
+    return KIND + hashlib.sha256(as_json(told).encode()).hexdigest()
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
@@ -189,11 +191,6 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
 def _lengths(values: pa.Array) -> bytes:
     """Whole numbers in eight bytes each, the least first; -1 for what is not there."""
     return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
-
-
-def bytes_sha256(content: bytes) -> str:
-    """Checksum of a file's content."""
-    return hashlib.sha256(content).hexdigest()
 
 
 NOT_OURS = {".gitattributes", NAME}

@@ -6,7 +6,7 @@ The report and `evenruler compare --page` fill it from the same figures: records
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -136,7 +136,7 @@ class Family:
     """Those that have no verdict."""
     meanings: Mapping[str, str]
     """What the amounts are, by heading."""
-    sections: "Sequence[Section]" = field(default_factory=tuple)
+    sections: "Sequence[Section]"
     """About all its instruments."""
 
 
@@ -270,12 +270,6 @@ def _said(told: Told | None, decimals: int) -> str:
     return f"{with_interval(value, low, high, decimals)}{beside}"
 
 
-COLUMNS = (
-    *("part", "model", "figure"), *(name.replace("_", " ") for name in NUMBERS), *("n", "unit", "verdict", "why")
-)  # fmt: skip
-"""Of the table of figures."""
-
-
 def table(one: Instrument) -> dict[str, Any]:
     """All figures of an instrument, as the page's script reads them: columns and rows, numbers as numbers."""
     rows = [
@@ -291,4 +285,5 @@ def table(one: Instrument) -> dict[str, Any]:
         ]
         for told in one.figures
     ]
-    return {"columns": list(COLUMNS), "rows": rows}
+    numbers = [name.replace("_", " ") for name in NUMBERS]
+    return {"columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"], "rows": rows}
