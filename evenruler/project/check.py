@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap
 
 from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
@@ -191,18 +191,14 @@ def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
     return [f"params.yaml: active is now {active.scale}: {', '.join(active.models)}"]
 
 
-def _laid_out(value: Any, depth: int = 0) -> Any:
-    """A value as it is written: lists, and entries of mappings, on one line."""
-    if isinstance(value, list):
-        listed = CommentedSeq(value)
-        listed.fa.set_flow_style()
-        return listed
+def _laid_out(value: Any) -> Any:
+    """A value as it is written: of a mapping, an entry a line."""
     if not isinstance(value, dict):
         return value
-    mapped = CommentedMap({key: _laid_out(own, depth + 1) for key, own in value.items()})
-    if depth or not value:
-        mapped.fa.set_flow_style()
-    return mapped
+    laid = CommentedMap({key: CommentedMap(own) for key, own in value.items()})
+    for on_one_line in laid.values() if value else (laid,):
+        on_one_line.fa.set_flow_style()
+    return laid
 
 
 def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:

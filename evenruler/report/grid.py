@@ -247,10 +247,9 @@ def counted(instruments: Sequence[Instrument]) -> str:
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """How well an instrument measures on each model: the models, and rows of heading, part and a text a model."""
     wanted = {column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"}
-    own = [told for told in one.figures if told.figure in wanted and told.model]
-    models = list(dict.fromkeys(told.model for told in own))
-    known = {(told.part, told.figure, told.model): told for told in own}
-    parts = list(dict.fromkeys(told.part for told in own))
+    shown = (told for told in one.figures if told.figure in wanted and told.model)
+    known = {(told.part, told.figure, told.model): told for told in shown}
+    parts, models = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 2))
     keys = sorted({key[:2] for key in known}, key=lambda key: (parts.index(key[0]), wanted[key[1]]))
     rows = [
         (one.heading(figure), "" if part == WHOLE else part,
