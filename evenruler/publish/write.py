@@ -251,11 +251,11 @@ def render_card(benchmark: Benchmark) -> str:
         # The figures that a part of a benchmark has at all.
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
-        "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
+        "unmeasured": lambda evidence: unmeasured_models((model, record) for _, model, _, record in amounts(evidence)),
         # What cards call a figure.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "in_words": lambda columns, row: with_capital(
-            in_words(row["record"], {own.figure: own.says for own in columns}.get(row["figure"]))
+        "in_words": lambda columns, figure, record: with_capital(
+            in_words(record, {own.figure: own.says for own in columns}.get(figure))
         ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
@@ -310,11 +310,11 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
-def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every figure that has a verdict, with model and part: all of one model together."""
-    found = [dict(zip(("part", "model", "figure", "record"), one, strict=True)) for one in amounts(evidence)]
-    models = list(dict.fromkeys(row["model"] for row in found))
-    return sorted(found, key=lambda row: models.index(row["model"]))
+def _verdicts(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+    """Part, model, figure and record of everything that has a verdict: all of one model together."""
+    found = list(amounts(evidence))
+    models = [model for _, model, *_ in found]
+    return sorted(found, key=lambda one: models.index(one[1]))
 
 
 def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:
