@@ -19,7 +19,6 @@ from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish import contents
-from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
 from evenruler.strict import Slug, Strict, Text, content_of, validate
 from evenruler.versions import Version
 
@@ -96,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / NAME
     if not os.path.lexists(path):
         raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
-    return validate(Manifest, json_of(path, "get the file again"), path)
+    return validate(Manifest, contents.json_of(path, "get the file again"), path)
 
 
 def as_json(content: object) -> str:
@@ -131,7 +130,7 @@ def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
     return Manifest(location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said)
 
 
-def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> str:
+def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGAIN) -> str:
     """What a version of a benchmark is: one hash of every cell of all its tables and of its plan, read from its files.
 
     It is the same on every machine, whatever library packed the Parquet and in whatever pieces. Every column goes into
@@ -143,12 +142,12 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     """
     plan = folder / PLAN
     told: dict[str, Any] = {"plan": None}
-    if is_file(plan):
-        told["plan"] = hashlib.sha256(text_of(plan, remedy).encode()).hexdigest()
+    if contents.is_file(plan):
+        told["plan"] = hashlib.sha256(contents.text_of(plan, remedy).encode()).hexdigest()
     for config in configs:
         path, n_rows = folder / data_file(config), 0
         digests: dict[str, Any] = defaultdict(hashlib.sha256)
-        for batch in batches_in(path, remedy):
+        for batch in contents.batches_in(path, remedy):
             n_rows += batch.num_rows
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 try:
@@ -209,8 +208,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
     """UserError where rows or plan are not those that a manifest names; cards may be others."""
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
-        contents.require_file(folder / name, remedy=remedy)
-        if _sha256(folder / name) != declared.files.get(name):
+        if _sha256(folder / name, remedy) != declared.files.get(name):
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
@@ -226,7 +224,8 @@ def require_identity(folder: Path, declared: Manifest) -> str:
     return found
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
+    contents.require_file(path, remedy=remedy)
     try:
         return file_sha256(path)
     except OSError as error:
@@ -236,7 +235,6 @@ def _sha256(path: Path) -> str:
 def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
     for name, expected in sorted(declared.files.items()):
         try:
-            contents.require_file(folder / name)
             if _sha256(folder / name) != expected:
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
