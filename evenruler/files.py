@@ -71,7 +71,7 @@ def replace(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
         error.filename = error.filename or str(path)  # which a disk that is full does not say

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenruler.files import file_sha256, replace, swapped, templates
+from evenruler.files import file_sha256, swapped, templates
 from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
@@ -129,11 +129,12 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
             "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
+            "croissant.json": render_croissant(benchmark, working),
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
         for name, text in texts.items():
-            replace(working / name, text)
-        replace(working / "croissant.json", render_croissant(benchmark, working))
+            (working / name).parent.mkdir(exist_ok=True)
+            (working / name).write_text(text, encoding="utf-8", newline="\n")
         own = manifest.manifest_of(
             working,
             benchmark.tables,
@@ -144,7 +145,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             licences=benchmark.distinct("licence"),
             parameters=dict(benchmark.parameters),
         )
-        replace(working / manifest.NAME, manifest.as_json(own.model_dump()))
+        (working / manifest.NAME).write_text(manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n")
 
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
