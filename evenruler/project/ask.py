@@ -53,14 +53,6 @@ class Asking:
 
 
 @dataclass(frozen=True)
-class Fetched:
-    """The files of a model that are to be fetched; what the Hub did not say is None."""
-
-    bytes: int | None = None
-    parameters: int | None = None
-
-
-@dataclass(frozen=True)
 class Plan:
     """What will be asked, before anything is; what computes, and the rates that were measured."""
 
@@ -69,9 +61,9 @@ class Plan:
     absent: Mapping[str, str]
     """By model whose files are not here: why."""
     parameters: Mapping[str, int | None]
-    """By model whose files are here, where they are known."""
-    fetched: Mapping[str, Fetched] = field(default_factory=dict)
-    """By model that the Hub has."""
+    """By model, where its files or the Hub say how many."""
+    fetched: Mapping[str, int | None] = field(default_factory=dict)
+    """Bytes of files, by model that is to be fetched; None where the Hub does not say."""
     known: Sequence[Rate] = ()
 
     @property
@@ -86,26 +78,24 @@ class Plan:
 
     def seconds(self, asking: Asking) -> float | None:
         """How long it takes, roughly, alone on a device; None where the size of a model is not known."""
-        total = 0.0
-        for lack in asking.lacks:
-            took = machine.seconds(
+        took = [
+            machine.seconds(
                 self.known,
                 family=asking.job.families[0],
                 model=lack.model,
                 operation=lack.operation,
                 device=self.machine.device,
-                parameters=self.parameters.get(lack.model) or self.fetched.get(lack.model, Fetched()).parameters,
+                parameters=self.parameters.get(lack.model),
                 tokens=lack.amount.tokens,
             )
-            if took is None:
-                return None
-            total += took
-        return None if asking.wrong else total
+            for lack in asking.lacks
+        ]
+        return None if asking.wrong or None in took else sum(filter(None, took))
 
     @property
     def bytes(self) -> int:
         """Of all files that are to be fetched, as far as the Hub says."""
-        return sum(files.bytes or 0 for files in self.fetched.values())
+        return sum(size or 0 for size in self.fetched.values())
 
 
 def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
@@ -195,8 +185,10 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     if done.returncode:
         raise UserError("what the store lacks could not be counted", remedy="why stands above")
     on, *counted, models = map(json.loads, done.stdout.splitlines())
-    catalogue = load_params(root / "params.yaml").models
-    fetched = {name: _of_hub(catalogue[name]) for name in models["absent"] if catalogue[name].scheme == "hub"}
+    catalogue, fetched = load_params(root / "params.yaml").models, dict[str, int | None]()
+    for name in models["absent"]:
+        if catalogue[name].scheme == "hub":
+            fetched[name], models["parameters"][name] = _of_hub(catalogue[name])
     askings = []
     for one in counted:
         lacks = [Lack(own.pop("model"), own.pop("operation"), Amount(**own)) for own in one["lacks"]]
@@ -204,8 +196,8 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
     return Plan(Machine(**on), askings, **models, fetched=fetched, known=machine.kept_rates(cache_root()))
 
 
-def _of_hub(entry: ModelEntry) -> Fetched:
-    """What the Hub says of the files of a model; nothing where it cannot be asked, which then says who fetches."""
+def _of_hub(entry: ModelEntry) -> tuple[int | None, int | None]:
+    """Bytes and parameters of a model as the Hub says; None where it cannot be asked, which then says who fetches."""
     from huggingface_hub import HfApi
 
     repo = entry.locations[0][1]
@@ -213,12 +205,11 @@ def _of_hub(entry: ModelEntry) -> Fetched:
         with talking_about(repo, revision=entry.revision):
             told = HfApi().model_info(repo, revision=entry.revision, files_metadata=True, timeout=10.0)
     except UserError:
-        return Fetched()
+        return None, None
     sizes = {file.rfilename: file.size for file in told.siblings or ()}
     wanted = [sizes[name] for name in fetched_of(sizes)]
     known = [size for size in wanted if size is not None]
-    parameters = told.safetensors.total if told.safetensors else None
-    return Fetched(sum(known) if len(known) == len(wanted) else None, parameters)
+    return sum(known) if len(known) == len(wanted) else None, told.safetensors.total if told.safetensors else None
 
 
 def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
@@ -298,7 +289,7 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
             f"{machine.ASSUMED_WRITING:.0%} of it for writing"
         )
     if plan.fetched:
-        unsaid = [name for name, files in plan.fetched.items() if files.bytes is None]
+        unsaid = [name for name, size in plan.fetched.items() if size is None]
         more = f", and {', '.join(unsaid)}, whose size the Hub does not say" if unsaid else ""
         fits = "" if plan.bytes <= free else ": too few"
         yield f"to fetch: {in_bytes(plan.bytes)}{more}; {in_bytes(free)} are free{fits}"
@@ -308,8 +299,7 @@ def table(plan: Plan) -> list[str]:
     """A line for each that is to be asked, and one for all."""
     rows = [("", "questions", "tokens read", "written", "time", "to fetch")]
     for one in plan.to_ask:
-        files = plan.fetched.get(one.job.model)
-        size = "" if files is None else "?" if files.bytes is None else in_bytes(files.bytes)
+        size = in_bytes(plan.fetched[one.job.model]) if one.job.model in plan.fetched else ""
         rows.append((one.job.name, *_amounts([one]), in_time(plan.seconds(one)), size))
     if len(plan.to_ask) > 1:
         times = [plan.seconds(one) for one in plan.to_ask]
@@ -328,6 +318,8 @@ def _amounts(askings: Sequence[Asking]) -> tuple[str, str, str]:
     return f"{sum(one.questions for one in amounts):,}", f"{read:,}", f"{written:,}"
 
 
-def in_bytes(n: int) -> str:
-    """Bytes in words."""
+def in_bytes(n: int | None) -> str:
+    """Bytes in words; `?` where they are not known."""
+    if n is None:
+        return "?"
     return f"{n / 1e9:.1f} GB" if n >= 1e8 else f"{n / 1e6:.1f} MB"

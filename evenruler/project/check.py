@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap
 
 from evenruler.declared import Active
 from evenruler.errors import UserError, nearest
@@ -135,7 +136,7 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
     for name in used:  # what lies here, or is made of what does, is there
         entry = params.models[name]
-        while entry.scheme == "untrained":
+        if entry.scheme == "untrained":
             name = entry.locations[0][1]
             entry = params.models[name]
         for file in (root / Path(rest).expanduser() for scheme, rest in entry.locations if scheme == "local"):
@@ -190,18 +191,14 @@ def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
     return [f"params.yaml: active is now {active.scale}: {', '.join(active.models)}"]
 
 
-def _laid_out(value: Any, depth: int = 0) -> Any:
-    """A value as it is written: lists, and entries of mappings, on one line."""
-    if isinstance(value, list):
-        listed = CommentedSeq(value)
-        listed.fa.set_flow_style()
-        return listed
+def _laid_out(value: Any) -> Any:
+    """A value as it is written: of a mapping, an entry a line."""
     if not isinstance(value, dict):
         return value
-    mapped = CommentedMap({key: _laid_out(own, depth + 1) for key, own in value.items()})
-    if depth or not value:
-        mapped.fa.set_flow_style()
-    return mapped
+    laid = CommentedMap({key: CommentedMap(own) for key, own in value.items()})
+    for on_one_line in laid.values() if value else (laid,):
+        on_one_line.fa.set_flow_style()
+    return laid
 
 
 def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
@@ -276,16 +273,13 @@ def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED
-    try:
+    known: dict[str, list[int]] = {}
+    with suppress(OSError, ValueError):
         known = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        known = {}
     if key not in known:
         from tokenizers import Tokenizer
 
         encoded = Tokenizer.from_file(str(tokenizer)).encode_batch([f" {word}" for word in words], False)
         known[key] = [len(one.ids) for one in encoded]
-        path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, json.dumps(known))
-    found: list[int] = known[key]
-    return found
+    return known[key]

@@ -59,25 +59,20 @@ class ConfigDifference:
     examples: dict[str, list[str]] = field(default_factory=dict)
     """A few ids by kind: added, removed, changed."""
 
-    def reasons(self) -> Iterator[tuple[Bump, str]]:
+    def reasons(self) -> list[tuple[Bump, str]]:
         """What asks for a version: major where old scores cannot be compared, minor where there is more, else patch."""
-        name = self.config
-        if self.after is None:
-            yield "major", f"the config {name} is gone"
-        elif self.before is None:
-            yield "minor", f"the config {name} is new"
-        if self.removed:
-            yield "major", f"{self.removed:,} rows of {name} are gone"
-        if self.recontented:
-            yield "major", f"{self.recontented:,} rows of {name} say something else"
-        if columns := [*self.columns_removed, *self.columns_retyped]:
-            yield "major", f"columns of {name} are gone or of another type: {', '.join(columns)}"
-        if self.added:
-            yield "minor", f"{self.added:,} rows of {name} are new"
-        if self.columns_added:
-            yield "minor", f"columns of {name} are new: {', '.join(self.columns_added)}"
-        if self.changed > self.recontented:
-            yield "patch", f"{self.changed - self.recontented:,} rows of {name} have other provenance"
+        name, gone, moved = self.config, self.columns_removed + self.columns_retyped, self.changed - self.recontented
+        told: list[tuple[Bump, object, str]] = [
+            ("major", self.after is None, f"the config {name} is gone"),
+            ("minor", self.before is None, f"the config {name} is new"),
+            ("major", self.removed, f"{self.removed:,} rows of {name} are gone"),
+            ("major", self.recontented, f"{self.recontented:,} rows of {name} say something else"),
+            ("major", gone, f"columns of {name} are gone or of another type: {', '.join(gone)}"),
+            ("minor", self.added, f"{self.added:,} rows of {name} are new"),
+            ("minor", self.columns_added, f"columns of {name} are new: {', '.join(self.columns_added)}"),
+            ("patch", moved, f"{moved:,} rows of {name} have other provenance"),
+        ]
+        return [(bump, why) for bump, is_so, why in told if is_so]
 
 
 @dataclass(frozen=True)

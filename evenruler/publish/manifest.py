@@ -19,7 +19,6 @@ from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.files import file_sha256
 from evenruler.publish import contents
-from evenruler.publish.contents import AGAIN, batches_in, is_file, json_of, text_of
 from evenruler.strict import Slug, Strict, Text, content_of, validate
 from evenruler.versions import Version
 
@@ -37,8 +36,8 @@ KIND = "rows+plan:"
 """Before the digits of an identity: what it is a hash of. Those of another kind, as older evenrulers wrote them, cannot
 be held against it."""
 
-LONGEST_PATH = 255
-"""Bytes of the path of a file in a benchmark."""
+LONGEST = 255
+"""Bytes of the path of a file in a benchmark, of an `id` and of a `content_sha256`."""
 
 
 def data_file(config: str) -> str:
@@ -48,8 +47,8 @@ def data_file(config: str) -> str:
 
 def _inside(name: str) -> str:
     parts = name.split("/")
-    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST_PATH:
-        raise ValueError(f"found {name[:LONGEST_PATH]!r}, expected the path of a file in the benchmark's folder")
+    if {"", ".", ".."} & {*parts} or "\\" in name or not name.isprintable() or len(name.encode()) > LONGEST:
+        raise ValueError(f"found {name[:LONGEST]!r}, expected the path of a file in the benchmark's folder")
     return name
 
 
@@ -96,7 +95,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / NAME
     if not os.path.lexists(path):
         raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
-    return validate(Manifest, json_of(path, "get the file again"), path)
+    return validate(Manifest, contents.json_of(path, "get the file again"), path)
 
 
 def as_json(content: object) -> str:
@@ -131,7 +130,7 @@ def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
     return Manifest(location=HERE, content_sha256=identity, rows=rows, columns=columns, files=files, **said)
 
 
-def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> str:
+def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGAIN) -> str:
     """What a version of a benchmark is: one hash of every cell of all its tables and of its plan, read from its files.
 
     It is the same on every machine, whatever library packed the Parquet and in whatever pieces. Every column goes into
@@ -142,11 +141,13 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
     damaged, or a column is of a type that no benchmark has.
     """
     plan = folder / PLAN
-    told: dict[str, Any] = {"plan": bytes_sha256(text_of(plan, remedy).encode()) if is_file(plan) else None}
+    told: dict[str, Any] = {"plan": None}
+    if contents.is_file(plan):
+        told["plan"] = hashlib.sha256(contents.text_of(plan, remedy).encode()).hexdigest()
     for config in configs:
         path, n_rows = folder / data_file(config), 0
         digests: dict[str, Any] = defaultdict(hashlib.sha256)
-        for batch in batches_in(path, remedy):
+        for batch in contents.batches_in(path, remedy):
             n_rows += batch.num_rows
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 try:
@@ -155,7 +156,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = AGAIN) -> st
                 except TypeError as error:
                     raise UserError(f"column {name} {error}", where=str(path), remedy=remedy) from None
         told[config] = {"rows": n_rows, **{part: found.hexdigest() for part, found in digests.items()}}
-    return KIND + bytes_sha256(as_json(told).encode())
+    return KIND + hashlib.sha256(as_json(told).encode()).hexdigest()
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
@@ -191,19 +192,8 @@ def _lengths(values: pa.Array) -> bytes:
     return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
 
 
-def bytes_sha256(content: bytes) -> str:
-    """Checksum of a file's content."""
-    return hashlib.sha256(content).hexdigest()
-
-
 NOT_OURS = {".gitattributes", NAME}
 """Files that a manifest does not list."""
-
-LONGEST_NAME = 255
-"""Bytes of an `id` or `content_sha256`."""
-
-
-CARD_KEYS = ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs")
 
 
 def problems(folder: Path) -> list[str]:
@@ -218,8 +208,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
     """UserError where rows or plan are not those that a manifest names; cards may be others."""
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
-        contents.require_file(folder / name, remedy=remedy)
-        if _sha256(folder / name) != declared.files.get(name):
+        if _sha256(folder / name, remedy) != declared.files.get(name):
             raise UserError("altered: it is not what the manifest names", where=str(folder / name), remedy=remedy)
 
 
@@ -235,7 +224,8 @@ def require_identity(folder: Path, declared: Manifest) -> str:
     return found
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, remedy: str = contents.AGAIN) -> str:
+    contents.require_file(path, remedy=remedy)
     try:
         return file_sha256(path)
     except OSError as error:
@@ -245,7 +235,6 @@ def _sha256(path: Path) -> str:
 def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
     for name, expected in sorted(declared.files.items()):
         try:
-            contents.require_file(folder / name)
             if _sha256(folder / name) != expected:
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
@@ -279,8 +268,8 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
                 yield f"{name}: no column {' and '.join(lacking)} of texts"
                 continue
             named = contents.table_in(folder / name).select(["id", "content_sha256"])
-            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST_NAME for column in named.columns):
-                yield f"{name}: id or content_sha256 of more than {LONGEST_NAME} bytes"
+            if any((pc.max(pc.binary_length(column)).as_py() or 0) > LONGEST for column in named.columns):
+                yield f"{name}: id or content_sha256 of more than {LONGEST} bytes"
                 continue
             sound.add(config)
             if len(named.column("id").unique()) != len(named):
@@ -306,7 +295,7 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if front is None:
         yield "README.md: no front matter that can be read"
         return
-    for key in CARD_KEYS:
+    for key in ("pretty_name", "language", "license", "task_categories", "size_categories", "tags", "configs"):
         if not front.get(key):
             yield f"README.md: front matter lacks {key}"
     listed = front.get("configs")

@@ -1,5 +1,6 @@
 """Where benchmarks lie: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
 
+import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +101,7 @@ def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
     was = manifest.read_manifest(folder)
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in was.files.keys() & NAMED.keys()}
     changed = {name: renamed(name, text, repo).encode() for name, text in texts.items()}
-    sums = {name: manifest.bytes_sha256(content) for name, content in changed.items()}
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in changed.items()}
     now = was.model_copy(update={"location": repo, "files": was.files | sums})
     files: dict[str, bytes | Path] = {name: folder / name for name in sorted(was.files)}
     return files | changed | {manifest.NAME: manifest.as_json(now.model_dump()).encode()}

@@ -161,6 +161,6 @@ def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path
     for name, content in files.items():  # by the checksum that its kind of storage has
         data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        if not (lfs.sha256 == manifest.bytes_sha256(data) if lfs is not None else there[name].blob_id == blob):
+        if not (lfs.sha256 == hashlib.sha256(data).hexdigest() if lfs is not None else there[name].blob_id == blob):
             return False
     return True

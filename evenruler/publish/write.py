@@ -48,10 +48,9 @@ class Config(Published):
     @property
     def as_read(self) -> pa.Table:
         """The table in the order of a reader: the columns of `first`, its others, then what every table has."""
-        first = [name for name in self.first if name in self.table.column_names]
-        last = [name for name in LAST if name in self.table.column_names and name not in first]
-        others = [name for name in self.table.column_names if name not in {*first, *last}]
-        return self.table.select([*first, *others, *last])
+        names = self.table.column_names
+        ordered = dict.fromkeys((*self.first, *(name for name in names if name not in LAST), *LAST))
+        return self.table.select([name for name in ordered if name in names])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,11 +129,12 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             "README.md": render_card(benchmark),
             manifest.PLAN: manifest.as_json(benchmark.plan),
             "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
+            "croissant.json": render_croissant(benchmark, working),
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
         for name, text in texts.items():
-            _write(working / name, text)
-        _write(working / "croissant.json", render_croissant(benchmark, working))
+            (working / name).parent.mkdir(exist_ok=True)
+            (working / name).write_text(text, encoding="utf-8", newline="\n")
         own = manifest.manifest_of(
             working,
             benchmark.tables,
@@ -145,12 +145,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             licences=benchmark.distinct("licence"),
             parameters=dict(benchmark.parameters),
         )
-        _write(working / manifest.NAME, manifest.as_json(own.model_dump()))
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+        (working / manifest.NAME).write_text(manifest.as_json(own.model_dump()), encoding="utf-8", newline="\n")
 
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
@@ -257,11 +252,11 @@ def render_card(benchmark: Benchmark) -> str:
         # The figures that a part of a benchmark has at all.
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
-        "unmeasured": lambda evidence: unmeasured_models((row["model"], row["record"]) for row in _verdicts(evidence)),
+        "unmeasured": lambda evidence: unmeasured_models((model, record) for _, model, _, record in amounts(evidence)),
         # What cards call a figure.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
-        "in_words": lambda columns, row: with_capital(
-            in_words(row["record"], {own.figure: own.says for own in columns}.get(row["figure"]))
+        "in_words": lambda columns, figure, record: with_capital(
+            in_words(record, {own.figure: own.says for own in columns}.get(figure))
         ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
@@ -316,11 +311,11 @@ def _quotation(text: str, name: str, n: int) -> str:
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
-def _verdicts(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every figure that has a verdict, with model and part: all of one model together."""
-    found = [dict(zip(("part", "model", "figure", "record"), one, strict=True)) for one in amounts(evidence)]
-    models = list(dict.fromkeys(row["model"] for row in found))
-    return sorted(found, key=lambda row: models.index(row["model"]))
+def _verdicts(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
+    """Part, model, figure and record of everything that has a verdict: all of one model together."""
+    found = list(amounts(evidence))
+    models = [model for _, model, *_ in found]
+    return sorted(found, key=lambda one: models.index(one[1]))
 
 
 def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:

@@ -6,7 +6,7 @@ The report and `evenruler compare --page` fill it from the same figures: records
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -40,26 +40,24 @@ TICKS: Final = 5
 """Of an axis, at most one more."""
 
 
-@dataclass(frozen=True)
-class Axis:
-    """From the first to the last tick; 0 is always on it."""
+Ends: TypeAlias = tuple[float, float]
+"""Of an axis: its first and its last tick."""
 
-    ticks: list[float]
 
-    @classmethod
-    def over(cls, values: Sequence[float]) -> "Axis":
-        """An axis of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten that holds all values and 0."""
-        low, high = min([0.0, *values]), max([0.0, *values])
-        rough = (high - low) / TICKS or 0.2
-        power = 10.0 ** math.floor(math.log10(rough))
-        step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        return cls([round(k * step, 12) for k in range(first, max(last, first + 1) + 1)])
+def axis_over(values: Sequence[float]) -> Ends:
+    """Of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten that hold all values and 0."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    rough = (high - low) / TICKS or 0.2
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return round(first * step, 12), round(max(last, first + 1) * step, 12)
 
-    def place(self, value: float) -> float:
-        """Where a value stands, in percent of the width."""
-        share = (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
-        return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
+
+def _place(value: float, axis: Ends) -> float:
+    """Where a value stands, in percent of the width."""
+    share = (value - axis[0]) / (axis[1] - axis[0])
+    return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
 
 
 @dataclass(frozen=True)
@@ -123,38 +121,8 @@ class Instrument:
         return self.words[figure].heading if figure in self.words else figure.replace("_", " ")
 
 
-@dataclass(frozen=True)
-class GridCell:
-    """An amount on one model; places in percent of the width, None where there is no such thing."""
-
-    model: str
-    link: str
-    """The row of the table that it stands in."""
-    amount: str
-    interval: str
-    placebo: str
-    specific: str
-    """What it is beyond placebos, with its interval."""
-    verdict: str
-    mark: str
-    why: str
-    at: float | None
-    low: float | None
-    high: float | None
-    beside: float | None
-    """Of the placebo."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A construct: one headline amount over models."""
-
-    heading: str
-    part: str
-    sentence: str
-    cells: Sequence[GridCell | None]
-    """One a model; None where it was not asked."""
-    zero: float
+Row: TypeAlias = dict[str, Any]
+"""A construct: one headline amount over models, as the page's template reads it (`rows_of`)."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +136,7 @@ class Family:
     """Those that have no verdict."""
     meanings: Mapping[str, str]
     """What the amounts are, by heading."""
-    sections: "Sequence[Section]" = field(default_factory=tuple)
+    sections: "Sequence[Section]"
     """About all its instruments."""
 
 
@@ -200,7 +168,7 @@ def families(
 
 
 def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
-    """Its headline amounts, part by part, in the order of its columns."""
+    """Its headline amounts, part by part, in the order of its columns; a cell is None where a model was not asked."""
     found: dict[tuple[str, str], dict[str, tuple[int, Told]]] = {}
     for index, told in enumerate(one.figures):
         if told.confirmatory and told.model:
@@ -211,14 +179,16 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
     for part, figure in keys:
         own = found[part, figure]
         records = [told for _, told in own.values()]
-        says = one.words[figure].says if figure in one.words else None
-        axis = Axis.over([value for told in records for value in _numbers(told) if value is not None])
-        cells = [
-            _cell(f"{one.name}--{own[model][0]}", own[model][1], axis, one.decimals, says) if model in own else None
-            for model in models
-        ]
-        of_part = "" if part == WHOLE else part
-        rows.append(Row(one.heading(figure), of_part, _sentence(records), cells, axis.place(0.0)))
+        axis = axis_over([value for told in records for value in _numbers(told) if value is not None])
+        rows.append(
+            {
+                "heading": one.heading(figure),
+                "part": "" if part == WHOLE else part,
+                "sentence": _sentence(records),
+                "cells": [_cell(one, *own[model], axis) if model in own else None for model in models],
+                "zero": _place(0.0, axis),
+            }
+        )
     return rows
 
 
@@ -240,27 +210,30 @@ def _numbers(told: Told) -> tuple[float | None, ...]:
     return tuple(told.get(key) for key in ("value", "low", "high", "placebo"))
 
 
-def _cell(link: str, told: Told, axis: Axis, rounded: int | None, says: Sequence[str] | None) -> GridCell:
-    numbers = _numbers(told)
-    largest = max((abs(value) for value in numbers if value is not None), default=0.0)
+def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]:
+    """An amount on one model; places are in percent of the width, None where there is no such thing."""
+    value, low, high, _ = numbers = _numbers(told)
+    largest = max((abs(own) for own in numbers if own is not None), default=0.0)
     by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
-    decimals = rounded or by_size
-    low, high = told.get("low"), told.get("high")
+    decimals = one.decimals or by_size
     interval = "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
-    verdict, value = told.said("verdict"), told.get("value")
-    specific, specific_low, specific_high = (told.get(f"specific{end}") for end in ("", "_low", "_high"))
-    return GridCell(
-        told.model,
-        link,
-        number(value, decimals) or "none",
-        interval if value is not None else told.said("reason"),
-        number(told.get("placebo"), decimals),
-        "" if specific is None else with_interval(specific, specific_low, specific_high, decimals),
-        verdict,
-        Verdict(verdict).mark if verdict else "told",
-        in_words(told.record, says),
-        *(None if place is None else axis.place(place) for place in numbers),
-    )
+    specific, lowest, highest = (told.get(key) for key in ("specific", "specific_low", "specific_high"))
+    verdict, says = told.said("verdict"), one.words[told.figure].says if told.figure in one.words else None
+    return {
+        "model": told.model,
+        "link": f"{one.name}--{index}",  # the row of the table that it stands in
+        "amount": number(value, decimals) or "none",
+        "interval": interval if value is not None else told.said("reason"),
+        "placebo": number(told.get("placebo"), decimals),
+        "specific": with_interval(specific, lowest, highest, decimals),
+        "verdict": verdict,
+        "mark": Verdict(verdict).mark if verdict else "told",
+        "why": in_words(told.record, says),
+        **{
+            key: None if own is None else _place(own, axis)
+            for key, own in zip(("at", "low", "high", "beside"), numbers, strict=True)
+        },
+    }
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
@@ -274,10 +247,9 @@ def counted(instruments: Sequence[Instrument]) -> str:
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """How well an instrument measures on each model: the models, and rows of heading, part and a text a model."""
     wanted = {column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"}
-    own = [told for told in one.figures if told.figure in wanted and told.model]
-    models = list(dict.fromkeys(told.model for told in own))
-    known = {(told.part, told.figure, told.model): told for told in own}
-    parts = list(dict.fromkeys(told.part for told in own))
+    shown = (told for told in one.figures if told.figure in wanted and told.model)
+    known = {(told.part, told.figure, told.model): told for told in shown}
+    parts, models = (list(dict.fromkeys(key[place] for key in known)) for place in (0, 2))
     keys = sorted({key[:2] for key in known}, key=lambda key: (parts.index(key[0]), wanted[key[1]]))
     rows = [
         (one.heading(figure), "" if part == WHOLE else part,
@@ -297,12 +269,6 @@ def _said(told: Told | None, decimals: int) -> str:
     return f"{with_interval(value, low, high, decimals)}{beside}"
 
 
-COLUMNS = (
-    *("part", "model", "figure"), *(name.replace("_", " ") for name in NUMBERS), *("n", "unit", "verdict", "why")
-)  # fmt: skip
-"""Of the table of figures."""
-
-
 def table(one: Instrument) -> dict[str, Any]:
     """All figures of an instrument, as the page's script reads them: columns and rows, numbers as numbers."""
     rows = [
@@ -318,4 +284,5 @@ def table(one: Instrument) -> dict[str, Any]:
         ]
         for told in one.figures
     ]
-    return {"columns": list(COLUMNS), "rows": rows}
+    numbers = [name.replace("_", " ") for name in NUMBERS]
+    return {"columns": ["part", "model", "figure", *numbers, "n", "unit", "verdict", "why"], "rows": rows}

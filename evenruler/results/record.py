@@ -161,11 +161,8 @@ class Result(Strict):
     @property
     def verdicts(self) -> dict[str, str]:
         """The verdict of each headline by part and figure (`seed: gain`), and how it was asked if in several ways."""
-        return {
-            f"{part}{'' if label == self.model.name else f', {label}'}: {figure}": record["verdict"]
-            for part, label, figure, record in figures_of(self)
-            if "verdict" in record
-        }
+        judged = (one for one in figures_of(self) if "verdict" in one[3])
+        return {f"{_where(part, label, self)}: {figure}": own["verdict"] for part, label, figure, own in judged}
 
     def frame(self) -> pd.DataFrame:
         """All figures, a row each, with the columns of `load_results`."""
@@ -212,7 +209,7 @@ class Result(Strict):
             if "verdict" in own and (value := own["value"]) is not None:
                 numbers = pd.Series({key: own.get(key) for key in keys}, dtype=float)
                 numbers["placebo"] *= -1 if value < 0 else 1
-                where = f"{part}{'' if label == self.model.name else f', {label}'}: {own['verdict']}"
+                where = f"{_where(part, label, self)}: {own['verdict']}"
                 drawn.setdefault(figure, []).append({"where": where, **numbers, "less": -numbers["smallest"]})
         if not drawn:
             raise UserError("no headline has a value and a verdict", where=self.folder, remedy="take another size")
@@ -251,6 +248,10 @@ class Result(Strict):
         return f"{self.model.name}/{self.benchmark.name}@{self.benchmark.version}{less}"
 
 
+def _where(part: str, label: str, result: Result) -> str:
+    return part if label == result.model.name else f"{part}, {label}"
+
+
 def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
     """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
     for part, of_part in sorted(result.figures.items()):
@@ -272,7 +273,7 @@ REASONS: Final = 2
 NOTHING: Final = "NO VERDICT: no figure here has one"
 
 Judged = tuple[str, str, Heading, dict[str, Any]]
-"""A headline: part, label, words and record."""
+"""A headline: part, how it was asked, words and record."""
 
 
 def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
@@ -281,30 +282,24 @@ def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
     A line for each effect, and for each headline that has one of the other verdicts by itself; headlines that share a
     verdict share a line. After an effect whose units have names, who is nearest to either end.
     """
-    headings = {heading.figure: heading for heading in result.headings}
+    words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
     found: dict[Verdict, list[Judged]] = {}
     for part, label, figure, record in figures_of(result):
-        heading = headings.get(figure)
-        if heading is not None and heading.role == "headline" and "verdict" in record:
-            found.setdefault(Verdict(record["verdict"]), []).append((part, label, heading, record))
+        if figure in words and "verdict" in record:
+            found.setdefault(Verdict(record["verdict"]), []).append((part, label, words[figure], record))
     lines = []
     for verdict in (verdict for verdict in FIRST if verdict in found):
         if verdict not in ASSERTED and len(found[verdict]) > 1:
             lines.append(_together(verdict, found[verdict]))
-        else:
-            lines += [line for one in found[verdict] for line in _alone(verdict, one, result.model.name, headlines)]
+            continue
+        for part, label, heading, record in found[verdict]:
+            said = in_words(record, heading.says, _numbers(record))
+            lines.append(f"{verdict.upper()}, {heading.heading} ({_where(part, label, result)}): {said}")
+            if verdict == Verdict.EFFECT and heading.ends is not None:
+                own = headlines[(headlines["part"] == part) & (headlines["figure"] == heading.figure)]
+                of_label = own[own["model"] == label]
+                lines += _ends(heading.ends, of_label if len(of_label) else own)
     return lines or [NOTHING]
-
-
-def _alone(verdict: Verdict, headline: Judged, model: str, headlines: pd.DataFrame) -> Iterator[str]:
-    """One headline; of an effect a second line, if its units have names."""
-    part, label, heading, record = headline
-    where = part if label == model else f"{part}, {label}"
-    yield f"{verdict.upper()}, {heading.heading} ({where}): {in_words(record, heading.says, _numbers(record))}"
-    own = headlines[(headlines["part"] == part) & (headlines["figure"] == heading.figure)]
-    of_label = own[own["model"] == label]
-    if verdict == Verdict.EFFECT and (ends := _ends(heading, of_label if len(of_label) else own)):
-        yield ends
 
 
 def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
@@ -327,28 +322,22 @@ def _numbers(record: Mapping[str, Any]) -> str:
     return f"{record['value']:z.2f}{interval}{placebo}{p}"
 
 
-def _ends(heading: Heading, made_of: pd.DataFrame) -> str:
+def _ends(ends: Sequence[str], made_of: pd.DataFrame) -> Iterator[str]:
     """Who is nearest to either end, where units are words; the first end is that of high values."""
-    if heading.ends is None or made_of.empty:
-        return ""
-    ordered = [str(unit) for unit in _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index]
-    if len(ordered) < 2 * NAMED:
-        return ""
-    high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
-    return f"  most {heading.ends[0]}: {', '.join(high)}; most {heading.ends[1]}: {', '.join(low)}"
+    ordered = _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index.astype(str)
+    if len(ordered) >= 2 * NAMED:
+        high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
+        yield f"  most {ends[0]}: {', '.join(high)}; most {ends[1]}: {', '.join(low)}"
 
 
-TEXTS: Final = ("benchmark", "version", "model", "revision", "part", "label", "figure", "role")
-NUMBERS: Final = ("value", "low", "high")
-CONTROLS: Final = tuple(name for name in OF_FIGURES if name not in NUMBERS)
 NUMERIC: Final = {*OF_FIGURES, "n"}
 SAID: Final = {"unit", "levels", "verdict", "why", "reason"}
 COLUMNS: Final = {
-    **dict.fromkeys(TEXTS, "string"),
-    **dict.fromkeys(NUMBERS, "float64"),
+    **dict.fromkeys(("benchmark", "version", "model", "revision", "part", "label", "figure", "role"), "string"),
+    **dict.fromkeys(("value", "low", "high"), "float64"),
     "n": "Int64",
     "unit": "string",
-    **dict.fromkeys(CONTROLS, "float64"),
+    **dict.fromkeys(OF_FIGURES, "float64"),  # the others
     **dict.fromkeys(("levels", "verdict", "why", "reason"), "string"),
     "prefixes": "bool",
     "limit": "Int64",

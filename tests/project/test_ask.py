@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.machine import Machine, Rate
 from evenruler.models.records import Amount
-from evenruler.project.ask import Asking, Fetched, Lack, Plan, in_bytes, lines, write_left_out
+from evenruler.project.ask import Asking, Lack, Plan, in_bytes, lines, write_left_out
 from evenruler.project.processes import Job
 from evenruler.strict import read_yaml
 
@@ -21,8 +21,8 @@ PLAN = Plan(
         Asking(Job("done", ("probes",)), []),
     ],
     absent={"large": "params.yaml: models.large: a/large is not downloaded"},
-    parameters={"small": 10**8, "tool": 10**7},
-    fetched={"large": Fetched(6 * 10**9, 3 * 10**9)},
+    parameters={"small": 10**8, "tool": 10**7, "large": 3 * 10**9},
+    fetched={"large": 6 * 10**9},
 )
 
 
@@ -34,7 +34,7 @@ def test_time_is_the_sum_over_the_model_and_its_tools() -> None:
     assert PLAN.seconds(done) == 0
     measured = Rate("saged", "large", "generation/2", "cpu", None, tokens=100, questions=1, seconds=1.0)
     assert replace(PLAN, known=[measured]).seconds(large) == pytest.approx(50 + 10)
-    assert replace(PLAN, fetched={}).seconds(large) is None
+    assert replace(PLAN, parameters={**PLAN.parameters, "large": None}).seconds(large) is None
 
 
 def test_a_process_is_for_what_lacks_or_is_not_here() -> None:
@@ -63,7 +63,8 @@ def test_the_plan_in_words() -> None:
 
 def test_what_nobody_knows_is_a_question_mark() -> None:
     on = Machine("cuda-9.0", gpus=2, nodes=0)
-    told = list(lines(replace(PLAN, machine=on, fetched={"large": Fetched()}), "paper", 2, free=10**9))
+    plan = replace(PLAN, machine=on, parameters={"small": 10**8}, fetched={"large": None})
+    told = list(lines(plan, "paper", 2, free=10**9))
     assert told[0] == "plan at the scale paper: 2 of 3 to ask, 2 at once on 2 GPUs (cuda-9.0)"
     assert [line.split()[-2:] for line in told[2:5]] == [["0.2", "s"], ["?", "?"], ["0.0", "MB"]]
     assert told[4].split()[-5:-2] == ["s", "+", "?"]

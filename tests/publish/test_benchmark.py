@@ -176,7 +176,7 @@ class TestFailure:
             "write.render_card",
             "write.render_croissant",
             "manifest.manifest_of",
-            "write._write",
+            "write.Path.write_text",
             "write.pq.write_table",
         ],
         ids=["card", "croissant", "manifest", "texts", "rows"],
