@@ -86,6 +86,9 @@ def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[s
     reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""), strict=True)
     rows = []
     try:
+        header = list(reader.fieldnames or ())
+        if len(header) == 1 and {";", "\t"} & {*header[0]}:
+            raise UserError("no commas between fields", where=f"{path}: line 1", remedy="save it with commas")
         for row in reader:
             if None in row or None in row.values():
                 where = f"{path}: line {reader.line_num} ({next(iter(row.values()))})"

@@ -23,6 +23,8 @@ def test_rows_with_the_lines_that_they_end_in(tmp_path: Path, encoding: str) -> 
     ("content", "said"),
     [
         (TABLE.encode("utf-16"), "not UTF-8 (byte 0)"),
+        (b"word;text\na;one, two\n", "line 1: no commas between fields; save it with commas"),
+        (b"word\ttext\na\tone\n", "line 1: no commas between fields; save it with commas"),
         (f"{TABLE}c\n".encode(), "line 4 (c): not as many fields as the header"),
         (f"{TABLE}c,{'x' * 200_000}\n".encode(), "line 4: not CSV (field larger than field limit (131072))"),
     ],

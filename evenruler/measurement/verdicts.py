@@ -18,6 +18,9 @@ from evenruler.measurement.facets import Estimate, Lists, Paired
 from evenruler.measurement.figures import Confirmed, Figure, finite
 from evenruler.measurement.resampling import Interval
 
+UNTOLD = "On this model it cannot be told"
+"""How the reason begins of a headline that is in doubt: neither it nor a difference of two is asserted."""
+
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
@@ -263,7 +266,7 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
     if figure.lacking:
         return Verdict.INCONCLUSIVE, f"The design has {figure.lacking}."
     if fitness.doubt:
-        return Verdict.INCONCLUSIVE, f"On this model it cannot be told: {fitness.doubt}."
+        return Verdict.INCONCLUSIVE, f"{UNTOLD}: {fitness.doubt}."
     specific, bound = figure.specific, figure.smallest
     assert p is not None  # what lacks a placebo is open
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"

@@ -13,7 +13,7 @@ from evenruler.grouping import grouped
 from evenruler.instruments.convergent import agreement
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import Confirmed, Figure
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, judge
+from evenruler.measurement.verdicts import UNTOLD, Confirmatory, Fitness, Verdict, judge
 from evenruler.publish.contents import is_file
 from evenruler.publish.manifest import KIND, identity_of, read_manifest
 from evenruler.publish.manifest import NAME as MANIFEST
@@ -217,6 +217,8 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
             return str(Verdict.INCONCLUSIVE), f"only {other} has it"
         if record["verdict"] == Verdict.INVALID:
             return f"{Verdict.INVALID}: {name}", record["why"]
+        if UNTOLD in (record["why"] or ""):
+            return str(Verdict.INCONCLUSIVE), f"{name}: {record['why']}"
     return None
 
 

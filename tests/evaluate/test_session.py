@@ -383,9 +383,9 @@ def test_a_chat_chooses_between_sentences(
 @pytest.mark.enable_socket
 def test_a_chat_says_how_often(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over HTTP, thinking aloud before each answer, it gets the mood that was planted; and no verdict."""
-    own = benchmark_at(shipped.benchmarks() / "questionnaires-trust-in-people")
-    plan = at_size(own.plan, "trial")
-    rows = rated(own.tables, plan)
+    with benchmark_at("questionnaires-trust-in-people") as own:
+        plan = at_size(own.plan, "trial")
+        rows = rated(own.tables, plan)
     thinks = Rater(mood=2, weights=plan["accuracy"]["words"], style=lambda letter, _: f"<think>A?</think>\n{letter}")
     with running(PersonaServer.of(rows, thinks.replies(rows, 0))) as server:
         monkeypatch.setenv(URL, server.url)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from evenruler.errors import UserError
-from evenruler.measurement.verdicts import Verdict
+from evenruler.measurement.verdicts import UNTOLD, Verdict
 from evenruler.publish.manifest import KIND
 from evenruler.results.comparison import COLUMNS, compare
 from tests.results.synthetic import CONFIRMED, figure, gain_of, stored, synthetic
@@ -62,6 +62,12 @@ class TestHeadlines:
         row = only(compare(pair(tmp_path, told=unfit)))
         assert (row["verdict"], row["reason"]) == ("invalid on this model: two", "It fails a bar.")
         assert pd.isna(row["difference"])
+
+    def test_what_is_in_doubt_is_not_asserted_of_two(self, tmp_path):
+        why = f"The design has 3 items, of at least 6. {UNTOLD}: nobody has seen it."
+        doubted = {**CONFIRMED, "verdict": str(Verdict.INCONCLUSIVE), "why": why}
+        row = only(compare(pair(tmp_path, told=doubted)))
+        assert (row["verdict"], row["reason"]) == ("inconclusive", f"two: {why}")
 
     def test_what_only_one_has_stays_open(self, tmp_path):
         row = only(compare([of_gain(tmp_path, "one", 3.0), stored(tmp_path, synthetic("two", figures={}))]))

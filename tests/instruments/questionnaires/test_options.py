@@ -13,7 +13,7 @@ from evenruler.instruments.instrument import Plan, Record, Subject, Tables
 from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
-from evenruler.instruments.questionnaires.diagnose import across, figures
+from evenruler.instruments.questionnaires.diagnose import across, contrast, figures
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.measurement import Resampling
 from tests.instruments.questionnaires.doors import PLAN, no_answers, subject
@@ -150,6 +150,56 @@ class TestScripted:
         )
         found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)})
         assert found.loc["beyond_twins", "n"] == 6
+
+    @pytest.mark.parametrize(
+        ("left_open", "verdict", "why", "n"),
+        [
+            ("known", "invalid on this model", "its accuracy on 143 facts is 0.00", 7),
+            ("twin > 0", "invalid on this model", "504 of 672 requests were not answered", 0),
+            ("twin == 0", "inconclusive", "The design has no item that was answered whole.", 0),
+            ("item == 'item-1-nervous' and twin < 2", "inconclusive", "On this model it cannot be told", 6),
+            ("item != 'item-1-nervous' and twin == 0", "inconclusive", "On this model it cannot be told", 1),
+        ],
+    )
+    def test_whatever_is_left_open(self, left_open: str, verdict: str, why: str, n: int) -> None:
+        rows, said = asked(mood=2)
+        said[rows.eval(left_open).to_numpy(dtype=bool)] = REFUSAL
+        found = of_answers({"options": rows[["id", "turn"]].assign(reply=said, reason=None)}).loc["beyond_twins"]
+        assert (found["verdict"], found["n"]) == (verdict, n)
+        assert why in found["why"]
+
+    def test_a_sentence_whose_gap_is_filled(self) -> None:
+        rows, said = asked(mood=2)
+        gap = [prompt.split("\n\n")[1].split(". ")[-1] for prompt in rows["prompt"]]
+        words = [own["ABCDEFGH".index(letter)] for own, letter in zip(rows["words"], said, strict=True)]
+        filled = [text.replace(options.GAP, word) for text, word in zip(gap, words, strict=True)]
+        found = of_answers({"options": rows[["id", "turn"]].assign(reply=filled, reason=None)})
+        assert found["value"].tolist() == measured(Rater(mood=2))["value"].tolist()
+
+    @pytest.mark.parametrize(
+        ("left_open", "n", "twins"),
+        [
+            ("item == 'item-1-nervous' and twin > 0", 6, 3),
+            ("item == 'item-1-nervous' and twin == 1", 7, 2),
+            ("twin == 0", 0, 0),
+        ],
+    )
+    def test_two_are_compared_over_what_both_answered(self, left_open: str, n: int, twins: int) -> None:
+        tables, plan = published()
+        rows, said = asked(mood=2)
+        lacking = said.mask(rows.eval(left_open).astype(bool), REFUSAL)
+        made = [
+            scores(tables, plan, no_answers() | {"options": rows[["id", "turn"]].assign(reply=own, reason=None)}, CHAT)
+            for own in (said, lacking)
+        ]
+        found = [figures("gad-7", tables, plan, own, CHAT, RESAMPLING)["headlines"] for own in made]
+        assert contrast(*found, 0.5).levels == {"items": n, "twins": twins, "fits": 1}
+
+
+def asked(mood: float) -> tuple[pd.DataFrame, "pd.Series[str]"]:
+    tables, plan = published()
+    rows = rated(tables, plan)
+    return rows, pd.Series(Rater(mood=mood, weights=plan["accuracy"]["words"]).replies(rows, 0), index=rows.index)
 
 
 class TestMass:

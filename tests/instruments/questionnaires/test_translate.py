@@ -204,6 +204,7 @@ class TestRules:
         [
             ("Thoughts of death", "no predicate found"),
             ("So far, have you lived alone?", "a question that rules cannot turn round"),
+            ("\u201cCalm\u201d is what I am", "what it says is a clause"),
             ("I think that I am no good.", "more than one verb: which is asked of?"),
             ("Moving or speaking slowly", "more than one verb: which is asked of?"),
         ],
@@ -211,6 +212,20 @@ class TestRules:
     def test_what_rules_cannot_says_why(self, item, reason) -> None:
         with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
             rewrite(item)
+
+    @pytest.mark.parametrize(
+        ("item", "premise", "source"),
+        [
+            ("I\u2019m sad", "I'm {TERM}.", ["sad", "down"]),
+            ("My life isn\u2019t good", "My life is {TERM}.", ["bad", "awful"]),
+            ("I can't relax", "I can {TERM}.", ["not relax"]),
+            ("I cannot relax", "I can {TERM}.", ["not relax"]),
+            ('I feel "on edge"', "I feel {TERM}.", ["on edge", "nervous"]),
+        ],
+    )
+    def test_apostrophes_contractions_and_quotes(self, item, premise, source) -> None:
+        found, _ = rewrite(item)
+        assert (found["premise"], found["terms"]["source"]) == (premise, source)
 
     def test_opposites_are_told_once_a_row_and_in_lower_case(self) -> None:
         assert len(OPPOSITES) > 130
@@ -240,6 +255,7 @@ class TestDoubts:
             ("I feel weird and queasy", "no opposite of 'queasy' is known, a negation stands there"),
             ("I feel weird", "fewer than 2 terms a side"),
             ("I feel tired", "not of the item: 'exhausted'"),
+            ("Ich f\u00fchle mich nerv\u00f6s", "not English"),
             ("I usually feel tired", "it says already how often"),
             ("I often feel tired", "the intensifier 'often' stands in a template"),
             ("My neighbours are lazy", None),
@@ -277,6 +293,20 @@ class TestScale:
     def test_marks_of_others(self, mark, written) -> None:
         assert not read_scale(written(f"I feel tired,{mark}"))[1][2].reverse
 
+    def test_what_spreadsheets_add(self, tmp_path) -> None:
+        """Rows of commas alone, blanks within an item, what the first row says of the scale said of every row."""
+        path = tmp_path / "moods.csv"
+        path.write_text(f'{HEAD},,,,,,,\n"I feel\n tired",{FACTS}\nI feel calm,R{FACTS}\n,,,,,,,\n')
+        _, rows = read_scale(path)
+        assert {line: (row.item, row.reverse) for line, row in rows.items()} == {
+            4: ("I feel tired", False),
+            5: ("I feel calm", True),
+        }
+
+    def test_a_slug_has_no_hyphen_at_its_end(self, written) -> None:
+        facts, rows = read_scale(written("\u6211\u611f\u5230\u7d27\u5f20"))
+        assert [*translate(facts, rows, SCALE)] == ["item-1"]
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -285,7 +315,7 @@ class TestScale:
             (HEAD + f"I feel tired, very,{FACTS}\n", "line 2 (I feel tired): not as many fields as the header; "),
             (HEAD + f"I feel tired,x{FACTS}\n", "line 2.reverse: found 'x': input should be a valid boolean"),
             (HEAD + f"I feel tired,{FACTS}\n,1,,,,,,\n", "line 3.item: missing; add the key 'item'"),
-            (HEAD + f"I feel tired,{FACTS}\na,,Moods,,,,,\n", "line 3.title: unknown key 'title'; "),
+            (HEAD + f"I feel tired,{FACTS}\na,,Others,,,,,\n", "line 3.title: unknown key 'title'; "),
             (HEAD + "I feel tired,,Moods,low mood,,ours,never,\n", "line 2.licence: missing; add the key 'licence'"),
         ],
     )

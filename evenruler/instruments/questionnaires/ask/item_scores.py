@@ -395,8 +395,8 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     cells = cells_of(prompts, asked, scoring) if len(asked) else _none(schemas.CELLS)
     none = _none(schemas.ITEM_SCORES)
     beside = none
-    if len(asked) and len(twins["prompts"]):
-        of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
+    of_twins = bare[bare["id"].isin(twins["prompts"]["id"])]
+    if len(asked) and len(of_twins):
         beside = score_items(twins["prompts"], twins["items"], of_twins, scoring)
 
     def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:

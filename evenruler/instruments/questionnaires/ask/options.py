@@ -4,8 +4,8 @@ What a chat says of a sentence about somebody is no character of its own (docs/q
 is asked in the same way.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from evenruler.instruments.questionnaires.ask.questions import placed
 from evenruler.instruments.questionnaires.declare.source import INTENSIFIER
 from evenruler.measurement.answered import unanswered
 from evenruler.tables.ids import content_sha256
-from evenruler.text.choices import LETTERS, read_reply
+from evenruler.text.choices import LETTERS, normalised, read_reply
 
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
@@ -136,10 +136,19 @@ def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
             found.append((WITHHELD, None))
             continue
         reading = read_reply(row["reply"], dict.fromkeys(row["words"], ()), [(word, word) for word in row["words"]])
-        chosen = [float(word == reading.outcome) for word in row["words"]]
-        found.append((reading.rule, None if reading.outcome is None else chosen))
+        rule, outcome = reading.rule, reading.outcome
+        if rule == "none" and (filled := _filled(row["reply"], row)) is not None:
+            rule, outcome = "option", filled
+        found.append((rule, None if outcome is None else [float(word == outcome) for word in row["words"]]))
     told = pd.DataFrame(found, columns=["rule", "shares"], index=rows.index)
     return rows.assign(**told, mass=np.nan)
+
+
+def _filled(reply: str, row: Mapping[Any, Any]) -> str | None:
+    """The word with which a reply tells a sentence once more, its gap filled."""
+    said, text = normalised(reply), row["prompt"].split("\n\n")[1]
+    there = [word for word in row["words"] if word in said and said in normalised(text.replace(GAP, word))]
+    return there[0] if len(there) == 1 else None
 
 
 def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +162,7 @@ def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
 def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """`fact, right`: whether its right term gets the more frequent words; not so where one is unanswered."""
     known = shares[shares["known"]]
-    weighed = known["share"] * known["key"].map(plan["accuracy"].get("words", {}))
+    weighed = known["share"] * known["key"].map(plan["accuracy"].get("words", {})).astype("float64")
     by_order = weighed.groupby([known["id"], known["turn"]]).sum().groupby(level="id").mean()
     found = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
     right, wrong = (by_order.reindex(found["fact"].astype(str) + f" {term}").to_numpy() for term in ("right", "wrong"))

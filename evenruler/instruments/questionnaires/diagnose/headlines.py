@@ -23,7 +23,7 @@ from evenruler.measurement.checks import Floats, constant_columns
 from evenruler.measurement.facets import Estimate, Facet, Paired, crossed, summed
 from evenruler.measurement.figures import Row, as_rows, finite, jackknifed
 from evenruler.measurement.resampling import FEWEST_UNITS, PLAIN, Interval, sign_flips
-from evenruler.measurement.verdicts import Confirmatory, Fitness, judge, p_of
+from evenruler.measurement.verdicts import UNTOLD, Confirmatory, Fitness, judge, p_of
 from evenruler.models.declared import BY_FACTS, OPTIONS, named
 from evenruler.models.records import LABELS
 from evenruler.tables.schemas import WHOLE
@@ -199,11 +199,15 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
             # A fit that misses its bar is left out, if another does not.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
             figure, of_items = _beyond([by_name[name] for name in counted], form)
-            yield WHOLE, named(label, form), figure, bars[counted[0]][form]
+            fit = bars[counted[0]][form]
+            if figure.lacking and fit.doubt:  # whose reason would hide the doubt
+                figure = replace(figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note))))
+            yield WHOLE, named(label, form), figure, fit
             yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
         elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, and every item left open
             nothing, plan = np.empty((1, 0)), fits[0].plan
             figure = beyond(nothing, nothing, 0, 1.0, plan["smallest"], plan["least"])
+            figure = replace(figure, lacking="no item that was answered whole")
             yield WHOLE, named(label, form), figure, bars[fits[0].subject.name][form]
     for name, of in by_name.items():
         changes, course = of.found["changes"], of.found["course_of_any"]
@@ -225,7 +229,7 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[t
     answers, controls = (
         table.loc[both].to_numpy(dtype=np.float64).T * intensifiers for table in (own.droplevel("twin"), beside)
     )
-    plan, fewest = fits[0].plan, int(twins.groupby(level="item").size().min()) if len(twins) else 0
+    plan, fewest = fits[0].plan, int(twins.groupby(level="item").size().loc[both].min()) if len(both) else 0
     figure = beyond(answers, controls, fewest, tells_apart(fits, form), plan["smallest"], plan["least"])
     told = [_scores(record.found["items"], form, "silhouette").droplevel("twin") for record in fits]
     apart = pd.concat(told, axis=1).mean(axis=1).reindex(both).to_numpy(dtype=np.float64)
@@ -319,9 +323,11 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     """
     both = first.merge(second, on=["unit", "at", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both["value"] = both["value_first"] - both["value_second"]
-    wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean").dropna()
-    answers, controls = (wide[pole].to_numpy(dtype=np.float64)[None] for pole in (1, 0))
-    twins = int((both["pole"] == 0).groupby(both["unit"]).sum().min())
+    wide = both.pivot_table(index="unit", columns="pole", values="value", aggfunc="mean")
+    wide = wide.reindex(columns=[1, 0]).dropna()
+    answers, controls = wide.to_numpy(dtype=np.float64).T[:, None]
+    of_twins = both.loc[both["unit"].isin(wide.index) & (both["pole"] == 0), "unit"]
+    twins = int(of_twins.value_counts().min()) if len(wide) else 0
     return beyond(answers, controls, twins, sign_flips((answers - controls)[0], 0), smallest, 2)
 
 

@@ -17,6 +17,7 @@ from evenruler.instruments.questionnaires.translate.statements import WORDS, rew
 from evenruler.models.records import CausalModel, Sampling
 from evenruler.strict import Slug, Strict, Text, read_csv, validate
 from evenruler.text import slots, slug_of
+from evenruler.text.english import is_english
 
 REPLIES = 8
 """How often a model is asked for an item that rules do not find; every reply has a seed of its own, counted from 0."""
@@ -78,14 +79,16 @@ class Draft:
 def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
     """A scale and its rows, by line of the CSV file; UserError where something in it is wrong."""
     _, lines = read_csv(path, "write the scale there, a row an item")
-    rows = {line: {name: text.strip() for name, text in row.items() if text.strip()} for line, row in lines}
+    told = ((line, {name: " ".join(text.split()) for name, text in row.items() if text.strip()}) for line, row in lines)
+    rows = {line: row for line, row in told if row}  # spreadsheets end with rows of commas alone
     if not rows:
         raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
     first = min(rows)
     names = [field.alias or name for name, field in Facts.model_fields.items()]
     whole = {name: rows[first].pop(name) for name in names if name in rows[first]}
     facts = validate(Facts, whole, path, under=f"line {first}")
-    return facts, {line: validate(Row, row, path, under=f"line {line}") for line, row in rows.items()}
+    own = {line: {name: text for name, text in row.items() if whole.get(name) != text} for line, row in rows.items()}
+    return facts, {line: validate(Row, row, path, under=f"line {line}") for line, row in own.items()}
 
 
 def translate(
@@ -97,7 +100,7 @@ def translate(
         others = [own.wording for own in drafts.values() if own.passes]
         draft = _draft(line, row, facts.stem or "", partial(lint, scale=scale, others=others), writer)
         named = [f"item-{number:0{len(str(len(rows)))}}", *map(slug_of, draft.wording["terms"]["source"][:1])]
-        slug = row.slug or "-".join(named)
+        slug = row.slug or "-".join(filter(None, named))
         drafts[f"{slug}-{line}" if slug in drafts else slug] = draft
     return drafts
 
@@ -106,6 +109,8 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
     time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
     since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize() if time else ""
     doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
+    if not is_english(f"I {row.item}"):  # with a word that holds it together, as short items lack one
+        doubts.append("not English")
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
     wording, reasons = NONE, list[str]()

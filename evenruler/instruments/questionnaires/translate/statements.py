@@ -26,6 +26,12 @@ COMPLEMENTS = ("acomp", "attr", "oprd", "prep", "prt", "dobj", "ccomp")
 CLAUSES = ("advcl", "ccomp", "relcl", "csubj", "acl")
 """Relations of spaCy's parser."""
 
+QUOTES = str.maketrans("\u2018\u2019", "''", '"\u201c\u201d\u201e')
+"""Straight apostrophes, and no quotation marks."""
+
+CONTRACTED = {r"\bcan(no|')t\b": "can not", r"\bwon't\b": "will not", r"\bshan't\b": "shall not", r"n't\b": " not"}
+"""What is written out, so that a negation can be taken from its verb."""
+
 
 def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
     """Premise, hypothesis and terms of an item, and what is doubtful; `since`: the time that the scale asks of.
@@ -70,7 +76,9 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
 
 def statement(item: str) -> tuple["Doc", str | None]:
     """An item as one tells it of oneself, and the hypothesis where its beginning says what is so often."""
-    text, hypothesis, nlp = item.strip(" .?!"), None, pipeline("lemmas")
+    text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, pipeline("lemmas")
+    for short, long in CONTRACTED.items():
+        text = re.sub(short, long, text, flags=re.IGNORECASE)
     for lead in WORDS["leads"]:
         text, found = re.subn(f"^{lead['pattern']}", lead["as"], text, flags=re.IGNORECASE)
         hypothesis = lead.get("hypothesis", hypothesis) if found else hypothesis
@@ -124,6 +132,8 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
         return root.i, end, [doc[root.i : end].text]
     heads = [token for token in (head, *head.conjuncts) if _is_quality(token)]
     phrases = [_phrase(token) for token in heads]
+    if not phrases:
+        raise ValueError("what it says is a clause")
     end, terms = phrases[-1].end, [phrase.text for phrase in phrases]
     done = next((token for token in head.rights if token.dep_ == "xcomp" and token.conjuncts), None)
     if done is not None:  # able to stop or control
@@ -154,7 +164,8 @@ def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> 
     for term, (_, against) in like.items():
         words = ["no" if root.lemma_ == "have" else "not", term]
         if verbal and root.tag_ in WORDS["denied"]:  # leaves me cold: does not leave me cold
-            words = [WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
+            modal = any(token.tag_ == "MD" for token in root.lefts)  # I can relax: I can not relax
+            words = ["not" if modal else WORDS["denied"][root.tag_], root.lemma_, *term.split()[1:]]
         doubts += [] if against else [f"no opposite of {term!r} is known, a negation stands there"]
         opposed.append(against or [" ".join(words)])
     wanted = max(FEWEST, len(said))
