@@ -275,9 +275,11 @@ class ModelEntry(ChatSettings):
     @property
     def configurations(self) -> list[str]:
         """The ways in which it answers questionnaires: its `forms`, all that it can by default; `mlm`; or `head`."""
-        texts = [VERBALISER, SENTENCE] if self.is_verbalised else []
+        texts: list[str] = [VERBALISER, SENTENCE] if self.is_verbalised else []
         chat = [OPTIONS] if self.chats and "generate" in self.operations else []
-        return list(self.forms or [*texts, *chat] or ["mlm" if self.kind == "masked" else "head"])
+        if self.forms:
+            return list(self.forms)
+        return [*texts, *chat] or ["mlm" if self.kind == "masked" else "head"]
 
     @property
     def operations(self) -> frozenset[Operation]:

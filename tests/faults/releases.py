@@ -280,7 +280,7 @@ def _looked_at(folder: Path) -> Seen:
 RELEASE, LOCKED, STASH = "release", ("if none runs, remove these files",), "commit or stash"
 BEFORE: list[Callable[[], dict[str, Do]]] = [
     lambda: {"write_as_it_was": _after(release.write_as_it_was)},
-    lambda: {"_write": _after(release._write)},
+    lambda: {"load_changelog": _after(release.load_changelog)},
     lambda: _dies_before("_git", "restore"),
     lambda: {"_dvc": _half_built},
     lambda: _dies_before("_git", "commit"),

@@ -41,7 +41,9 @@ def workshop(folder: Path) -> None:
     """A questionnaire of two items, two corpora, a causal model asked at the end and a head asked on the way."""
     save_tiny(folder / "talker", chat=True, max_position_embeddings=1024)
     save_head(folder / "head")
-    declared = tiny_declaration({"talker": Path("talker")}, entailment=True, intervention="last", chat=True)
+    declared = tiny_declaration(
+        {"talker": Path("talker")}, entailment=True, intervention="last", chat=True, forms=["verbaliser"]
+    )
     declared["models"]["head"] = {
         "kind": "nli",
         "source": "local:head",
@@ -189,7 +191,7 @@ class TestIntervene:
         """
         n = len(prompts())
         (line,) = [line for line in built if line.startswith("head: ")]
-        told = f"head: {9 * n:,} entailment, {2 * PAIRS} labelled_pairs, {9 * PAIRS:,} pairs, 9 losses, "
+        told = f"head: {2 * PAIRS} labelled_pairs, {9 * n:,} entailment, {9 * PAIRS:,} pairs, 9 losses, "
         assert line.startswith(told)
         asked = int(re.fullmatch(r".*; ([\d,]+) of them asked of models", line)[1].replace(",", ""))
         once = 6 * n + 3 * n + (2 + 5) * PAIRS

@@ -55,7 +55,7 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
     """`schemas.TRAJECTORIES`: the mean answer at every stage, in points; epoch 0 is the model as it is."""
-    before = items[items["item"].isin(adapted["item"])]
+    before = items[items["item"].isin(adapted["item"]) & items["configuration"].isin(adapted["configuration"])]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
     found = whole.groupby([*MODEL, *STAGE], sort=True)["score"].agg(["mean", "size"]).reset_index()

@@ -297,12 +297,13 @@ def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, 
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
     changed = [f"{CHANGED}{each}" for each in (name, control)]
     rows = []
-    for record in chosen.to_dict("records"):
+    records: list[Mapping[Any, Any]] = [*chosen.to_dict("records")]
+    for record in records:
         here = figures[(figures["benchmark"] == record["benchmark"]) & (figures["model"] == record["model"])]
         beside: dict[Any, Any] = {own["figure"]: own for own in here.to_dict("records")}
         expected = corpus.expect.get(str(record["benchmark"]), OPEN)
         row: list[str | Cell] = [str(record["benchmark"]), str(record["model"])]
-        row += [figure(own, 3) for own in (*map(beside.get, changed), record)]
+        row += [*(figure(beside.get(name), 3) for name in changed), figure(record, 3)]
         verdict = "" if pd.isna(record["verdict"]) else Cell(record["verdict"], Verdict(record["verdict"]).mark)
         why = "" if pd.isna(record["why"]) else str(record["why"])
         rows.append([*row, {"none": "stays", OPEN: "nothing"}.get(expected, expected), verdict, why])
