@@ -14,6 +14,7 @@ from evenruler.instruments.questionnaires.ask import options, requests, scores
 from evenruler.instruments.questionnaires.declare.shared import load_facts
 from evenruler.instruments.questionnaires.declare.source import load_questionnaire
 from evenruler.instruments.questionnaires.diagnose import across, contrast, figures
+from evenruler.instruments.questionnaires.diagnose.population import population
 from evenruler.instruments.questionnaires.rows import translate
 from evenruler.measurement import Resampling
 from tests.instruments.questionnaires.doors import PLAN, no_answers, subject
@@ -136,6 +137,18 @@ class TestScripted:
         found = measured(rater)
         assert found.loc["beyond_twins", "verdict"] == "invalid on this model"
         assert pd.Series([found.loc["beyond_twins", "why"]]).str.contains(why).all(), found.loc["beyond_twins", "why"]
+
+    def test_one_that_refuses_items_and_knows_facts_does_not_count(self) -> None:
+        tables, plan = published()
+        rows = rated(tables, plan)
+        said = pd.Series(Rater(weights=plan["accuracy"]["words"]).replies(rows, 0))
+        said[~rows["known"].to_numpy()] = REFUSAL
+        answers = {"options": rows[["id", "turn"]].assign(reply=said, reason=None)}
+        made = scores(tables, plan, {**no_answers(), **answers}, CHAT)
+        found = figures("gad-7", tables, plan, made, CHAT, RESAMPLING)
+        (row,) = population([Record("gad-7", CHAT, tables, plan, found)]).to_dict("records")
+        assert (row["accuracy"], row["member"]) == (1.0, False)
+        assert row["standing"].startswith("672 of 672 requests were not answered")
 
     def test_the_first_option_shows_in_the_order(self) -> None:
         assert measured(Rater(mood=0, last=0.99)).loc["order_shift", "value"] > 6

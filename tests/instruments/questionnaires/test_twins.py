@@ -43,6 +43,7 @@ class TestLinter:
         [
             ({"premise": "At night I meet a {TERM} on the road."}, "'I' is about a person"),
             ({"terms": {"source": ["swamp"], "inverse": ["kind people"]}}, "'people' is about a person"),
+            ({"terms": {"source": ["swamp"], "inverse": ["tired nurse"]}}, "'nurse' is about a person"),
             ({"premise": "It {INTENSIFIER} rains.", "hypothesis": "The road meets a {TERM}."}, "its premise holds"),
             ({"hypothesis": "This happens."}, "INTENSIFIER} 0 times"),
             ({"premise": "At night the swamp meets a {TERM}."}, "the term 'swamp' stands in a template"),

@@ -49,7 +49,8 @@ ADVERBS = {"still", "also", "just", "even", "not", "again"}
 
 SOMEBODY = re.compile(
     r"\b(I|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours|yourself|he|him|his|himself|she|her|hers|herself|"
-    r"people|persons?|somebody|someone|anybody|anyone|everybody|everyone|nobody|strangers?|others)\b",
+    r"people|persons?|somebody|someone|anybody|anyone|everybody|everyone|nobody|strangers?|others|m[ae]n|wom[ae]n|"
+    r"child(?:ren)?|boys?|girls?|mothers?|fathers?|parents?|friends?|neighbou?rs?|nurses?|doctors?|teachers?|workers?)\b",
     flags=re.IGNORECASE,
 )
 """Words that are about a person."""

@@ -138,7 +138,10 @@ def population(records: Sequence[Record]) -> pd.DataFrame:
         subject, judged = record.subject, judged_by(record.found["accuracy_of_any"])
         for form in subject.forms:
             row = {"model": name, "lineage": subject.lineage, "kind": KINDS[form], "configuration": form}
-            rows.append({**row, **_standing(form, judged.get(form), bars[name])})
+            standing = _standing(form, judged.get(form), bars[name])
+            if form == OPTIONS and (why := options.unfit(record.found["chosen"])):
+                standing |= {"member": False, "standing": f"{why}, does not count"}
+            rows.append({**row, **standing})
     return pd.DataFrame(rows)
 
 
