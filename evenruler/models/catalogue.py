@@ -10,7 +10,6 @@ from evenruler.errors import UserError, nearest
 from evenruler.models import engines, sources
 from evenruler.models.declared import HOSTED, Catalogue, Kind, ModelEntry
 from evenruler.models.engines import described
-from evenruler.models.heads import adapter_folder, read_adapter
 from evenruler.models.loading import ADAPTER, Tuned, Weights, on_device
 from evenruler.models.model import Model
 from evenruler.models.store import RowStore
@@ -101,22 +100,25 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
 
 def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: str, adapter: "Adapter | None") -> Any:
     """The model itself; the libraries behind it take seconds to import."""
-    from evenruler.models.backends.causal import Causal
-    from evenruler.models.backends.classifier import Classifier, Nli
-    from evenruler.models.backends.masked import Masked
-    from evenruler.models.backends.seq2seq import Seq2Seq
-
     dtype = described.dtype_on(entry, on)
     with on_device(name):
         if kind == "causal":
+            from evenruler.models.backends.causal import Causal
+
             return Causal(name, folder, on, dtype, entry)
         if kind == "seq2seq":
+            from evenruler.models.backends.seq2seq import Seq2Seq
+
             return Seq2Seq(name, folder, on, dtype)
         if kind == "masked":
+            from evenruler.models.backends.masked import Masked
+
             return Masked(name, folder, on, dtype)
-        if kind == "nli":
-            return Nli(name, folder, on, dtype, entry.labels, adapter)
-        if kind == "classifier":
+        if kind in ("nli", "classifier"):
+            from evenruler.models.backends.classifier import Classifier, Nli
+
+            if kind == "nli":
+                return Nli(name, folder, on, dtype, entry.labels, adapter)
             return Classifier(name, folder, on, dtype, adapter)
         from evenruler.models.backends.embedder import SentenceEmbedder
 
@@ -134,6 +136,7 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     if entry.kind != "encoder":
         return None
     from evenruler.models.backends.classifier import Adapter
+    from evenruler.models.heads import adapter_folder, read_adapter
 
     record, fitted = read_adapter(name), adapter_folder(name)
     if record.base != base_sha256(folder, store):

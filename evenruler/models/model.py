@@ -26,7 +26,6 @@ from evenruler.models.declared import (
     SamplingSettings,
     operations_of,
 )
-from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL, read_head
 from evenruler.models.loading import loading
 from evenruler.models.records import (
     LABELS,
@@ -427,6 +426,8 @@ class Model:
     @cached_property
     def _head(self) -> tuple[list[str], str]:
         assert self._folder is not None
+        from evenruler.models.heads import read_head
+
         return read_head(self.name, self.entry, self._folder)
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
@@ -440,6 +441,8 @@ class Model:
         Together 1 unless the head was trained on several at once. A text that is longer than the model takes is never
         cut: NaN throughout. UserError where the head was trained to predict numbers.
         """
+        from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
+
         labels, (_, problem) = self.labels, self._head
         if problem not in (SINGLE_LABEL, MULTI_LABEL):
             what = f"{self.name} gives no probabilities, its head was trained on {problem!r}"

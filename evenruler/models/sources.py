@@ -13,7 +13,6 @@ from filelock import FileLock
 
 from evenruler.errors import UnfinishedError, UserError
 from evenruler.files import file_sha256, require_regular, swapped
-from evenruler.models import conversion
 from evenruler.models.declared import ModelEntry
 from evenruler.models.store import RowStore, cache_root
 from evenruler.strict import at_home
@@ -171,6 +170,7 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
     One of a zip file is for all entries that name it, and so is one of a GGUF file, under whatever name.
     """
+    from evenruler.models import conversion
 
     def make(folder: Path) -> None:
         joined = folder / (".joined.zip" if entry.is_zip else "model.gguf")
@@ -189,6 +189,8 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
     """The folder of another model's architecture made small, with random weights; makes it on the first call."""
+    from evenruler.models import conversion
+
     other = conversion.made_of(entry, catalogue, f"{declared_at(name)}.source")
     base = locate(other, catalogue[other], store)
     files = [path for path in sorted(base.iterdir()) if path.suffix in conversion.READ]

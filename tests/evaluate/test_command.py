@@ -77,7 +77,7 @@ def chat(user: User) -> Iterator[ScriptedServer]:
 
 
 def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) -> None:
-    benchmarks = ("framing-gender", "saged-countries", "questionnaires-gad-7")
+    benchmarks = ("framing-gender", "saged-countries", "fixed-crows-pairs")
     words = [word for name in benchmarks for word in ("--with", name)]
     _, refused = user.run("measure", "endpoint:big", *words, "--limit", "2", status=2)
     assert "error: measure: it sends " in refused
@@ -86,7 +86,7 @@ def test_a_chat_endpoint_on_framing_and_saged(user: User, chat: ScriptedServer) 
     said, meanwhile = user.run("measure", "endpoint:big", *words, "--limit", "2", "--yes", status=2)
     assert "framing-gender" in said
     assert "saged-countries" in said
-    assert "questionnaires-gad-7: big (kind chat) cannot answer it" in meanwhile
+    assert "fixed-crows-pairs: big (kind chat) cannot answer it" in meanwhile
     assert meanwhile.rstrip().endswith("; the others were measured")
     framing = user.result("big", "framing-gender", "+limit-2")
     assert framing["left_out"] == ["big (kind chat) is left out of forms: it gives no words at decision points"]

@@ -13,13 +13,11 @@ from transformers import GenerationConfig
 from evenruler.errors import UserError
 from evenruler.models.backends.likelihood import LikelihoodScorer, padded
 from evenruler.models.backends.packs import Halving, Packs, in_packs, parts
-from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
 from evenruler.models.backends.trie import Tokens, TokenSequence, shared_length
 from evenruler.models.backends.words import endings, tokens_of, word_tokens
 from evenruler.models.chats import ChatSettings, Thoughts
 from evenruler.models.loading import Dtype, Weights, card_memory, pretrained
 from evenruler.models.records import Prompt, Reply, Request, WordRequest
-from evenruler.models.templates import rendered
 from evenruler.terminal import note
 
 
@@ -205,6 +203,8 @@ class Causal:
         thoughts = Thoughts(self.tokenizer, thinking, sampling.max_new_tokens) if thinking else None
         if thoughts is not None:
             sampling = replace(sampling, max_new_tokens=thoughts.most)
+        from evenruler.models.backends.sampling import end_tokens, generate_batch, replies_of
+
         new, ends = sampling.max_new_tokens, end_tokens(self.model)
         sequences, opened = self._prompted(prompts, new)
         order = sorted(range(len(prompts)), key=lambda i: (len(sequences[i]), sequences[i], seeds[i]))
@@ -243,6 +243,8 @@ class Causal:
         return self._settings.reply(reply.text, str(reply.finish)) if prompt.chat else reply
 
     def _read(self, text: str, system: str | None, chat: bool, settings: ChatSettings | None = None) -> str:
+        from evenruler.models.templates import rendered
+
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:

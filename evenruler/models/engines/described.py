@@ -14,7 +14,6 @@ from evenruler.models.chats import NOW
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import Dtype, card_memory
 from evenruler.models.store import RowStore
-from evenruler.models.templates import writes_day
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
@@ -137,8 +136,10 @@ def describe(
     parts |= entry.in_key
     # In which a chat template may stand.
     places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
-    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places) and writes_day(folder, entry):
-        parts["now"] = (entry.now or NOW).isoformat()
+    if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
+        from evenruler.models.templates import writes_day  # with libraries that take seconds to import
+
+        parts |= {"now": (entry.now or NOW).isoformat()} if writes_day(folder, entry) else {}
     if own.device != "cpu":
         parts["logits"] = "float32"  # of bfloat16 models too
     return canonical(parts).decode()

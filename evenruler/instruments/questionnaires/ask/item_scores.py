@@ -234,8 +234,7 @@ def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> 
     return (item_score(pss, source, weights) - item_score(pss, ~source, weights)) / 2
 
 
-SHARE = "share"
-"""What a chat gives to an option."""
+SHARE = "share"  # that a chat gives to an option
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 

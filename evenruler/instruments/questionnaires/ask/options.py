@@ -1,7 +1,6 @@
 """The form `options`: a chat says which of the scale's words fits a gap, the words as options in several orders.
 
-What a chat says of a sentence about somebody is no character of its own (docs/questionnaires.md). Every fact of the bar
-is asked in the same way.
+What a chat says of a sentence about somebody is no character of its own (docs/questionnaires.md); so are facts asked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,21 +20,16 @@ from evenruler.text.choices import LETTERS, normalised, read_reply
 PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{}\n\n{}"
 
 GAP: Final = "____"
+NEW_TOKENS: Final = 16
 
 REPLIES, LETTER_MASS = "options", "letters"
 """Tables of answers: what was written, or how likely each letter is, where a model says so."""
 
-NEW_TOKENS: Final = 16
-
 CHOSEN: Final = ["id", "turn", "known", "rule", "reply", "reason", "mass"]
-
 SHARES: Final = ["id", "turn", "known", "key", "share"]
 
-LEAST_MASS: Final = 0.5
-"""Of all letters together: with less, most of what the model would write is something else."""
-
-FEWEST_ORDERS: Final = 2
-"""One that begins with each end of the scale; facts are asked in these alone."""
+LEAST_MASS: Final = 0.5  # of all letters together: with less, most of what it would write is something else
+FEWEST_ORDERS: Final = 2  # one that begins with each end of the scale; facts are asked in these alone
 
 
 def ordered(n: int, order: int, orders: int) -> list[int]:

@@ -39,8 +39,7 @@ BEYOND = "beyond_twins"
 OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
 """Figures of single items, over all fits of a model: answer beside twins, SC, and the headline without the item."""
 
-AGREES, ORDER_SHIFT = "acquiescence", "order_shift"
-"""Of a chat: the weight of whatever is said, and how far the order of options moves answers."""
+AGREES, ORDER_SHIFT = "acquiescence", "order_shift"  # of a chat: for whatever is said, and for the order of options
 
 ITEM_REST = "item_rest"
 """Correlation of an item with the rest of its scale, over lineages of models."""
