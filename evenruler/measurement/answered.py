@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenruler.grouping import grouped
 from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Verdict
 
@@ -83,7 +82,9 @@ def unvaried(scores: ArrayLike, what: str) -> str | None:
 
 def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
     """By model what `unmeasured` says of its records, where it says anything; of pairs of a model and a record."""
-    return {model: said for model, of_model in grouped(records).items() if (said := unmeasured(of_model))}
+    pairs = list(records)
+    found = {model: unmeasured(own for name, own in pairs if name == model) for model, _ in pairs}
+    return {model: said for model, said in found.items() if said}
 
 
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:

@@ -17,7 +17,6 @@ import pandas as pd
 from pydantic import Field, PrivateAttr, model_validator
 
 from evenruler.errors import UserError
-from evenruler.grouping import grouped
 from evenruler.measurement.figures import figure_in_words
 from evenruler.measurement.verdicts import ASSERTED, ORDER, Verdict, in_words
 from evenruler.strict import Slug, Strict, Text
@@ -304,7 +303,9 @@ def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
 
 def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
     """Headlines of one verdict in a line, with the reasons that most of them have."""
-    parts = grouped((heading.heading, part) for part, _, heading, _ in figures)
+    parts: dict[str, list[str]] = {}
+    for part, _, heading, _ in figures:
+        parts.setdefault(heading.heading, []).append(part)
     named = ", ".join(f"{heading} ({'; '.join(dict.fromkeys(own))})" for heading, own in parts.items())
     reasons = pd.Series([record.get("why") or record.get("reason") or "" for *_, record in figures]).value_counts()
     told = [str(reason) for reason in reasons.index if reason]

@@ -22,8 +22,7 @@ PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{
 GAP: Final = "____"
 NEW_TOKENS: Final = 16
 
-REPLIES, LETTER_MASS = "options", "letters"
-"""Tables of answers: what was written, or how likely each letter is, where a model says so."""
+REPLIES, LETTER_MASS = "options", "letters"  # tables of answers: what was written, or how likely each letter is
 
 CHOSEN: Final = ["id", "turn", "known", "rule", "reply", "reason", "mass"]
 SHARES: Final = ["id", "turn", "known", "key", "share"]
