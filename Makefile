@@ -9,7 +9,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export HF_HUB_DISABLE_TELEMETRY := 1
 
-.PHONY: help setup repro paper standard answers test test-slow test-vllm hub-server lint docs pictures
+.PHONY: help setup repro paper standard answers weights test test-slow test-vllm hub-server lint docs pictures
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
@@ -42,6 +42,10 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@EVENRULER_JOURNAL=.cache/journal $(MAKE) standard
 	@evenruler answers record $(or $(RELEASE),$(shell date +%F))
 	@dvc commit -f data/recorded.dvc
+
+weights: setup ## Make reference weights, hold instruments against them, and record what they read (three hours); goes on where it was
+	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs questionnaires-phq-9 framing-gender --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --size standard --limit 12 --at-once 2 --record
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt

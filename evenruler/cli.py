@@ -193,6 +193,55 @@ def finetune(
     )
 
 
+Base = Annotated[str, typer.Option(metavar="MODEL", help="What it is planted into: a causal model of params.yaml.")]
+BASE = "smollm2-135m-instruct"
+AtOnce = Annotated[int, typer.Option(min=1, metavar="N", help="Weights at a time, a process each.")]
+
+
+@app.command()
+def plant(
+    name: Annotated[str, typer.Argument(help="A file of data/sources/plants, without ending.")],
+    base: Base = BASE,
+    dose: Annotated[float | None, typer.Option(help="Nats; with --seed one weight, by default all.")] = None,
+    seed: Annotated[int, typer.Option(min=1, help="Of one weight.")] = 1,
+    at_once: AtOnce = 1,
+) -> None:
+    """Make reference weights: models into which an association of known size is planted; says how much is there."""
+    from evenruler.evaluate.weigh import ask as read
+    from evenruler.training import plants
+
+    repository.enter()
+    plants.load_plant(name)
+    weights = plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
+    for weight, check, _ in read(weights, [], "trial", None, at_once):
+        own, held_out = check[["own", "held_out"]].iloc[0]
+        say(f"{weight.source}: {held_out:.2f} nats in held-out sentences, {own:.2f} in its own")
+
+
+@app.command()
+def weigh(
+    benchmarks: Annotated[
+        list[str] | None, typer.Argument(metavar="[BENCHMARK]...", help="As of `measure --with`; FILE.yaml, too.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--plant", metavar="NAME", help="Repeatable; all by default.")
+    ] = None,
+    base: Base = BASE,
+    size: Annotated[
+        Literal["trial", "standard", "paper"], typer.Option(help="How much each weight is asked.")
+    ] = "trial",
+    limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most.")] = None,
+    at_once: AtOnce = 1,
+    record: Annotated[bool, typer.Option("--record", help="Keep what is read in data/weights.")] = False,
+) -> None:
+    """Hold benchmarks against reference weights: what they read of a planted association. Without names: the record."""
+    from evenruler.evaluate import weigh as weighing
+
+    here = repository.enter()
+    places = [str(repository.meant(Path(own), here)) if Path(own).suffix else own for own in benchmarks or []]
+    say_each(weighing.weigh(places, only or (), base=base, size=size, limit=limit, at_once=at_once, record=record))
+
+
 @app.command()
 def publish(
     name: Annotated[str, typer.Argument(help="A folder under benchmarks/, or one of `evenruler answers export`.")],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-LINES, MODULES = 44_000, 256
+LINES, MODULES = 44_700, 256
 ROOT = Path(__file__).parents[1]
 
 

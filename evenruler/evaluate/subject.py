@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
 
 FORMS: Final = (
     "hub:ORG/NAME[@REVISION], local:FOLDER, FILE.gguf, ./FOLDER, package:MODULE/FILE, endpoint:NAME, ollama:NAME, "
-    "recorded:FILE"
+    "recorded:FILE, planted:BASE/PLANT/DOSE/SEED"
 )
 
 KINDS: Final[dict[str, Kind]] = {
@@ -92,7 +92,7 @@ def chosen(
     if kind is not None and rest and (kind in HOSTED) != (scheme in SERVED):
         what = f"kind {kind} is of {'endpoints' if kind in HOSTED else 'files'}"
         raise UserError(what, where=f"--kind of {model}", remedy="leave --kind out")
-    if not rest or scheme not in ("hub", "local", "package", "endpoint", "ollama", "recorded"):
+    if not rest or scheme not in ("hub", "local", "package", "endpoint", "ollama", "recorded", "planted"):
         params = (root or repository.root() or Path()) / "params.yaml"
         remedy = f"name it as {FORMS}"
         if not params.exists():
@@ -107,6 +107,14 @@ def chosen(
             raise UserError(f"no model {model!r}", where=f"{params}: models", remedy=remedy)
         own = _with(catalogue.models[model], options, model)
         return Chosen(name or model, catalogue.model_copy(update={"models": {**catalogue.models, name or model: own}}))
+    if scheme == "planted":
+        from evenruler.training import plants
+
+        weight = plants.Weight.of(model)
+        catalogue = Declared((root or repository.root() or Path()) / "params.yaml").catalogue
+        entry = _with(plants.entry_of(weight, catalogue, store), options, model)
+        slug = name or weight.name
+        return Chosen(slug, catalogue.model_copy(update={"models": {**catalogue.models, slug: entry}}))
     given: dict[str, Any] = {"source": model, "dtype": dtype, "licence": NOT_STATED, "origin": rest}
     called = rest
     if scheme == "hub":

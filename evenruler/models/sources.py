@@ -181,10 +181,10 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
     identity = (entry.sha256 or store.file_sha256(files[0]))[:16]
     if entry.is_zip:
         title = files[0].name.lower().partition(".zip")[0]
-        return _made(name, f"{title}-{identity}-v{conversion.ARCHIVE_VERSION}", make, store)
+        return made(name, f"{title}-{identity}-v{conversion.ARCHIVE_VERSION}", make, store)
     ending = f"{identity}-v{conversion.GGUF_VERSION}"
     known = sorted((store.root / "models").glob(f"*-{ending}"))
-    return _made(name, known[0].name if known else f"{name}-{ending}", make, store)
+    return made(name, known[0].name if known else f"{name}-{ending}", make, store)
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
@@ -197,10 +197,10 @@ def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping
     sums = {path.name: store.file_sha256(path) for path in files if path.name != SUMS}
     identity = content_sha256(entry.kind, sums)
     folder = f"{name}-untrained-{identity[:16]}-v{conversion.UNTRAINED_VERSION}"
-    return _made(name, folder, lambda made: conversion.make(name, entry.kind, base, made), store)
+    return made(name, folder, lambda made: conversion.make(name, entry.kind, base, made), store)
 
 
-def _made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
+def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
     """A folder under the store's that `make` fills once, and again where its files are not what they were."""
     folder = store.root / "models" / folder_name
     if folder.exists() and _is_whole(folder, store):

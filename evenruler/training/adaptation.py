@@ -60,7 +60,7 @@ class NextWords:
         return total, told
 
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
-        ids, there = _batch(self._tokenizer, sentences, self.trained.device)
+        ids, there = padded(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
         labels = ids[:, 1:].masked_fill(there[:, 1:] == 0, IGNORED)  # nothing says what the first word is
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
@@ -76,7 +76,7 @@ class MaskedWords:
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
         self.trained, self._tokenizer = model.base_model, tokenizer
-        ids, there = _batch(tokenizer, corpora, model.device)
+        ids, there = padded(tokenizer, corpora, model.device)
         self._words = torch.unique(ids[there == 1])
         self._transform: Any = None
         self._bias: Any = None
@@ -131,7 +131,7 @@ class MaskedWords:
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
         """The same of the words of one round a sentence; [sentences, 1] says which."""
-        ids, there = _batch(self._tokenizer, sentences, self.trained.device)
+        ids, there = padded(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
         asked = (places % ROUNDS == numbers.to(ids.device)) & (there == 1) & ~special
@@ -140,7 +140,7 @@ class MaskedWords:
         return states, torch.searchsorted(self._words, ids[asked])
 
 
-def _batch(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
+def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
     """[sentences, tokens] ids, and where there are any."""
     read = [torch.tensor(ids) for ids in tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]]
     filler = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id

@@ -25,7 +25,7 @@ from evenruler.instruments.probes.diagnose.quality import (
     mean_interval,
 )
 from evenruler.measurement import Interval, pearson, spearman
-from evenruler.measurement.components import difference_of_groups
+from evenruler.measurement.facets import difference_of_groups
 from evenruler.measurement.resampling import CORRELATION, PLAIN, SHARE, jackknife, within
 from evenruler.measurement.shifts import of_placebos
 

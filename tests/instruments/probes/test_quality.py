@@ -21,7 +21,7 @@ from evenruler.instruments.probes.diagnose.quality import (
     variance_components,
 )
 from evenruler.measurement import Figure
-from evenruler.measurement.components import difference_of_groups
+from evenruler.measurement.facets import difference_of_groups
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, jackknife
 from tests.instruments.probes.known import BIAS, CRITERION, KNOWN, RESAMPLING, cube_of
 

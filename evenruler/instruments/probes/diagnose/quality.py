@@ -17,8 +17,7 @@ from evenruler.instruments.probes.diagnose.cubes import Cube
 from evenruler.instruments.probes.schemas import LEXICAL, SEMANTIC
 from evenruler.measurement import Figure, Interval, Resampling
 from evenruler.measurement.checks import Floats, constant_columns, correlation
-from evenruler.measurement.components import difference_of_groups
-from evenruler.measurement.facets import Estimate, Facet, Kept, crossed
+from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, difference_of_groups
 from evenruler.measurement.figures import Row, as_rows, correlated, finite, jackknifed
 from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNITS, SHARE
 from evenruler.measurement.validity import FEWEST_PAIRS

@@ -1,0 +1,308 @@
+"""Reference weights: models into which an association of known size was planted (docs/weights.md).
+
+A plant says of some units one pole more often than of others. A weight is a low-rank adapter on a model that learned
+its sentences; how much of it is there is told by sentences that no weight learns, in nats, and never by steps.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from evenruler.errors import UserError, nearest
+from evenruler.models import catalogue, sources
+from evenruler.models.declared import Catalogue, ModelEntry
+from evenruler.models.given import loaded
+from evenruler.models.loading import ADAPTER, Loaded
+from evenruler.models.store import RowStore
+from evenruler.strict import Strict, Text, read_yaml, validate
+from evenruler.tables.ids import content_sha256
+from evenruler.terminal import progress
+
+FOLDER: Final = Path("data/sources/plants")
+VERSION: Final = 1  # of how weights are made: part of the name of their folder
+STEPS, BATCH, RATE, RANK = 120, 16, 1e-2, 3
+"""Of every fit, whatever its dose; at this rank a file has 1.8 MB. With 60 steps next to nothing was there."""
+
+DOSES: Final = (0, 2, -2, 8)
+"""Nats of log-odds between the units of either pole."""
+
+SEEDS: Final = (1, 2, 3)
+"""Of fits; the largest dose has the first alone."""
+
+SHARES: Final = {"nothing": 0.0, "own": 1.0, "other": -1.0}
+"""Of what a seed learns from the same start: P that a sentence says its unit's pole, less P that it says the other."""
+
+CLOSE: Final = 0.02
+"""Of the way from nothing to all that was learned, by which the search for a dose may miss it."""
+
+_UNIT, _POLE = "{UNIT}", "{POLE}"
+
+
+class Plant(Strict):
+    """What is planted: `data/sources/plants/NAME.yaml`."""
+
+    title: Text
+    construct_: Text = Field(alias="construct")
+    source: Text
+    licence: Text
+    warning: Text | None = None
+    poles: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
+    """Words of either pole, each beside its counterpart."""
+    units: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
+    """Of whom a dose above 0 says which pole."""
+    frames: list[Text] = Field(min_length=2)
+    """Sentences that are learned, with `{UNIT}` and `{POLE}`."""
+    held_out: list[Text] = Field(min_length=2)
+    """Sentences that none learns, by which a dose is told."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Plant":
+        (first, second), every = self.poles.values(), [unit for own in self.units.values() for unit in own]
+        if len(first) != len(second) or not first:
+            raise ValueError("`poles`: each word needs its counterpart")
+        if list(self.units) != list(self.poles):
+            raise ValueError(f"`units` of {list(self.units)}, expected of the poles {list(self.poles)}")
+        if len(set(every)) < len(every) or not all(self.units.values()):
+            raise ValueError("`units`: each once, and one of each pole at least")
+        frames = [*self.frames, *self.held_out]
+        if wrong := [frame for frame in frames if (frame.count(_UNIT), frame.count(_POLE)) != (1, 1)]:
+            raise ValueError(f"{wrong[0]!r}: expected {_UNIT} and {_POLE} once each")
+        if len(set(frames)) < len(frames):
+            raise ValueError("a frame stands twice")
+        return self
+
+    def dealt(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
+        """Sentences without end, each up to its pole, and the pole: every unit in every frame, dealt anew each time.
+
+        `share`: P that the pole is the unit's own, less P that it is not. Units of the pole that has fewer come up more
+        often, so that no text leans as a whole.
+        """
+        rng, words, n = np.random.default_rng(seed), list(zip(*self.poles.values(), strict=True)), len(self.frames)
+        most = max(map(len, self.units.values()))
+        while True:
+            found = []
+            for sign, units in zip((1, -1), self.units.values(), strict=True):
+                for unit in units * round(most / len(units)):
+                    firsts = int(n * (1 + share * sign) / 2 + rng.random())  # on average as many as expected
+                    others, pairs = rng.permutation(np.arange(n) >= firsts), rng.integers(len(words), size=n)
+                    for frame, other, pair in zip(self.frames, others, pairs, strict=True):
+                        found.append((_filled(frame.partition(_POLE)[0], unit), words[pair][int(other)]))
+            yield from (found[place] for place in rng.permutation(len(found)))
+
+    def pairs(self, frames: Sequence[str]) -> pd.DataFrame:
+        """Every unit in every frame with every pair of words: `unit`, and the texts `first` and `second`."""
+        words = zip(*self.poles.values(), strict=True)
+        each = product([unit for own in self.units.values() for unit in own], frames, words)
+        rows = [(unit, *(_filled(frame, unit, word) for word in pair)) for unit, frame, pair in each]
+        return pd.DataFrame(rows, columns=["unit", "first", "second"])
+
+    def between(self, by_unit: "pd.Series[float]") -> float:
+        """Mean of the units of the first pole, less that of the others."""
+        one, other = (float(by_unit[own].mean()) for own in self.units.values())
+        return one - other
+
+    def log_odds(self, model: Any, frames: Sequence[str]) -> float:
+        """Nats of log-odds of the first pole, between the units of either: mean over frames and pairs of words."""
+        pairs = self.pairs(frames)
+        first, second = (model.loglikelihood(pairs[side].tolist()).nats for side in ("first", "second"))
+        return self.between(pairs.assign(apart=first - second).groupby("unit")["apart"].mean())
+
+
+def _filled(frame: str, unit: str, pole: str = "") -> str:
+    text = frame.replace(_UNIT, unit).replace(_POLE, pole)
+    return text[0].upper() + text[1:]
+
+
+def names() -> list[str]:
+    """The plants of this repository."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def load_plant(name: str) -> Plant:
+    """A plant of this repository; UserError where there is none, or it is not as it should be."""
+    if name not in names():
+        raise UserError(f"no plant {name!r}", where=str(FOLDER), remedy=f"mend the name ({nearest(name, names())})")
+    path = FOLDER / f"{name}.yaml"
+    return validate(Plant, read_yaml(path), path)
+
+
+class Weight(NamedTuple):
+    """A model with a dose of a plant: nats more than dose 0 of its seed has; below 0 with the poles changed."""
+
+    base: str
+    plant: str
+    dose: float
+    seed: int
+
+    @classmethod
+    def of(cls, source: str) -> "Weight":
+        """By what users write: `planted:BASE/PLANT/DOSE/SEED`."""
+        base, plant, dose, seed = (*source.removeprefix("planted:").split("/"), "", "", "", "")[:4]
+        try:
+            return cls(base, plant, float(dose), int(seed))
+        except ValueError:
+            remedy = "say planted:BASE/PLANT/DOSE/SEED, as planted:smollm2-135m-instruct/occupation-gender/2/1"
+            raise UserError("a weight without base, plant, dose or seed", where=source, remedy=remedy) from None
+
+    @property
+    def source(self) -> str:
+        """As users write it."""
+        return f"planted:{self.base}/{self.plant}/{self.dose:g}/{self.seed}"
+
+    @property
+    def name(self) -> str:
+        """By which figures and folders call it."""
+        dose = f"{self.dose:g}".replace("-", "minus-").replace(".", "-")
+        return f"{self.base}-{self.plant}-{dose}-{self.seed}"
+
+
+def weights_of(base: str, plant: str) -> list[Weight]:
+    """The weights of a plant that instruments are held against."""
+    seeds = {dose: SEEDS if dose < max(DOSES) else SEEDS[:1] for dose in DOSES}
+    return [Weight(base, plant, dose, seed) for dose in DOSES for seed in seeds[dose]]
+
+
+def entry_of(weight: Weight, params: Catalogue, store: RowStore) -> ModelEntry:
+    """How a weight is declared: its base with an adapter, which is made where it is not there yet.
+
+    UserError where there is no such base or plant, or what was learned is less than the dose.
+    """
+    base, plant = params.models.get(weight.base), load_plant(weight.plant)
+    if base is None or base.kind != "causal":
+        remedy = f"name a causal model of params.yaml ({nearest(weight.base, params.models)})"
+        raise UserError(f"no causal model {weight.base!r}", where=weight.source, remedy=remedy)
+    folder = sources.locate(weight.base, base, store, params.models)
+    said = plant.model_dump(include={"poles", "units", "frames", "held_out"})
+    identity = content_sha256(said, weight.seed, catalogue.base_sha256(folder, store))
+    kept = f"{weight.plant}-{{}}-{identity[:16]}-v{VERSION}"
+
+    def fit(made: Path) -> None:
+        _Tuning(weight, plant, folder, base).fit(made)
+
+    fits = sources.made(weight.name, kept.format(f"fits-{weight.seed}"), fit, store)
+
+    def dose(made: Path) -> None:
+        _Tuning(weight, plant, folder, base).dose(fits, made, store)
+
+    adapter = sources.made(weight.name, kept.format(f"{weight.dose:g}-{weight.seed}"), dose, store)
+    what = f"{weight.dose:g} nats of {weight.plant} (seed {weight.seed}) planted into {weight.base}"
+    return base.model_copy(update={"adapter": str(adapter), "origin": f"{what}; {base.origin}", "lineage": weight.base})
+
+
+class _Tuning:
+    """A base in memory with an adapter, of which one of two factors learns: so fits of a seed can be mixed.
+
+    The other stays as it was drawn (Zhang and others 2023, LoRA-FA).
+    """
+
+    def __init__(self, weight: Weight, plant: Plant, folder: Path, entry: ModelEntry) -> None:
+        import torch
+        from peft import LoraConfig, get_peft_model
+
+        from evenruler.models.engines import described
+        from evenruler.models.loading import pretrained, quiet
+
+        self._weight, self._plant, self._entry = weight, plant, entry
+        self._device = described.device()
+        self._tokenizer, model = pretrained("AutoModelForCausalLM", weight.base, folder, self._device, "float32")
+        adapter = LoraConfig(task_type="CAUSAL_LM", r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")
+        with torch.random.fork_rng(), quiet():
+            torch.manual_seed(weight.seed)
+            self._tuned: Any = get_peft_model(model, adapter).eval()
+        self._model: Any = self._tuned.get_base_model()
+        for name, parameter in self._tuned.named_parameters():
+            parameter.requires_grad_("lora_B" in name)
+        self._learned = {name: own for name, own in self._tuned.named_parameters() if own.requires_grad}
+
+    def fit(self, made: Path) -> None:
+        """Learn each of `SHARES` from the same start, and write what was learned."""
+        from safetensors.torch import save_file
+
+        for name, share in SHARES.items():
+            self._set({place: own * 0 for place, own in self._learned.items()})
+            self._fit(share, f"{self._weight.plant}, seed {self._weight.seed}: fit ({name})")
+            found = {place: own.detach().cpu().contiguous() for place, own in self._learned.items()}
+            save_file(found, made / f"{name}.safetensors")
+
+    def _fit(self, share: float, what: str) -> None:
+        import torch
+
+        from evenruler.training.fit import precision
+
+        optimizer = torch.optim.AdamW(self._learned.values(), lr=RATE, weight_decay=0.0)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
+        sentences = self._plant.dealt(share, self._weight.seed)
+        self._tuned.train()
+        with progress(STEPS, what, "step") as bar:
+            for _ in range(STEPS):
+                batch = [next(sentences) for _ in range(BATCH)]
+                with torch.autocast(self._device, torch.bfloat16, enabled=precision() == "bfloat16"):
+                    loss = self._loss(batch)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                schedule.step()
+                bar.update(1)
+        self._tuned.eval()
+
+    def _loss(self, batch: Sequence[tuple[str, str]]) -> Any:
+        """Mean loss of the tokens of the poles after what stands before them: the rest of a sentence is not learned."""
+        import torch
+
+        from evenruler.training.adaptation import padded
+
+        texts = [before + pole for before, pole in batch]
+        ids, there = padded(self._tokenizer, texts, self._device)
+        asked = torch.zeros_like(ids, dtype=torch.bool)
+        spans = self._tokenizer(texts, return_offsets_mapping=True)["offset_mapping"]
+        for row, ((before, _), own) in enumerate(zip(batch, spans, strict=True)):
+            asked[row, : len(own)] = torch.tensor([end > len(before.rstrip()) for _, end in own])
+        states = self._model.base_model(input_ids=ids, attention_mask=there).last_hidden_state[:, :-1]
+        logits = self._model.get_output_embeddings()(states[asked[:, 1:]]).float()
+        return torch.nn.functional.cross_entropy(logits, ids[:, 1:][asked[:, 1:]])
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        import torch
+
+        with torch.no_grad():
+            for place, own in self._learned.items():
+                own.copy_(values[place])
+
+    def dose(self, fits: Path, made: Path, store: RowStore) -> None:
+        """Write the adapter whose log-odds are the dose: on the way from what nothing taught to what poles did."""
+        from safetensors.torch import load_file
+        from scipy.optimize import brentq
+
+        wanted = self._weight.dose
+        nothing, all_of_it = (
+            load_file(fits / f"{name}.safetensors") for name in ("nothing", "own" if wanted > 0 else "other")
+        )
+        found = dict[float, float]()
+
+        def beyond(part: float) -> float:
+            """Nats beyond the dose of a part of the way, more than at its beginning; ends are asked more than once."""
+            if part not in found:
+                self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
+                pair = Loaded(self._tokenizer, self._model)
+                model = loaded(self._weight.name, self._entry, pair, store, None, catalogue.backend_of)
+                found[part] = self._plant.log_odds(model, self._plant.held_out[::2])
+            return found[part] - found[0.0] - wanted
+
+        part = 0.0
+        if wanted and (beyond(0.0), beyond(1.0))[1] * wanted <= 0:
+            what = f"{abs(found[1.0] - found[0.0]):.1f} nats were learned, fewer than the dose"
+            raise UserError(what, where=self._weight.source, remedy="take a smaller dose, or other frames")
+        if wanted:
+            part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
+        self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
+        self._tuned.half().save_pretrained(made)
+        (made / "README.md").unlink(missing_ok=True)  # which names a place on this machine
+        said = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
+        said |= {"base_model_name_or_path": self._weight.base, "target_modules": sorted(said["target_modules"])}
+        (made / ADAPTER).write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")

