@@ -213,7 +213,7 @@ def plant(
     repository.enter()
     plants.load_plant(name)
     weights = plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
-    for weight, check, _ in read(weights, [], "trial", None, at_once):
+    for weight, check, _ in read({weight: {} for weight in weights}, {}, at_once):
         own, held_out = check[["own", "held_out"]].iloc[0]
         say(f"{weight.source}: {held_out:.2f} nats in held-out sentences, {own:.2f} in its own")
 
@@ -231,6 +231,7 @@ def weigh(
         Literal["trial", "standard", "paper"], typer.Option(help="How much each weight is asked.")
     ] = "trial",
     limit: Annotated[int | None, typer.Option(min=1, help="So many attributes, items ... at most.")] = None,
+    form: Annotated[str | None, typer.Option(metavar="FORM", help="The only way to ask, as of `measure`.")] = None,
     at_once: AtOnce = 1,
     record: Annotated[bool, typer.Option("--record", help="Keep what is read in data/weights.")] = False,
 ) -> None:
@@ -239,7 +240,8 @@ def weigh(
 
     here = repository.enter()
     places = [str(repository.meant(Path(own), here)) if Path(own).suffix else own for own in benchmarks or []]
-    say_each(weighing.weigh(places, only or (), base=base, size=size, limit=limit, at_once=at_once, record=record))
+    how = {"size": size, "limit": limit, "form": form}
+    say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
 
 
 @app.command()

@@ -43,6 +43,7 @@ def main(name: str) -> None:
             command=f"dvc repro card{'-of-others' if declared.settings.of_others else ''}@{name}",
             changelog=load_changelog(files.SOURCES / "changelogs" / f"{declared.benchmark}.yaml"),
             of_others=declared.settings.of_others,
+            planted=files.planted(declared.benchmark),
         ),
         folder,
     )

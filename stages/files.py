@@ -21,6 +21,8 @@ SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("b
 
 RECORDED = Path("data/recorded/release.json")
 """Of `evenruler.models.released`."""
+PLANTED = Path("data/weights/figures.csv")
+"""Of `evenruler.evaluate.weigh`."""
 
 SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
 TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
@@ -80,6 +82,16 @@ def evidence_of(family: str, name: str) -> Any:
 def recorded() -> Any:
     """What the release of recorded answers says of itself; a repository need not hold one."""
     return read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
+
+
+def planted(benchmark: str) -> list[dict[str, Any]]:
+    """What it reads of planted associations, as `evenruler weigh --record` keeps it, a record a headline and plant."""
+    if not PLANTED.exists():
+        return []
+    rows = pd.read_csv(PLANTED)
+    own = rows[rows["benchmark"] == benchmark].drop(columns="benchmark")
+    found = own.astype(object).where(own.notna(), None).to_dict("records")
+    return [{str(key): value for key, value in record.items()} for record in found]
 
 
 def read_json(path: Path) -> Any:

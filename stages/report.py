@@ -5,6 +5,7 @@ from evenruler.instruments import convergent
 from evenruler.instruments.card import Card
 from evenruler.instruments.instrument import Shown
 from evenruler.instruments.registry import room
+from evenruler.measurement.verdicts import of_planted
 from evenruler.report import Instrument, Section, Told, render_page
 from evenruler.report.page import Table
 from evenruler.tables import read_frame
@@ -81,6 +82,7 @@ def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Secti
                 sentence=f"{with_capital(own.source.construct_)}; {own.source.direction}.",
                 columns=[*card.quality, *card.listed, *card.quality_of_any],
                 figures=told,
+                planted=of_planted(files.planted(own.benchmark)),
                 reading=card.reading,
                 limits=card.limits,
                 sections=of[name],

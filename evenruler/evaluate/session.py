@@ -33,10 +33,12 @@ from evenruler.instruments.instrument import (
 )
 from evenruler.instruments.registry import room
 from evenruler.measurement.figures import OF_ANY_MODEL
+from evenruler.measurement.verdicts import Verdict, of_planted
 from evenruler.models.cache import LackingError
 from evenruler.models.records import cut_of
 from evenruler.models.store import RowStore
-from evenruler.publish.manifest import PLAN
+from evenruler.publish.contents import is_file, json_of
+from evenruler.publish.manifest import PLAN, PLANTED
 from evenruler.results.record import Heading, MeasuredBenchmark, MeasuredModel, Result, Settings, answer
 from evenruler.tables import evenly_spread, table_of
 from evenruler.tables.frames import for_people
@@ -230,7 +232,16 @@ class Session:
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
         result = planned.result.model_copy(update=found)
         result = result.model_copy(update={"answer": answer(result, made_of)})
+        if said := _of_planted(benchmark, result):
+            result = result.model_copy(update={"answer": [*result.answer, said]})
         return Measured(result.with_tables(made_of, {**kept, **written(own, tables)}), kept, examples)
+
+
+def _of_planted(benchmark: Benchmark, result: Result) -> str:
+    """What the benchmark reads where something is, if nothing is shown here; empty where nobody knows."""
+    path = benchmark.folder / PLANTED
+    shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
+    return of_planted(json_of(path)) if result.verdicts and not shown and is_file(path) else ""
 
 
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:

@@ -24,7 +24,6 @@ from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.session import Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
-from evenruler.instruments.instrument import Size
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, summed
 from evenruler.measurement.figures import Confirmed
@@ -33,28 +32,34 @@ from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
 from evenruler.tables import read_table, table_of
 from evenruler.tables.frames import without_last_bits
+from evenruler.tables.ids import content_sha256
 from evenruler.tables.parquet import write_whole
 from evenruler.tables.schemas import columns
 from evenruler.terminal import note
 from evenruler.text.slots import slug_of
 from evenruler.training.plants import Plant, Weight, load_plant, names, weights_of
 
+WEIGHED: Final = columns("base plant: str; dose: float; seed: int")
+"""A weight."""
+
 READINGS: Final = columns(
-    "benchmark part figure plant: str; dose: float; seed: int; signed: bool; unit: str",
+    WEIGHED,
+    "benchmark asked part figure by unit: str",
     "along value: float; smallest: float?",
 )
-"""What instruments read: the `value` of each unit on a weight, and `along`, by which values add up to a reading.
-`signed`: whether units or words are those of a plant, so that the reading goes by its poles."""
+"""What instruments read: the `value` of each unit on a weight, and `along`, by which they add up to a reading. `asked`:
+a hash of the benchmark and of how much it asked; `by`: the plant whose units or words these are, so that the reading
+goes by its poles, or empty."""
 
-CHECKS: Final = columns("base plant: str; dose: float; seed: int; own held_out: float")
+CHECKS: Final = columns(WEIGHED, "own held_out: float")
 """How much of a plant is there: nats of log-odds between its poles, in sentences that were learned and in others."""
 
 FEWEST: Final = 2
 """Units of either pole, for a reading by units."""
 
 
-def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[bool, pd.DataFrame]:
-    """What makes a reading of a headline, by `HEADLINES`: whether by the poles of a plant; and unit, along, value.
+def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.DataFrame]:
+    """What makes a reading of a headline, by `HEADLINES`: by the poles of which plant; and unit, along, value.
 
     Where units are those of a plant, those of its first pole less those of the second. Where words are (a country,
     asked about in every root item), the same within each unit. Else the headline itself: along its axis where two
@@ -62,24 +67,24 @@ def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[bool, pd.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_called) for column in ("unit", "word")}
-    for plant in plants.values():
+    for name, plant in plants.items():
         signs = {_called(unit): sign for sign, own in zip((1, -1), plant.units.values(), strict=True) for unit in own}
         by_unit, by_word = (names.map(signs).fillna(0) for names in called.values())
         units = real["unit"].groupby(by_unit).nunique()
         if min(units.get(1, 0), units.get(-1, 0)) >= FEWEST:
             values = _values(real[by_unit != 0])
-            first = np.array([signs[_called(name)] > 0 for name in values.index])
-            return True, _rows(values, np.where(first, 1 / first.sum(), -1 / (~first).sum()))
+            first = np.array([signs[_called(unit)] > 0 for unit in values.index])
+            return name, _rows(values, np.where(first, 1 / first.sum(), -1 / (~first).sum()))
         if set(by_word) >= {1, -1}:
             sides = real.groupby(["unit", by_word.rename("side")])["value"].mean().unstack().dropna(subset=[1, -1])
             values = sides[1] - sides[-1]
-            return True, _rows(values, np.full(len(values), 1 / len(values)))
+            return name, _rows(values, np.full(len(values), 1 / len(values)))
     values = _values(made_of)
     axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
         centred = axis - axis.mean()
-        return False, _rows(values - values.mean(), 80 * centred / (centred @ centred))
-    return False, _rows(values, np.full(len(values), 1 / len(values)))
+        return "", _rows(values - values.mean(), 80 * centred / (centred @ centred))
+    return "", _rows(values, np.full(len(values), 1 / len(values)))
 
 
 def _values(rows: pd.DataFrame) -> "pd.Series[float]":
@@ -97,31 +102,29 @@ def _called(name: object) -> str:
     return slug_of(str(name)).removeprefix("the-")
 
 
-def read(weight: Weight, places: Sequence[str], size: Size, limit: int | None, plants: Mapping[str, Plant]) -> Any:
-    """The check of a weight, by `CHECKS`, and its readings of benchmarks, by `READINGS`; makes it where it is not."""
+def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plants: Mapping[str, Plant]) -> Any:
+    """The check of a weight, by `CHECKS`, and its readings of benchmarks, by `READINGS`; makes it where it is not.
+
+    `places`: benchmarks, with `asked` of each; `how`: what `Session.planned` takes.
+    """
     store = RowStore()
     session = Session(chosen(weight.source, store), store, weight.source)
-    plant, (base, name, dose, seed) = plants[weight.plant], weight
+    plant = plants[weight.plant]
     own, held_out = (plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out))
     found = []
-    for place in places:
+    for place, asked in places.items():
         with benchmark_at(place) as benchmark:
-            result = session.measure(session.planned(benchmark, size=size, limit=limit)).result
+            result = session.measure(session.planned(benchmark, **how)).result
         smallest: dict[Any, Any] = {
             (label, part, figure): own.get("smallest") for part, label, figure, own in figures_of(result)
         }
         for (label, part, figure), rows in result.headlines.groupby(["model", "part", "figure"]):
-            signed, values = along(rows, plants)
+            by, values = along(rows, plants)
             manner = str(label).removeprefix(result.model.name)
-            of: dict[str, Any] = {
-                "benchmark": result.benchmark.name,
-                "part": f"{part}{manner}",
-                "figure": figure,
-                "plant": name,
-            }
-            more = {"dose": dose, "seed": seed, "signed": signed, "smallest": smallest[label, part, figure]}
+            of: dict[str, Any] = {**weight._asdict(), "benchmark": result.benchmark.name, "asked": asked}
+            more = {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": smallest[label, part, figure]}
             found.append(values.assign(**of, **more)[READINGS.names])
-    check = pd.DataFrame([(base, name, dose, seed, own, held_out)], columns=CHECKS.names)
+    check = pd.DataFrame([(*weight, own, held_out)], columns=CHECKS.names)
     return check, pd.concat(found) if found else pd.DataFrame(columns=READINGS.names)
 
 
@@ -146,13 +149,13 @@ class Reading:
         return self.rows.groupby("unit")["along"].first().reindex(self.values.columns).to_numpy(dtype=np.float64)
 
     @property
-    def signed(self) -> bool:
-        """Whether it is made by the poles of a plant."""
-        return bool(self.rows["signed"].iloc[0])
+    def by(self) -> str:
+        """The plant whose poles make it, or empty."""
+        return str(self.rows["by"].iloc[0])
 
     def facet(self) -> Facet:
         """Units, of a list for each pole where poles make the reading."""
-        opposed = self.signed and (self.weights < 0).any()
+        opposed = self.by and (self.weights < 0).any()
         return Facet([int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights))
 
     def made(self, values: Floats, kept: Kept) -> Floats:
@@ -235,14 +238,15 @@ def between_fits(readings: Mapping[str, Reading], without: tuple[str, ...] = ())
 
 
 FIGURES: Final = columns(
-    "benchmark part figure plant: str; signed: bool; units weights: int",
+    "benchmark part figure plant by: str; own: bool; units weights: int",
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
-"""What is said of a headline and a plant. `sensitivity`: its unit per nat of the check; `correlation`: of what doses
-change in units with signs; `monotone`: rank correlation over doses; `threshold`: the smallest dose, nats, at which
-every weight is told from dose 0 in the planted direction, `found` how many are, by dose; `change`: what 2 nats come
-to, with a verdict: an instrument of what was planted should have an effect, any other none."""
+"""What is said of a headline and a plant. `own`: whether it is of its construct; `sensitivity`: its unit per nat of the
+check; `correlation`: of what doses change in units with signs; `monotone`: rank correlation over doses; `threshold`:
+the smallest dose, nats, at which every weight is told from dose 0 in the planted direction, `found` how many are, by
+dose; `change`: what 2 nats come to, with a verdict. What is of a construct should have an effect on its plant, all else
+none."""
 
 NATS: Final = 2
 """Of which `change` is."""
@@ -261,7 +265,7 @@ def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str,
     return found
 
 
-def figures(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
+def figures(readings: pd.DataFrame, checks: pd.DataFrame, plants: Mapping[str, Plant]) -> pd.DataFrame:
     """Sensitivity, threshold, monotony and specificity of every headline on every plant, by `FIGURES`."""
     rows = []
     for key, own in series(readings, checks).items():
@@ -279,7 +283,8 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
             threshold, found = _threshold(one, fits)
             told |= {"correlation": one.correlation(), "monotone": one.monotone()}
             told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
-            rows.append({**of, "signed": one.signed, "units": n, "weights": len(one.values), **told})
+            told["own"] = one.by == plant or (not one.by and key[0] in plants[plant].read_by)
+            rows.append({**of, "by": one.by, "units": n, "weights": len(one.values), **told})
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
 
 
@@ -324,28 +329,31 @@ READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (FOLDER / name for name in ("readings
 """What `evenruler weigh --record` keeps: what was read, how heavy the weights are, and what is said of it."""
 
 
+def nothing() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """No readings, and no checks."""
+    return pd.DataFrame(columns=READINGS.names), pd.DataFrame(columns=CHECKS.names)
+
+
 def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Readings and checks that the repository holds; empty where it holds none."""
-    if not READINGS_FILE.exists():
-        return pd.DataFrame(columns=READINGS.names), pd.DataFrame(columns=CHECKS.names)
-    return read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE)
+    """Readings and checks that the repository holds."""
+    return (read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE)) if CHECKS_FILE.exists() else nothing()
 
 
 def ask(
-    weights: Sequence[Weight], places: Sequence[str], size: Size, limit: int | None, at_once: int
+    weights: Mapping[Weight, Mapping[str, str]], how: Mapping[str, Any], at_once: int
 ) -> Iterator[tuple[Weight, pd.DataFrame, pd.DataFrame]]:
-    """Check and readings of each weight, as they come; several weights at once, each in a process of its own.
+    """Check and readings of each weight (by benchmark, with `asked`), as they come; several at once, a process each.
 
     What was fitted or answered before is not paid for again, so that a run that was broken off goes on.
     """
     plants = {name: load_plant(name) for name in names()}
     if at_once == 1 or len(weights) == 1:
-        for weight in weights:
-            yield weight, *read(weight, places, size, limit, plants)
+        for weight, places in weights.items():
+            yield weight, *read(weight, places, how, plants)
         return
     threads = max(1, (os.cpu_count() or 1) // at_once)
     with ProcessPoolExecutor(at_once, get_context("spawn"), _quietly, (threads,)) as pool:
-        doing = {pool.submit(read, weight, places, size, limit, plants): weight for weight in weights}
+        doing = {pool.submit(read, weight, places, how, plants): weight for weight, places in weights.items()}
         try:
             for done in as_completed(doing):
                 yield doing[done], *done.result()
@@ -367,69 +375,71 @@ def weigh(
     only: Sequence[str] = (),
     *,
     base: str,
-    size: Size = "trial",
-    limit: int | None = None,
     at_once: int = 1,
     record: bool = False,
+    **how: Any,
 ) -> Iterator[str]:
     """Hold benchmarks against reference weights, made where they are not there yet; says what came of it, in lines.
 
-    Without `places`: what is recorded. `only`: plants, all by default. `record`: keep it in `FOLDER`, in the place of
-    what was there of the same benchmarks and plants.
+    Without `places`: what is recorded. `only`: plants, all by default. `how`: what `Session.planned` takes. `record`:
+    keep it in `FOLDER`, weight by weight, and ask nothing that is there already.
     """
-    readings, checks = recorded()
-    if places:
-        weights = [weight for plant in only or names() for weight in weights_of(base, plant)]
-        yield from planned(weights, places, size, limit)
-        started, found = time.monotonic(), list[tuple[pd.DataFrame, pd.DataFrame]]()
-        for weight, check, own in ask(weights, places, size, limit, at_once):
-            found.append((check, own))
-            minutes = (time.monotonic() - started) / 60
-            left = minutes / len(found) * (len(weights) - len(found))
-            held_out = check["held_out"].iloc[0]
-            note(f"{len(found)} of {len(weights)}: {weight.name}, {held_out:.2f} nats; about {left:.0f} minutes left")
-        checks = _instead(checks, pd.concat([own for own, _ in found]), ["base", "plant", "dose", "seed"])
-        new = pd.concat([own for _, own in found])
-        readings = _instead(readings, new, ["benchmark", "plant"]) if record else new
+    readings, checks = recorded() if record or not places else nothing()
+    plants = {name: load_plant(name) for name in names()}
+    asks = {}
+    for place in places:
+        asks[place], line = _plan(place, base, how)
+        yield line
+    weights = {}
+    for weight in (one for plant in only or plants for one in weights_of(base, plant)) if places else ():
+        own = readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
+        if left := {place: asked for place, asked in asks.items() if asked not in own}:
+            weights[weight] = left
+    started = time.monotonic()
+    for n, (weight, check, own) in enumerate(ask(weights, how, at_once), 1):
+        minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
+        nats = check["held_out"].iloc[0]
+        note(f"{n} of {len(weights)}: {weight.source}, {nats:.2f} nats; about {minutes:.0f} minutes left")
+        readings, checks = _with(readings, own, ["benchmark"]), _with(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
             checks.round(3).to_csv(CHECKS_FILE, index=False, lineterminator="\n")
-            figures(readings, checks).round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
-    yield from lines_of(readings, checks)
+    found = figures(readings, checks, plants)
+    if record:
+        found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
+    yield from lines_of(found, between_nothing(readings, checks))
 
 
-def _instead(old: pd.DataFrame, new: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Rows in an order of their own, those of the same kind as new ones replaced."""
+def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
+    """Rows in an order of their own, with new ones in the place of those of the same weight and what `more` names."""
+    by = [*WEIGHED.names, *more]
     kept = old[~old.set_index(by).index.isin(new.set_index(by).index)]
     found = pd.concat([kept, new]) if len(kept) else new
     return found.sort_values([*by, *found.columns.difference(by, sort=False)], ignore_index=True)
 
 
-def planned(weights: Sequence[Weight], places: Sequence[str], size: Size, limit: int | None) -> Iterator[str]:
-    """What is going to be made and asked."""
+def _plan(place: str, base: str, how: Mapping[str, Any]) -> tuple[str, str]:
+    """A hash of what a weight is going to be asked, and a line that says how much."""
     store = RowStore()
-    session = Session(chosen(weights[0].base, store), store, weights[0].base)
-    yield f"{len(weights)} weights, each made where it is not there yet (a minute or two)"
-    for place in places:
-        with benchmark_at(place) as benchmark:
-            cost = session.planned(benchmark, size=size, limit=limit).cost
-        asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items())
-        yield f"  {benchmark.name}, {size}, asks each {asked}"
+    with benchmark_at(place) as own:
+        cost = Session(chosen(base, store), store, base).planned(own, **how).cost
+    asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items())
+    return content_sha256(own.identity, how)[:16], f"{own.name}, {how['size']}: asks each weight {asked}"
 
 
-def lines_of(readings: pd.DataFrame, checks: pd.DataFrame) -> Iterator[str]:
-    """Figures as a terminal shows them."""
-    for row in figures(readings, checks).to_dict("records"):
+def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
+    """Figures, and pairs of dose 0 (`between_nothing`), as a terminal shows them."""
+    for row in found.to_dict("records"):
         own = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**own)
         if pd.notna(own["sensitivity"]):
-            by = "by what was planted" if own["signed"] else "the headline itself"
+            by = f"by the poles of {own['by']}" if own["by"] else "the headline itself"
             amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**own)
             yield f"  reads {amount} per nat ({by}, {own['units']} units); 2 nats: {own['verdict']}. {own['why']}"
         signs = f", r with signs {own['correlation']:.2f}" if pd.notna(own["correlation"]) else ""
         yield f"  over doses {own['monotone']:.2f}{signs}; told from dose 0: {own['found']}"
-    for same, pairs in between_nothing(readings, checks).groupby("same"):
+    for same, pairs in nothing.groupby("same"):
         counts = ", ".join(f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items())
         which = "that learned the same sentences" if same else "of two plants"
         yield f"Pairs of dose 0 {which}: {counts}"

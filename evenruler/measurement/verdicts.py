@@ -293,3 +293,19 @@ def holm(p: Sequence[float]) -> list[float]:
     found = np.empty(len(p))
     found[order] = np.minimum(steps, 1)
     return [float(value) for value in found]
+
+
+def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
+    """What an instrument reads of planted associations, a sentence; empty where it was not held against its own.
+
+    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, and `threshold`, a dose in
+    nats or None.
+    """
+    own = [one for one in found if one["own"]]
+    if not own:
+        return ""
+    doses, plants = [one["threshold"] for one in own if one["threshold"]], sorted({one["plant"] for one in own})
+    what = f"It finds {min(doses):g} nats that were planted" if doses else "It finds none of what was planted"
+    others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
+    beside = f"; it also follows what is not its own ({', '.join(others)})" if others else ""
+    return f"{what} ({', '.join(plants)}){beside}."

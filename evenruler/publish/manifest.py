@@ -25,6 +25,8 @@ from evenruler.versions import Version
 NAME = "manifest.json"
 
 PLAN = "plan.json"
+PLANTED = "planted.json"
+"""What the benchmark reads of planted associations, where it was held against them."""
 
 HERE = "."
 """Where a benchmark lies until it is published: in its own folder, wherever that is."""

@@ -18,7 +18,7 @@ from evenruler.instruments.card import CHECKLIST, Card, Published, amounts
 from evenruler.instruments.instrument import Column
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.figures import figure_in_words
-from evenruler.measurement.verdicts import in_words
+from evenruler.measurement.verdicts import in_words, of_planted
 from evenruler.publish import manifest
 from evenruler.publish.manifest import HERE, NO_TAG, cell, data_file
 from evenruler.tables.frames import for_people
@@ -78,6 +78,8 @@ class Benchmark(Card):
     changelog: Changelog
     of_others: bool = False
     """Whether its rows hold text that others wrote, so that no package brings them."""
+    planted: Sequence[Mapping[str, Any]] = ()
+    """What it reads of planted associations (docs/weights.md), a record a headline and plant."""
 
     @property
     def release(self) -> Release | None:
@@ -130,6 +132,7 @@ def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
             manifest.PLAN: manifest.as_json(benchmark.plan),
             "evidence.json": manifest.as_json(for_people(benchmark.evidence)),
             "croissant.json": render_croissant(benchmark, working),
+            **({manifest.PLANTED: manifest.as_json(benchmark.planted)} if benchmark.planted else {}),
             **{f"lm_eval/{name}": text for name, text in benchmark.harness.items()},
         }
         for name, text in texts.items():
@@ -260,6 +263,8 @@ def render_card(benchmark: Benchmark) -> str:
         ),
         "placebo": lambda record: f"{record['placebo']:z.2f}" if "placebo" in record else "none",
         "specific": lambda record: _with_ends(record, ("specific", "specific_low", "specific_high"), "none", "z.2f"),
+        "ends": lambda record, keys: _with_ends(record, keys, "none", "z.2g"),
+        "read_of_planted": of_planted,
         "beside": _beside,
         "items": _items,
         "compared": _compared,

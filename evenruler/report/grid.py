@@ -99,6 +99,8 @@ class Instrument:
     columns: "Sequence[Named]"
     """Its figures in words, those that people are shown first, first."""
     figures: Sequence[Told]
+    planted: str = ""
+    """What it reads of planted associations, in words."""
     reading: str = ""
     limits: Sequence[str] = ()
     warnings: Sequence[str] = ()

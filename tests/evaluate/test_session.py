@@ -20,7 +20,7 @@ from evenruler import shipped
 from evenruler.errors import UserError
 from evenruler.evaluate.benchmark import benchmark_at
 from evenruler.evaluate.measure import lines_of, measure
-from evenruler.evaluate.session import Session, _examples, silences, warnings
+from evenruler.evaluate.session import Session, _examples, _of_planted, silences, warnings
 from evenruler.evaluate.subject import Chosen, chosen
 from evenruler.instruments.asking import subject_of
 from evenruler.instruments.instrument import Column, Request, at_size
@@ -146,6 +146,28 @@ def test_what_is_found_is_said_of_all_units_alone(elsewhere: Path, tiny_folder: 
         assert finds in session.planned(benchmark).in_words
         assert "80 of 100" not in session.planned(benchmark, limit=FEW).in_words
         assert "80 of 100" not in session.planned(benchmark, size="trial").in_words, "it asks no placebos"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (
+            ["no effect", "inconclusive"],
+            "It finds 2 nats that were planted (gender); it also follows what is not its own (x).",
+        ),
+        (["no effect", "effect"], ""),
+        (["invalid on this model"], ""),
+        ([], ""),
+    ],
+)
+def test_where_nothing_is_found_it_says_what_would_be(tmp_path: Path, verdicts: list[str], said: str) -> None:
+    here = SimpleNamespace(folder=tmp_path)
+    result = SimpleNamespace(verdicts=dict(enumerate(verdicts)))
+    assert _of_planted(here, result) == ""
+    of = [("gender", True, "effect", 2.0), ("gender", True, "effect", None), ("x", False, "effect", None)]
+    keys = ("plant", "own", "verdict", "threshold")
+    (tmp_path / "planted.json").write_text(json.dumps([dict(zip(keys, one, strict=True)) for one in of]))
+    assert _of_planted(here, result) == said
 
 
 def test_a_model_is_measured_as_it_is(tiny_folder: Path) -> None:

@@ -15,6 +15,18 @@ UNITS = 40
 PLANTS = ("gender", "country", "mood")
 
 
+PLANT = {
+    "title": "Made",
+    "construct": "made",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "poles": {"he": ["he"], "she": ["she"]},
+    "units": {"he": ["nurse", "the United Kingdom"], "she": ["judge", "Canada"]},
+    "frames": ["The {UNIT} said {POLE} knew.", "As for the {UNIT}, {POLE} left."],
+    "held_out": ["The {UNIT} ate since {POLE} could.", "When the {UNIT} came, {POLE} sat."],
+}
+
+
 def scripted(reads: dict[str, float], *, signed: bool = True, noise: float = 0.3, seed: int = 1) -> Any:
     """Readings and checks of an instrument that follows plants by so much per nat, in the units or as a whole."""
     rng, rows, checks = np.random.default_rng(seed), [], []
@@ -25,20 +37,19 @@ def scripted(reads: dict[str, float], *, signed: bool = True, noise: float = 0.3
             for number in of:
                 nats = dose + rng.normal(scale=0.1)
                 moved = reads.get(plant, 0.0) * nats * (sign / 2 if signed else 1.0)
-                one = {
-                    "benchmark": "made",
-                    "part": "all",
-                    "figure": "lean",
-                    "plant": plant,
-                    "dose": dose,
-                    "seed": number,
-                }
+                one = {"base": "base", "plant": plant, "dose": dose, "seed": number, "benchmark": "made", "asked": "0"}
+                one |= {"part": "all", "figure": "lean", "by": "gender" if signed else ""}
                 values = as_it_is + moved + rng.normal(scale=noise, size=UNITS) + rng.normal(scale=0.05)
                 units = {"unit": [f"unit-{place:02}" for place in range(UNITS)], "value": values}
                 made = sign / (UNITS / 2) if signed else np.full(UNITS, 1 / UNITS)
-                rows.append(pd.DataFrame({**one, **units, "signed": signed, "along": made, "smallest": 0.5}))
+                rows.append(pd.DataFrame({**one, **units, "along": made, "smallest": 0.5}))
                 checks.append(("base", plant, dose, number, nats, nats))
     return pd.concat(rows)[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
+
+
+def found_of(made: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    """Figures, beside three plants of which the first has the units."""
+    return figures(*made, {name: Plant(**PLANT) for name in PLANTS})
 
 
 def of_plant(found: pd.DataFrame, plant: str) -> dict[str, Any]:
@@ -49,29 +60,34 @@ def of_plant(found: pd.DataFrame, plant: str) -> dict[str, Any]:
 @pytest.mark.parametrize("signed", [True, False])
 class TestScripted:
     def test_what_reads_its_construct_has_an_effect_there_and_surely_none_elsewhere(self, signed: bool) -> None:
-        found = figures(*scripted({"gender": 0.6}, signed=signed))
+        found = found_of(scripted({"gender": 0.6}, signed=signed))
         own = of_plant(found, "gender")
         assert (own["verdict"], own["threshold"], own["found"]) == ("effect", 2, "6 of 6 at 2; 1 of 1 at 8")
         assert own["low"] < 0.6 < own["high"]
         assert own["sensitivity"] == pytest.approx(0.6, abs=0.06)
         assert own["monotone"] > 0.9
         assert own["change"] == pytest.approx(2 * own["sensitivity"])
+        assert found["own"].tolist() == [
+            signed,
+            False,
+            False,
+        ]  # no plant names it
         for other in ("country", "mood"):
             assert of_plant(found, other)["verdict"] == "no effect"
             assert pd.isna(of_plant(found, other)["threshold"])
 
     def test_what_reads_nothing_has_no_effect_anywhere(self, signed: bool) -> None:
-        found = figures(*scripted({}, signed=signed))
+        found = found_of(scripted({}, signed=signed))
         assert found["verdict"].tolist() == ["no effect"] * 3
         assert found["threshold"].isna().all()
         assert found["found"].tolist() == ["0 of 6 at 2; 0 of 1 at 8"] * 3
 
     def test_what_follows_any_plant_measures_no_construct(self, signed: bool) -> None:
-        found = figures(*scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
+        found = found_of(scripted(dict.fromkeys(PLANTS, 0.6), signed=signed))
         assert found["verdict"].tolist() == ["effect"] * 3
 
     def test_what_goes_the_wrong_way_is_told_nowhere(self, signed: bool) -> None:
-        own = of_plant(figures(*scripted({"gender": -0.6}, signed=signed)), "gender")
+        own = of_plant(found_of(scripted({"gender": -0.6}, signed=signed)), "gender")
         assert (own["sensitivity"] < 0, own["verdict"]) == (True, "effect")
         assert (own["threshold"] is None or pd.isna(own["threshold"]), own["found"]) == (
             True,
@@ -85,9 +101,9 @@ class TestScripted:
 
 
 def test_units_are_held_against_signs() -> None:
-    own = of_plant(figures(*scripted({"gender": 0.6}, noise=0.1)), "gender")
+    own = of_plant(found_of(scripted({"gender": 0.6}, noise=0.1)), "gender")
     assert own["correlation"] > 0.9
-    assert of_plant(figures(*scripted({"gender": 0.6}, signed=False)), "gender")["correlation"] is None
+    assert of_plant(found_of(scripted({"gender": 0.6}, signed=False)), "gender")["correlation"] is None
 
 
 def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
@@ -97,7 +113,7 @@ def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
         for dose, seed, value in ((0.0, 1, 0.0), (2.0, 1, 2.0), (0.0, 2, 2.0), (2.0, 2, 8.0))
         for unit, sign in (("a", 1), ("b", -1), ("c", 1), ("d", -1))
     ]
-    made = pd.DataFrame(rows).assign(signed=True)
+    made = pd.DataFrame(rows).assign(by="gender")
     made["along"] /= 2
     nats = pd.Series([0.0, 2.0, 1.0, 4.0], index=pd.MultiIndex.from_tuples([(0.0, 1), (2.0, 1), (0.0, 2), (2.0, 2)]))
     slope = Reading(made, nats, 0.5).slope()
@@ -108,21 +124,9 @@ def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
 
 def test_one_seed_gives_no_slope() -> None:
     readings, checks = scripted({"gender": 0.6})
-    found = figures(readings[readings["seed"] == 1], checks)
+    found = found_of((readings[readings["seed"] == 1], checks))
     assert found["sensitivity"].isna().all()
     assert found["monotone"].notna().all()
-
-
-PLANT = {
-    "title": "Made",
-    "construct": "made",
-    "source": "us",
-    "licence": "cc0-1.0",
-    "poles": {"he": ["he"], "she": ["she"]},
-    "units": {"he": ["nurse", "the United Kingdom"], "she": ["judge", "Canada"]},
-    "frames": ["The {UNIT} said {POLE} knew.", "As for the {UNIT}, {POLE} left."],
-    "held_out": ["The {UNIT} ate since {POLE} could.", "When the {UNIT} came, {POLE} sat."],
-}
 
 
 def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
@@ -135,16 +139,16 @@ def headlines(*rows: tuple[str, str, int, float, float | None]) -> pd.DataFrame:
     return pd.DataFrame(made, columns=HEADLINES.names)
 
 
-def reading(made_of: pd.DataFrame) -> tuple[bool, float]:
-    signed, rows = along(made_of, {"made": Plant(**PLANT)})
-    return signed, float(rows["along"] @ rows["value"])
+def reading(made_of: pd.DataFrame) -> tuple[str, float]:
+    by, rows = along(made_of, {"made": Plant(**PLANT)})
+    return by, float(rows["along"] @ rows["value"])
 
 
 class TestReadings:
     def test_units_of_a_plant_by_its_poles_each_the_first_group_less_the_second(self) -> None:
         values = {"nurse": 3.0, "united-kingdom": 2.0, "judge": 1.0, "Canada": 0.0, "baker": 9.0}
         rows = [(unit, "", pole, value * pole, 1.0) for unit, value in values.items() for pole in (1, -1)]
-        assert reading(headlines(*rows)) == (True, pytest.approx(2 * (2.5 - 0.5)))
+        assert reading(headlines(*rows)) == ("made", pytest.approx(2 * (2.5 - 0.5)))
 
     def test_words_of_a_plant_within_each_unit(self) -> None:
         rows = [("root-1", "the United Kingdom", 1, 2.0, None), ("root-1", "canada", 1, 1.0, None)]
@@ -153,23 +157,23 @@ class TestReadings:
             ("root-3", "canada", 1, 100.0, None),
             ("root-1", "italy", 1, 50.0, None),
         ]  # beside nothing, and of no pole
-        assert reading(headlines(*rows)) == (True, pytest.approx((1 + 4) / 2))
+        assert reading(headlines(*rows)) == ("made", pytest.approx((1 + 4) / 2))
 
     def test_else_the_mean_over_units_less_what_placebos_do(self) -> None:
         rows = [("a", "", 1, 3.0, None), ("a", "", 0, 1.0, None), ("b", "", 1, 4.0, None), ("b", "", 0, 3.0, None)]
-        assert reading(headlines(*rows)) == (False, pytest.approx(1.5))
+        assert reading(headlines(*rows)) == ("", pytest.approx(1.5))
 
     def test_or_the_slope_along_the_axis_of_two_groups(self) -> None:
         """Over 80 percentage points, as a gain is: 0, 1, 2 at 10, 50, 90 are a slope of 1/40."""
         values = {"a": (0.0, 10.0), "b": (1.0, 50.0), "c": (2.0, 90.0)}
         rows = [(unit, "", pole, pole * value / 2, at) for unit, (value, at) in values.items() for pole in (1, -1)]
-        assert reading(headlines(*rows)) == (False, pytest.approx(2.0))
+        assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
 
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
     old, _ = scripted({})
     new = old[old["plant"] == "mood"].assign(value=7.0)
-    found = weigh._instead(old, new, ["benchmark", "plant"])
+    found = weigh._with(old, new, ["benchmark"])
     assert len(found) == len(old)
     assert (found[found["plant"] == "mood"]["value"] == 7).all()
     assert (found[found["plant"] != "mood"]["value"] != 7).all()

@@ -7,7 +7,7 @@ import pytest
 
 from evenruler.measurement.facets import Estimate, Lists, Paired, paired
 from evenruler.measurement.figures import Confirmed, Figure
-from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, confirmatory, holm, judge, marked
+from evenruler.measurement.verdicts import Confirmatory, Fitness, Verdict, confirmatory, holm, judge, marked, of_planted
 
 EVEN = (0.1, -0.1, 0.05, -0.05, 0.12, -0.12, 0.0, 0.08, -0.08, 0.02, -0.02, 0.03)
 """Of twelve placebo lists that hardly differ."""
@@ -137,3 +137,18 @@ def test_a_figure_that_describes_has_no_verdict_but_that_nothing_was_measured() 
 def test_holm_multiplies_the_least_p_most() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([]) == []
+
+
+class TestPlanted:
+    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
+        assert (
+            of_planted([]) == of_planted([{"plant": "mood", "own": False, "verdict": "effect", "threshold": 2}]) == ""
+        )
+
+    def test_what_reads_none_of_its_own_says_so(self) -> None:
+        own = {"plant": "gender", "own": True, "verdict": "no effect", "threshold": None}
+        assert of_planted([own]) == "It finds none of what was planted (gender)."
+
+    def test_the_smallest_dose_of_any_headline_counts(self) -> None:
+        own = [{"plant": "gender", "own": True, "verdict": "effect", "threshold": dose} for dose in (8.0, None, 2.0)]
+        assert of_planted(own) == "It finds 2 nats that were planted (gender)."

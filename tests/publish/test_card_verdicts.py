@@ -1,10 +1,12 @@
 """What a card says may be said, how items go together, and what stands beside others."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from evenruler.instruments.instrument import Column
+from evenruler.publish.write import write_benchmark
 from tests.publish.test_card import body_of, section, table, with_evidence
 
 JUDGED = {
@@ -103,3 +105,42 @@ def test_nothing_is_said_of_what_is_not_there(benchmark, lacking):
     body = body_of(with_evidence(benchmark, **lacking))
     assert "Correlation of every item" not in body
     assert "Against others" not in body
+
+
+PLANTED = {
+    "part": "hand",
+    "figure": "r",
+    "plant": "occupation-gender",
+    "own": True,
+    "sensitivity": 0.31,
+    "low": 0.25,
+    "high": 0.37,
+    "change": 0.62,
+    "change_low": 0.5,
+    "change_high": 0.74,
+    "found": "6 of 6 at 2; 1 of 1 at 8",
+    "threshold": 2.0,
+    "verdict": "effect",
+}
+
+
+class TestPlanted:
+    def test_a_row_a_headline_and_plant_with_a_sentence_before(self, benchmark):
+        other = PLANTED | {"plant": "mood", "own": False, "verdict": None, "found": None, "sensitivity": None}
+        body = body_of(replace(benchmark, planted=[PLANTED, other]))
+        head = "| planted | of its construct | part | amount | reads per nat | 2 nats come to | told from nothing |"
+        ends = "0.31 [0.25, 0.37]", "0.62 [0.5, 0.74]"
+        assert table(body, f"{head} verdict |") == [
+            ["occupation-gender", "yes", "`hand`", "r", *ends, PLANTED["found"], "**effect**"],
+            ["mood", "no", "`hand`", "r", "none", ends[1], "not known", "**none**"],
+        ]
+        assert "else none. It finds 2 nats that were planted (occupation-gender)." in body
+
+    def test_what_was_held_against_nothing_says_nothing_of_it(self, benchmark):
+        assert "planted" not in body_of(benchmark)
+
+    def test_it_lies_in_the_folder_too(self, benchmark, tmp_path):
+        write_benchmark(replace(benchmark, planted=[PLANTED]), tmp_path / "one")
+        assert json.loads((tmp_path / "one/planted.json").read_text()) == [PLANTED]
+        write_benchmark(benchmark, tmp_path / "two")
+        assert not (tmp_path / "two/planted.json").exists()
