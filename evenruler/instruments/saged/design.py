@@ -212,11 +212,9 @@ def _domain(name: str, params: "Declared") -> str:
     short = name.removeprefix(f"{FAMILY}-")
     if short in domains and name not in families:
         return short
-    where = f"{params.path}: instruments"
     family = families.get(name)
-    if family is None:
-        raise UserError(f"no domain {name!r}", where=where, remedy=nearest(name, domains))
-    if family != FAMILY:
-        remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
-        raise UserError(f"{name!r} is of the family {family}, and plans are of {FAMILY}", where=where, remedy=remedy)
-    return name
+    if family == FAMILY:
+        return name
+    what = f"{name!r} is of the family {family}, and plans are of {FAMILY}" if family else f"no domain {name!r}"
+    remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
+    raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)

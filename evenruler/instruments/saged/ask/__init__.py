@@ -138,8 +138,7 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
 
-    Args:
-        prompts: By `schemas.PROMPTS`; where baselines are not branched, they begin with the prompt of their root.
+    Where baselines of `prompts` (`schemas.PROMPTS`) are not branched, they begin with the prompt of their root.
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
@@ -220,15 +219,8 @@ def asked_replies(
 
     Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
     little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
-    would.
-
-    Args:
-        prompts: That are asked, in every role and template.
-        framed: By `FRAMED`, that are asked in the first role and template alone.
-        roles: System prompts, by role.
-        templates: What a prompt is put into, by name.
-        repetitions: Replies to each.
-        seed: Of the draws.
+    would. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) in the first of both alone; `roles`:
+    the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]

@@ -73,13 +73,11 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
     """
     a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
     if metric == "l2":
-        apart: Floats = np.linalg.norm(a - b, axis=-1)
-        return apart
+        return np.asarray(np.linalg.norm(a - b, axis=-1))
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     inner = np.einsum("...i,...i->...", a, b)
     cosines = np.divide(inner, lengths, out=np.full(lengths.shape, np.nan), where=lengths > 0)
-    found: Floats = 1 - np.clip(cosines, -1, 1)
-    return found
+    return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.grouping import grouped
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
@@ -390,10 +391,7 @@ class Source(BaseSource):
     def replacements(self) -> ByRoot:
         """By root and branch, what is replaced by what."""
         known = self.branch.replacements if self.branch else {}
-        found: ByRoot = {}
-        for root, to in self._branched:
-            found.setdefault(root, {})[to] = known[root][to]
-        return found
+        return {root: {to: known[root][to] for to in own} for root, own in grouped(self._branched).items()}
 
     def keywords_of(self, concept: str) -> list[str]:
         """The keywords of a concept: by hand, else those that were found, else its name."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, ratio
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA
 
@@ -72,16 +73,10 @@ Find = Callable[[Floats, int, int], Apart]
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Which concepts lie apart, over root items.
+    """Which concepts lie apart, over root items; ValueError: fewer than two root items or concepts.
 
-    Args:
-        scores: [root items, concepts], or [series, root items, concepts] for several that are judged as one table;
-            NaN where there is none.
-        seed: Of the shuffles.
-        shuffles: Of the labels of concepts within root items; one for all series.
-
-    Raises:
-        ValueError: Fewer than two root items or concepts.
+    `scores`: [root items, concepts], or [series, root items, concepts] for several that are judged as one table; NaN
+    where there is none. `shuffles`: of the labels of concepts within root items, one for all series.
 
     Source: permutation of the largest of several studentised means, Westfall and Young (1993), Resampling-based
     multiple testing, single-step maxT.
@@ -263,8 +258,7 @@ def _largest(means: Floats, errors: Floats) -> Floats:
     """[draws] of [draws, series, concepts]: the largest mean in its standard errors, infinite where it has none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
-    found: Floats = np.nanmax(sizes, axis=(1, 2))
-    return found
+    return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
 def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[np.intp]]:

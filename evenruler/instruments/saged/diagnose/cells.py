@@ -20,7 +20,8 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of, metric_values, shapes
-from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, Floats, cell_options, pairs, reason, resolve
+from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, cell_options, pairs, reason, resolve
+from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
 
 Codes = NDArray[np.intp]

@@ -13,8 +13,9 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
@@ -64,8 +65,7 @@ class _Headline:
     def n(self) -> Codes:
         """[concepts] root items with a score in every role."""
         there = ~np.isnan(self.scores)
-        found: Codes = (there.all(axis=0) if there.ndim == 3 else there).sum(axis=0)
-        return found
+        return np.asarray((there.all(axis=0) if there.ndim == 3 else there).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,14 @@ def confirmed(
     of the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
     beside the others. An effect has to be beyond what invented names give, too.
 
-    Args:
-        layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
-            own, so that nothing is confirmed.
-        silent: By `silence_of`.
-        features: The confirmatory ones, by name, in their order.
-        controls: Invented concepts: no members, their names are the placebo.
-        settings: Permutations, smallest difference, least root items and least coverage.
-        seed: Of draws.
-        unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
+    `layout`: of one model; where the domain is not branched, concepts have texts of their own, so that nothing is
+    confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their order; `controls`: invented
+    concepts, no members, whose names are the placebo; `unmeasured`: why the replies measure nothing
+    (`measurement.answered`).
 
-    Returns:
-        Figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
-        `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of.
-
-    Source: docs/controls.md, with simulated errors.
+    Gives figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
+    `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of. Source:
+    docs/controls.md, with simulated errors.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]

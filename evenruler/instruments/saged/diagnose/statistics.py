@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, nearest
-
-Floats = NDArray[np.float64]
+from evenruler.measurement.checks import Floats
 
 # A spread this small beside the numbers themselves is rounding, not measurement.
 ROUNDING = 1e-12

@@ -18,7 +18,7 @@ from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import LEAST, split
 from evenruler.instruments.saged.rows.questions import Question
-from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.ids import carried, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import with_capital
 from evenruler.text.whole_words import finder
@@ -178,11 +178,9 @@ def prompt_row(
 ) -> Row:
     """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept."""
     method = source.assemble.method
+    said = (method, prompt.text, baseline.text if baseline else "")
     return {
-        "id": id_of(name, sentence, concept),
-        "content_sha256": content_sha256(method, prompt.text, baseline.text if baseline else ""),
-        "variant": method,
-        "framing": BARE,
+        **carried(id_of(name, sentence, concept), source, *said, variant=method),
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
         "keyword": sentence["keyword"],
