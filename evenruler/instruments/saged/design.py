@@ -29,8 +29,7 @@ from evenruler.tables import read_frame
 if TYPE_CHECKING:
     from evenruler.declared import Declared
 
-WANTED = (0.2, 0.3, 0.5, 0.8)
-"""Differences that are planned for by default, in SD of a reply."""
+WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
 
 WIDTH = 110
 
@@ -39,30 +38,23 @@ WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
 """Where rows are: as they are built, and as they are published."""
 
-MOST = 1_000_000
-"""Root items at most that a difference is said to take."""
+MOST = 1_000_000  # root items at most that a difference is said to take
 
 
 @dataclass(frozen=True)
 class Design:
     """What is asked of a domain."""
 
-    roots: int
-    """Root items that every concept has; where it is not branched, items of the concept with the fewest."""
+    roots: int  # root items that every concept has; where it is not branched, items of the concept with the fewest
     concepts: int
     roles: int
     templates: int
     generations: int
-    branched: bool
-    """Whether root items stand there for several concepts."""
-    of_roots: int
-    """Root items that there are to ask."""
-    built: bool
-    """Whether these numbers are of rows, not of what was declared."""
-    asked: bool
-    """Whether models are asked at this scale."""
-    figures: int
-    """That have a verdict, over which p is corrected: silence, favour by features, and by role."""
+    branched: bool  # whether root items stand there for several concepts
+    of_roots: int  # root items that there are to ask
+    built: bool  # whether these numbers are of rows, not of what was declared
+    asked: bool  # whether models are asked at this scale
+    figures: int  # that have a verdict, over which p is corrected: silence, favour by features, and by role
 
     @property
     def replies(self) -> int:

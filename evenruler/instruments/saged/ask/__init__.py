@@ -160,8 +160,7 @@ def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> p
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
-RESEEDED = "reseeded"
-"""The framing of prompts that are asked once more, as they are, with another seed."""
+RESEEDED = "reseeded"  # the framing of prompts that are asked once more, as they are, with another seed
 
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 """What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would

@@ -18,8 +18,7 @@ from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
 from evenruler.text.whole_words import find
 
-MASK = "it"
-"""What stands for a name."""
+MASK = "it"  # what stands for a name
 
 _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 

@@ -19,8 +19,7 @@ from evenruler.measurement.verdicts import ALPHA
 SHUFFLES = 2000
 _AT_ONCE = 200
 
-POWER = 0.8
-"""Share of studies that find what can be "detected"."""
+POWER = 0.8  # share of studies that find what can be "detected"
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,11 @@ class Apart:
 
     values: Floats
     """[series, concepts] mean over root items, less that of all concepts; NaN where fewer than two have a score."""
-    low: Floats
-    """[series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths."""
+    low: Floats  # [series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths
     high: Floats
-    errors: Floats
-    """[series, concepts] standard errors."""
-    roots: NDArray[np.int_]
-    """[series, concepts] root items that have a score."""
-    p_null: float
-    """That some concept would lie as far apart, in its standard errors, if concepts were treated alike."""
+    errors: Floats  # [series, concepts] standard errors
+    roots: NDArray[np.int_]  # [series, concepts] root items that have a score
+    p_null: float  # that some concept would lie as far apart, in its standard errors, if concepts were treated alike
 
     def at(self, place: tuple[int, int]) -> Interval:
         """Of a series and concept."""
@@ -68,8 +63,7 @@ class Apart:
         return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
 
 
-Find = Callable[[Floats, int, int], Apart]
-"""From scores, a seed and a number of shuffles."""
+Find = Callable[[Floats, int, int], Apart]  # from scores, a seed and a number of shuffles
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
@@ -195,8 +189,7 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
 class Silence(Apart):
     """How often a model says nothing of each concept: one series, shares less that of all."""
 
-    overall: float
-    """Share of silence of all."""
+    overall: float  # share of silence of all
 
     def p_within(self, bound: float) -> float:
         """As `Apart.p_within`, by the tests that Wilson's intervals are made of."""

@@ -52,11 +52,8 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
     return np.where(fits, ratios, np.nan)
 
 
-FOUR_FIFTHS = 0.8
-"""An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
-
-USES_SELECTION_RATE = frozenset({"min_impact_ratio"})
-"""Metrics that mean something of selection rates alone."""
+FOUR_FIFTHS = 0.8  # an impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)
+USES_SELECTION_RATE = frozenset({"min_impact_ratio"})  # metrics that mean something of selection rates alone
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,8 @@ from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
 
-ALIKE_POINTS = 0.15
-"""Concepts are answered alike if the share of silence of none is further from that of all."""
-
-MOST_NAMED = 3
-"""Concepts in a sentence."""
+ALIKE_POINTS = 0.15  # concepts are answered alike if the share of silence of none is further from that of all
+MOST_NAMED = 3  # concepts in a sentence
 
 
 @dataclass(frozen=True)
@@ -37,19 +34,14 @@ class _Headline:
     feature: str
     better: str
     find: apart.Find
-    scores: Floats
-    """[root items, concepts], or [roles, root items, concepts]; NaN where there is none."""
+    scores: Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
     concepts: list[str]
-    invented: Floats
-    """The same of invented concepts."""
-    names: list[str]
-    """Of invented concepts."""
+    invented: Floats  # the same of invented concepts
+    names: list[str]  # of invented concepts
     roots: list[str]
     smallest: float
-    roles: list[str] = field(default_factory=list)
-    """Of by role; empty of all roles together."""
-    left: list[str] = field(default_factory=list)
-    """Concepts that are left out."""
+    roles: list[str] = field(default_factory=list)  # of by role; empty of all roles together
+    left: list[str] = field(default_factory=list)  # concepts that are left out
     fitness: Fitness = field(default_factory=Fitness)
 
     def cells(self) -> pd.DataFrame:
@@ -72,14 +64,11 @@ class _Headline:
 class _Found:
     """What was found of a headline."""
 
-    real: apart.Apart | None
-    """None where fewer than two concepts have scores of two root items."""
-    invented: apart.Apart | None = None
-    """None with fewer than `FEWEST_INVENTED`."""
+    real: apart.Apart | None  # None where fewer than two concepts have scores of two root items
+    invented: apart.Apart | None = None  # None with fewer than `FEWEST_INVENTED`
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """Series and concept that lie apart, by shuffled names alone, the furthest first."""
-    level: float = ALPHA
-    """Of p, over the number of headlines."""
+    level: float = ALPHA  # of p, over the number of headlines
 
 
 def confirmed(

@@ -54,8 +54,7 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
-CONCEPTS = "concepts"
-"""What some figures are over; others are over root items."""
+CONCEPTS = "concepts"  # what some figures are over; others are over root items
 
 COLUMNS = list(figures_of("part").names)
 

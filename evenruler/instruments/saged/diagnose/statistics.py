@@ -232,8 +232,7 @@ def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Fl
     return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
 
 
-BlockStatistic = Callable[..., Floats]
-"""`(values, baseline, **options) -> float64[...]`."""
+BlockStatistic = Callable[..., Floats]  # `(values, baseline, **options) -> float64[...]`
 
 STATISTICS: Mapping[str, BlockStatistic] = {
     "mean": mean,
@@ -356,8 +355,7 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 class OwnStatistic:
     """A user's function of float64[n], the values that there are, and the options, for every group of a block."""
 
-    name: str
-    """Dotted."""
+    name: str  # dotted
     function: Callable[..., Any]
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:

@@ -11,21 +11,17 @@ from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE
 from evenruler.strict import read_yaml
 
 FOUR_FIFTHS = 0.8
-FARTHEST = 2.5
-"""Standard deviations at which a colour is at its strongest; a concept lies out from 2 on."""
+FARTHEST = 2.5  # standard deviations at which a colour is at its strongest; a concept lies out from 2 on
 VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.value, '.2f')"
 CALIBRATIONS: Final = ["raw", "calibrated"]
-CONFIGURATION: Final = ["model", "role"]
-"""Columns that a reader may leave open."""
+CONFIGURATION: Final = ["model", "role"]  # columns that a reader may leave open
 _BY_COLOUR = alt.Scale(domain=CALIBRATIONS, range=[QUIET, ONE_HUE])
 _BY_SHAPE = alt.Scale(domain=CALIBRATIONS, range=["circle", "diamond"])
 CALIBRATED = alt.Color("calibration:N", sort=CALIBRATIONS, scale=_BY_COLOUR, legend=LEGEND)
 SHAPED = alt.Shape("calibration:N", sort=CALIBRATIONS, scale=_BY_SHAPE, legend=LEGEND)
 """Raw from calibrated by colour, and by shape for those who see no colours."""
-WIDTH = 760
-"""Pixels that a row of panels may take."""
-PANEL: Final = 220
-"""Pixels of one of several panels that follow one another."""
+WIDTH = 760  # pixels that a row of panels may take
+PANEL: Final = 220  # pixels of one of several panels that follow one another
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:

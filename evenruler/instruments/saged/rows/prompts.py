@@ -27,8 +27,7 @@ Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
 """Sentences and the keyword of each -> a question for each."""
 
-Judge = Callable[[Sequence[str]], Sequence[str]]
-"""Branched texts -> for each why it is refused, empty where it is not."""
+Judge = Callable[[Sequence[str]], Sequence[str]]  # branched texts -> for each why it is refused, empty where it is not
 
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
@@ -46,8 +45,7 @@ class _Item(NamedTuple):
 
     sentence: Row
     prompt: str
-    unfit: Mapping[str, str]
-    """The branches that it has no row in, and why."""
+    unfit: Mapping[str, str]  # the branches that it has no row in, and why
 
 
 class _Root:
