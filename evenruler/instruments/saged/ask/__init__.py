@@ -179,14 +179,8 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
-    return asked_replies(
-        prompts,
-        asked_again(tables, plan),
-        roles,
-        {template["template"]: template["text"] for template in plan["templates"]},
-        plan["generations"],
-        plan["seed"],
-    )
+    templates = {template["template"]: template["text"] for template in plan["templates"]}
+    return asked_replies(prompts, asked_again(tables, plan), roles, templates, plan["generations"], plan["seed"])
 
 
 def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:

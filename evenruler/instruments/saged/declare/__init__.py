@@ -35,12 +35,9 @@ def headings(plan: Plan) -> list[Column]:
 def in_words(plan: Plan) -> str:
     """Which end of each feature of a plan is in favour."""
     favour = {name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()}
-    ends = {end: [name for name, own in favour.items() if own == end] for end in ("higher", "lower", "none")}
-    return "; ".join(
-        f"{', '.join(names)}: {'neither end' if end == 'none' else end} is in favour"
-        for end, names in ends.items()
-        if names
-    )
+    ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
+    said = [(words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()]
+    return "; ".join(f"{', '.join(names)}: {words} is in favour" for words, names in said if names)
 
 
 __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]

@@ -260,8 +260,7 @@ class Cells:
     def names(self) -> pd.DataFrame:
         """The columns that every table of cells begins with, one row a series."""
         own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
-        columns: list[str] = schemas.CELL.names
-        return self.layout.series.assign(domain=self.layout.domain, **own)[columns]
+        return self.layout.series.assign(domain=self.layout.domain, **own)[list(schemas.CELL.names)]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""

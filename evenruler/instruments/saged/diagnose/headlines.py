@@ -197,9 +197,8 @@ def _headlines(
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            by_roles.append(
-                replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
-            )
+            of_roles = replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
+            by_roles.append(of_roles)
     return [first, *favour, *by_roles[:1]]
 
 

@@ -25,11 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Floats
 
-# A spread this small beside the numbers themselves is rounding, not measurement.
-ROUNDING = 1e-12
-
-# Bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1.
-_BOUND = 1 + 1e-9
+ROUNDING = 1e-12  # a spread this small beside the numbers themselves is rounding, not measurement
+_BOUND = 1 + 1e-9  # bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1
 
 
 def count(values: Floats) -> Floats:

@@ -224,9 +224,8 @@ def _not_computed(tables: Tables) -> Table | None:
     whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
     found = whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
-    found = found.sort_values("n", ascending=False).join(
-        whole.groupby(kinds).agg(**counts).add_suffix("_of_all"), on=kinds
-    )
+    of_all = whole.groupby(kinds).agg(**counts).add_suffix("_of_all")
+    found = found.sort_values("n", ascending=False).join(of_all, on=kinds)
     rows: Rows = [
         [
             ", ".join(filter(None, (one["table"], one["calibration"]))),

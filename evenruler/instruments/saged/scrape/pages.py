@@ -220,18 +220,16 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
             except OSError as error:
                 what = f"cannot be read ({error.strerror})"
                 raise UserError(what, where=str(file), remedy="mend or remove it") from error
-            yield (
-                source.roots,
-                Page(
-                    asked=file.relative_to(root / DOMAINS).as_posix(),
-                    title=file.stem,
-                    url=file.relative_to(root).as_posix(),
-                    language=source.language,
-                    source=source.source,
-                    licence=source.material.licence or source.licence,
-                    sections=tuple(plain(content, str(file))),
-                ),
+            page = Page(
+                asked=file.relative_to(root / DOMAINS).as_posix(),
+                title=file.stem,
+                url=file.relative_to(root).as_posix(),
+                language=source.language,
+                source=source.source,
+                licence=source.material.licence or source.licence,
+                sections=tuple(plain(content, str(file))),
             )
+            yield source.roots, page
     elif place is not None:
         folder = root / place
         rows = read_table(folder / PAGES).to_pylist()
