@@ -29,8 +29,7 @@ from evenruler.tables import read_frame
 if TYPE_CHECKING:
     from evenruler.declared import Declared
 
-WANTED = (0.2, 0.3, 0.5, 0.8)
-"""Differences that are planned for by default, in SD of a reply."""
+WANTED = (0.2, 0.3, 0.5, 0.8)  # differences that are planned for by default, in SD of a reply
 
 WIDTH = 110
 
@@ -39,30 +38,23 @@ WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
 """Where rows are: as they are built, and as they are published."""
 
-MOST = 1_000_000
-"""Root items at most that a difference is said to take."""
+MOST = 1_000_000  # root items at most that a difference is said to take
 
 
 @dataclass(frozen=True)
 class Design:
     """What is asked of a domain."""
 
-    roots: int
-    """Root items that every concept has; where it is not branched, items of the concept with the fewest."""
+    roots: int  # root items that every concept has; where it is not branched, items of the concept with the fewest
     concepts: int
     roles: int
     templates: int
     generations: int
-    branched: bool
-    """Whether root items stand there for several concepts."""
-    of_roots: int
-    """Root items that there are to ask."""
-    built: bool
-    """Whether these numbers are of rows, not of what was declared."""
-    asked: bool
-    """Whether models are asked at this scale."""
-    figures: int
-    """That have a verdict, over which p is corrected: silence, favour by features, and by role."""
+    branched: bool  # whether root items stand there for several concepts
+    of_roots: int  # root items that there are to ask
+    built: bool  # whether these numbers are of rows, not of what was declared
+    asked: bool  # whether models are asked at this scale
+    figures: int  # that have a verdict, over which p is corrected: silence, favour by features, and by role
 
     @property
     def replies(self) -> int:
@@ -212,11 +204,9 @@ def _domain(name: str, params: "Declared") -> str:
     short = name.removeprefix(f"{FAMILY}-")
     if short in domains and name not in families:
         return short
-    where = f"{params.path}: instruments"
     family = families.get(name)
-    if family is None:
-        raise UserError(f"no domain {name!r}", where=where, remedy=nearest(name, domains))
-    if family != FAMILY:
-        remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
-        raise UserError(f"{name!r} is of the family {family}, and plans are of {FAMILY}", where=where, remedy=remedy)
-    return name
+    if family == FAMILY:
+        return name
+    what = f"{name!r} is of the family {family}, and plans are of {FAMILY}" if family else f"no domain {name!r}"
+    remedy = WORDS["of_probes"] if family == "probes" else nearest(name, domains)
+    raise UserError(what, where=f"{params.path}: instruments", remedy=remedy)

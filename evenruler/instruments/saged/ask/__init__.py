@@ -138,8 +138,7 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
     """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
 
-    Args:
-        prompts: By `schemas.PROMPTS`; where baselines are not branched, they begin with the prompt of their root.
+    Where baselines of `prompts` (`schemas.PROMPTS`) are not branched, they begin with the prompt of their root.
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
@@ -161,8 +160,7 @@ def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> p
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
-RESEEDED = "reseeded"
-"""The framing of prompts that are asked once more, as they are, with another seed."""
+RESEEDED = "reseeded"  # the framing of prompts that are asked once more, as they are, with another seed
 
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
 """What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would
@@ -181,14 +179,8 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
     if subject.chats:
         before = prompts["prompt_type"].map({"split": CONTINUE}).fillna("")
         prompts = prompts.assign(prompt=before + prompts["prompt"])
-    return asked_replies(
-        prompts,
-        asked_again(tables, plan),
-        roles,
-        {template["template"]: template["text"] for template in plan["templates"]},
-        plan["generations"],
-        plan["seed"],
-    )
+    templates = {template["template"]: template["text"] for template in plan["templates"]}
+    return asked_replies(prompts, asked_again(tables, plan), roles, templates, plan["generations"], plan["seed"])
 
 
 def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
@@ -220,15 +212,8 @@ def asked_replies(
 
     Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
     little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
-    would.
-
-    Args:
-        prompts: That are asked, in every role and template.
-        framed: By `FRAMED`, that are asked in the first role and template alone.
-        roles: System prompts, by role.
-        templates: What a prompt is put into, by name.
-        repetitions: Replies to each.
-        seed: Of the draws.
+    would. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) in the first of both alone; `roles`:
+    the system prompt of each; `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]

@@ -18,8 +18,7 @@ from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
 from evenruler.text.whole_words import find
 
-MASK = "it"
-"""What stands for a name."""
+MASK = "it"  # what stands for a name
 
 _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 
@@ -60,26 +59,20 @@ def extract(
 ) -> Tables:
     """Every feature of every reply and of its baseline.
 
-    Args:
-        prompts: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well;
-            `whole` where `baseline` is a part of the baseline.
-        generations: By `schemas.GENERATIONS`.
-        features: By name. Clusters become features of their own, "topics-0", "topics-1" and so on, the largest first,
-            for each domain and model; where they are apart by other columns too, these are in the name
-            ("topics-france-0"), for they are other topics.
-        models: What the models that features name said.
-        names: Of the concepts (`names_of`), which features that mask do not read.
-        language: Of the prompts; a reply in another is null to features that are not multilingual.
+    `prompts`: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well;
+    `whole` where `baseline` is a part of the baseline. `features`: clusters become features of their own, "topics-0",
+    "topics-1" and so on, the largest first, for each domain and model; where they are apart by other columns too, these
+    are in the name ("topics-france-0"), for they are other topics. `names`: of the concepts (`names_of`), which
+    features that mask do not read. `language`: of the prompts; a reply in another is null to features that are not
+    multilingual.
 
-    Returns:
-        `features`, for each a row a reply, in their order and that of replies, words as categories; value and baseline
-        for `lexicon`, `classifier` and `scorer`, for `distance` and `clusters` the value alone. `topics` of clusters,
-        which are of replies without framing; those after one are placed among them. `baselines`, what each tool says
-        of those that were asked about, with their names. All by `schemas`.
+    Gives, by `schemas`, `features`, for each a row a reply, in their order and that of replies, words as categories;
+    value and baseline for `lexicon`, `classifier` and `scorer`, for `distance` and `clusters` the value alone. `topics`
+    of clusters, which are of replies without framing; those after one are placed among them. `baselines`, what each
+    tool says of those that were asked about, with their names.
 
-    Raises:
-        UserError: Weights of labels do not fit a model's labels.
-        ValueError: A reply is of a prompt that is not there, or an id stands twice among the prompts.
+    UserError where weights of labels do not fit a model's labels; ValueError where a reply is of a prompt that is not
+    there, or an id stands twice among the prompts.
     """
     replies, columns = replies_of(prompts, generations, names, language), list[Column]()
     for name, feature in features.items():

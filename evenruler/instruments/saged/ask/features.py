@@ -22,8 +22,7 @@ from evenruler.text.pipeline import compound
 Metric = Literal["cosine", "l2"]
 Form = Literal["label", "sort", "distance"]
 
-WORDS = 10
-"""Words of a topic at most."""
+WORDS = 10  # words of a topic at most
 
 _STARTS = 10
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -35,12 +34,9 @@ _ENDING = re.compile(r"(?<=\w)'(s|re|ve|ll|d|m)?\Z")
 class Clusters:
     """Clusters of texts, the largest first; of equally large ones that whose first text comes first."""
 
-    centres: Floats
-    """[c, dimensions] mean of the embeddings of each."""
-    sizes: NDArray[np.int64]
-    """[c] how often their texts occur."""
-    members: NDArray[np.int64]
-    """[m] the cluster of each text that was clustered."""
+    centres: Floats  # [c, dimensions] mean of the embeddings of each
+    sizes: NDArray[np.int64]  # [c] how often their texts occur
+    members: NDArray[np.int64]  # [m] the cluster of each text that was clustered
 
 
 def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int) -> Clusters:
@@ -73,13 +69,11 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
     """
     a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
     if metric == "l2":
-        apart: Floats = np.linalg.norm(a - b, axis=-1)
-        return apart
+        return np.asarray(np.linalg.norm(a - b, axis=-1))
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     inner = np.einsum("...i,...i->...", a, b)
     cosines = np.divide(inner, lengths, out=np.full(lengths.shape, np.nan), where=lengths > 0)
-    found: Floats = 1 - np.clip(cosines, -1, 1)
-    return found
+    return np.asarray(1 - np.clip(cosines, -1, 1))
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
@@ -168,20 +162,14 @@ def parsed(reply: str | None, low: float, high: float) -> float | str:
     return value if low <= value <= high else OUTSIDE
 
 
-Places = NDArray[np.int64]
-"""Which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none."""
+Places = NDArray[np.int64]  # which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none
 
 EMPTY, NONE, UNPAIRED = -1, -2, -3
 """`UNPAIRED` where a scorer lacks the baseline that it asks about, too. All count from the end (`_taken`)."""
 
-UNCOMPARED = "no baseline"
-"""Why the number of a baseline is null where a prompt has none."""
-
-Reasons = NDArray[np.object_]
-"""Why a number is missing, empty where it is not."""
-
-NEW_TOKENS = 16
-"""A scorer's reply at most: a number needs no more."""
+UNCOMPARED = "no baseline"  # why the number of a baseline is null where a prompt has none
+Reasons = NDArray[np.object_]  # why a number is missing, empty where it is not
+NEW_TOKENS = 16  # a scorer's reply at most: a number needs no more
 
 
 class Answered:
@@ -224,16 +212,11 @@ NO_DIRECTION = "its embedding has no direction"
 class Replies:
     """Replies with their baselines."""
 
-    frame: pd.DataFrame
-    """What tells n replies apart, with domain and concept of their prompts."""
-    texts: list[str]
-    """The distinct ones of replies and baselines that are not empty, in order."""
-    reply: Places
-    """[n]"""
-    baseline: Places
-    """[n]"""
-    masked: list[str]
-    """The same texts without the names of concepts."""
+    frame: pd.DataFrame  # what tells n replies apart, with domain and concept of their prompts
+    texts: list[str]  # the distinct ones of replies and baselines that are not empty, in order
+    reply: Places  # [n]
+    baseline: Places  # [n]
+    masked: list[str]  # the same texts without the names of concepts
     foreign: NDArray[np.bool_]
     """[texts] which are in another language than the prompts, so that most tools misread them."""
     known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
@@ -257,14 +240,11 @@ class Column:
     """One feature of some replies."""
 
     feature: str
-    rows: NDArray[np.int32]
-    """Which of the replies."""
+    rows: NDArray[np.int32]  # which of the replies
     value: Floats
     baseline: Floats
-    reason: pd.Categorical
-    """Why a number is missing, null where it is not."""
-    topic: dict[str, object] | None = None
-    """Of a cluster, by `schemas.TOPICS`."""
+    reason: pd.Categorical  # why a number is missing, null where it is not
+    topic: dict[str, object] | None = None  # of a cluster, by `schemas.TOPICS`
 
 
 def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:

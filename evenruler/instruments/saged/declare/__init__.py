@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
 """The figures that have a verdict: silence, favour over all roles, and favour in one role beside the others."""
 
-LEFT_OUT = "left out"
-"""Of favour: a concept of which under half of the replies are answered."""
+LEFT_OUT = "left out"  # of favour: a concept of which under half of the replies are answered
 
 FEWEST_INVENTED = 12
 """Invented concepts below which a verdict is none: with five an effect is found half as often (docs/controls.md)."""
 
-ALL_ROLES = "all roles"
-"""The part of figures that are over all roles and templates, before the feature."""
+ALL_ROLES = "all roles"  # the part of figures that are over all roles and templates, before the feature
 
 
 def headings(plan: Plan) -> list[Column]:
@@ -37,18 +35,14 @@ def headings(plan: Plan) -> list[Column]:
 def in_words(plan: Plan) -> str:
     """Which end of each feature of a plan is in favour."""
     favour = {name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()}
-    ends = {end: [name for name, own in favour.items() if own == end] for end in ("higher", "lower", "none")}
-    return "; ".join(
-        f"{', '.join(names)}: {'neither end' if end == 'none' else end} is in favour"
-        for end, names in ends.items()
-        if names
-    )
+    ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
+    said = [(words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()]
+    return "; ".join(f"{', '.join(names)}: {words} is in favour" for words, names in said if names)
 
 
 __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 
-FAMILY = "saged"
-"""Of its rows' ids."""
+FAMILY = "saged"  # of its rows' ids
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:

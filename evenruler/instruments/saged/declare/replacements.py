@@ -13,10 +13,8 @@ class Replacements:
     """The words of a root concept and what each becomes in one branch; made by `checked`."""
 
     words: Mapping[str, str]
-    plurals: Mapping[str, str]
-    """By word what its plural becomes, where that is replaced too."""
-    key: tuple[str, ...]
-    """The words in order: maps with the same key find the same places."""
+    plurals: Mapping[str, str]  # by word what its plural becomes, where that is replaced too
+    key: tuple[str, ...]  # the words in order: maps with the same key find the same places
 
 
 def checked(words: Mapping[str, str], where: str) -> Replacements:

@@ -18,8 +18,7 @@ HOMONYMS = {
 }
 """Names in maps that are often of something else, or words."""
 
-SCORED = ("{GENERATION}", "{BASELINE}")
-"""What the prompt of a scorer may ask about."""
+SCORED = ("{GENERATION}", "{BASELINE}")  # what the prompt of a scorer may ask about
 
 
 class Feature(Strict):
@@ -122,8 +121,7 @@ OPERATION_OF: Mapping[str, Operation] = {
 }
 """By kind: what the model of a feature must be capable of."""
 
-OF_TEXTS = ("lexicon", "classifier", "scorer")
-"""Kinds that give a number for any text, so that baselines have one, too."""
+OF_TEXTS = ("lexicon", "classifier", "scorer")  # kinds that give a number for any text, so that baselines have one, too
 
 
 def declared_as(measured: str, declared: Iterable[str]) -> str | None:
@@ -134,8 +132,7 @@ def declared_as(measured: str, declared: Iterable[str]) -> str | None:
 
 Number = Annotated[int, Field(ge=1)]
 
-PROMPT = "{PROMPT}"
-"""Where a template takes the prompt."""
+PROMPT = "{PROMPT}"  # where a template takes the prompt
 
 MOST_CONFIRMATORY = 3
 """Features that get a verdict; with silence and roles that makes five figures, whose p are corrected together."""

@@ -12,13 +12,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from evenruler.errors import UnfinishedError, UserError, nearest
+from evenruler.grouping import grouped
 from evenruler.instruments.instrument import MEND
 from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 
-ARTICLES = "articles"
-"""The folder beside the domains' files that text of ours is read from."""
+ARTICLES = "articles"  # the folder beside the domains' files that text of ours is read from
 
 Direction = Literal["forward", "back"]
 
@@ -78,11 +78,8 @@ class Material(Strict):
 FOUND = "found"
 """The folder beside the domains' files that `evenruler find` writes to; what a domain says instead of replacements."""
 
-Way = Literal["model", "embedding", "links"]
-"""How keywords are found."""
-
-ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]
-"""By root and branch: what stands for which word of the root."""
+Way = Literal["model", "embedding", "links"]  # how keywords are found
+ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]  # by root and branch: what stands for which word of the root
 
 
 def _threshold(value: Any) -> Any:
@@ -153,8 +150,7 @@ class FoundFile(Strict):
 
 
 DOMAINS, SNAPSHOTS = Path("data/sources/saged"), Path("data/snapshots")
-PAGES, MISSING = "pages.parquet", "missing.parquet"
-"""The files of a snapshot."""
+PAGES, MISSING = "pages.parquet", "missing.parquet"  # the files of a snapshot
 
 
 class Concept(Strict):
@@ -189,8 +185,7 @@ class Assembling(Strict):
     """Of the catalogue, any that can `generate`, which writes the questions that sentences would answer."""
 
 
-MOST_WRONG = 0.03
-"""Share of branched rows that may be wrong: a domain that does not show so few is refused."""
+MOST_WRONG = 0.03  # share of branched rows that may be wrong: a domain that does not show so few is refused
 
 
 class Reading(Strict):
@@ -390,10 +385,7 @@ class Source(BaseSource):
     def replacements(self) -> ByRoot:
         """By root and branch, what is replaced by what."""
         known = self.branch.replacements if self.branch else {}
-        found: ByRoot = {}
-        for root, to in self._branched:
-            found.setdefault(root, {})[to] = known[root][to]
-        return found
+        return {root: {to: known[root][to] for to in own} for root, own in grouped(self._branched).items()}
 
     def keywords_of(self, concept: str) -> list[str]:
         """The keywords of a concept: by hand, else those that were found, else its name."""

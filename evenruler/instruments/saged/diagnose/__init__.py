@@ -25,21 +25,13 @@ __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
     """Diagnose one domain on one model. Framed replies count for shifts alone, controls for verdicts and refusals.
 
-    Args:
-        domain: Its slug.
-        measured: Of the model, by `schemas`: `features`, of bare and framed replies (text columns are faster as
-            categories), `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and
-            `again`, those that were asked after a prefix, or with another seed (`FRAMED`).
-        plan: Of the domain.
-        resampling: Level of intervals, and seed of permutations.
+    `measured`: by `schemas`: `features`, of bare and framed replies (text columns are faster as categories),
+    `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and `again`, those that
+    were asked after a prefix, or with another seed (`FRAMED`). Gives `compared`, `baselines` (bias of the tools) and
+    the tables of `TABLES` that are of one model, whatever the order of rows.
 
-    Returns:
-        `compared`, `baselines` (bias of the tools) and the tables of `TABLES` that are of one model, whatever the order
-        of rows.
-
-    Raises:
-        UserError: There is no such statistic, option or metric.
-        ValueError: A measurement is there twice, or of a prompt that is not there.
+    UserError where there is no such statistic, option or metric; ValueError where a measurement is there twice, or of a
+    prompt that is not there.
     """
     features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, ratio
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, ratio
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA
 
 SHUFFLES = 2000
 _AT_ONCE = 200
 
-POWER = 0.8
-"""Share of studies that find what can be "detected"."""
+POWER = 0.8  # share of studies that find what can be "detected"
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,11 @@ class Apart:
 
     values: Floats
     """[series, concepts] mean over root items, less that of all concepts; NaN where fewer than two have a score."""
-    low: Floats
-    """[series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths."""
+    low: Floats  # [series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths
     high: Floats
-    errors: Floats
-    """[series, concepts] standard errors."""
-    roots: NDArray[np.int_]
-    """[series, concepts] root items that have a score."""
-    p_null: float
-    """That some concept would lie as far apart, in its standard errors, if concepts were treated alike."""
+    errors: Floats  # [series, concepts] standard errors
+    roots: NDArray[np.int_]  # [series, concepts] root items that have a score
+    p_null: float  # that some concept would lie as far apart, in its standard errors, if concepts were treated alike
 
     def at(self, place: tuple[int, int]) -> Interval:
         """Of a series and concept."""
@@ -67,21 +63,14 @@ class Apart:
         return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
 
 
-Find = Callable[[Floats, int, int], Apart]
-"""From scores, a seed and a number of shuffles."""
+Find = Callable[[Floats, int, int], Apart]  # from scores, a seed and a number of shuffles
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Which concepts lie apart, over root items.
+    """Which concepts lie apart, over root items; ValueError: fewer than two root items or concepts.
 
-    Args:
-        scores: [root items, concepts], or [series, root items, concepts] for several that are judged as one table;
-            NaN where there is none.
-        seed: Of the shuffles.
-        shuffles: Of the labels of concepts within root items; one for all series.
-
-    Raises:
-        ValueError: Fewer than two root items or concepts.
+    `scores`: [root items, concepts], or [series, root items, concepts] for several that are judged as one table; NaN
+    where there is none. `shuffles`: of the labels of concepts within root items, one for all series.
 
     Source: permutation of the largest of several studentised means, Westfall and Young (1993), Resampling-based
     multiple testing, single-step maxT.
@@ -200,8 +189,7 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
 class Silence(Apart):
     """How often a model says nothing of each concept: one series, shares less that of all."""
 
-    overall: float
-    """Share of silence of all."""
+    overall: float  # share of silence of all
 
     def p_within(self, bound: float) -> float:
         """As `Apart.p_within`, by the tests that Wilson's intervals are made of."""
@@ -263,8 +251,7 @@ def _largest(means: Floats, errors: Floats) -> Floats:
     """[draws] of [draws, series, concepts]: the largest mean in its standard errors, infinite where it has none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
-    found: Floats = np.nanmax(sizes, axis=(1, 2))
-    return found
+    return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
 def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[np.intp]]:

@@ -20,7 +20,8 @@ from evenruler.instruments.saged import schemas
 from evenruler.instruments.saged.declare import is_branched
 from evenruler.instruments.saged.declare.settings import Disparities, Statistic
 from evenruler.instruments.saged.diagnose.disparities import USES_SELECTION_RATE, disparity_of, metric_values, shapes
-from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, Floats, cell_options, pairs, reason, resolve
+from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, cell_options, pairs, reason, resolve
+from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
 
 Codes = NDArray[np.intp]
@@ -45,19 +46,13 @@ def gathered(numbers: Floats, places: Places) -> Floats:
     return np.take(padded, places, axis=1, mode="clip")
 
 
-CONFIGURATION = ["model", "role", "template"]
-"""What asks."""
-
-SERIES = [*CONFIGURATION, "feature"]
-"""What one row of numbers is of."""
+CONFIGURATION = ["model", "role", "template"]  # what asks
+SERIES = [*CONFIGURATION, "feature"]  # what one row of numbers is of
 
 RAW, CALIBRATED = "raw", "calibrated"
 
-NO_BASELINE = "no baseline has this feature"
-"""Why a calibrated number is null."""
-
-ROOTS = "root items"
-"""What figures are over."""
+NO_BASELINE = "no baseline has this feature"  # why a calibrated number is null
+ROOTS = "root items"  # what figures are over
 
 FEWEST_ROOTS = 6
 """Root items below which there is no interval: 95% ones of two would cover 74 to 91%, of six 95 to 97% (simulated)."""
@@ -67,12 +62,9 @@ FEWEST_ROOTS = 6
 class Groups:
     """Replies in groups."""
 
-    grouping: str
-    """The columns that make groups, joined by "+"."""
-    names: list[str]
-    """Of the groups, in order: values of those columns, joined by "+"."""
-    codes: Codes
-    """[replies] the number of each reply's group."""
+    grouping: str  # the columns that make groups, joined by "+"
+    names: list[str]  # of the groups, in order: values of those columns, joined by "+"
+    codes: Codes  # [replies] the number of each reply's group
 
     @cached_property
     def places(self) -> Places:
@@ -92,14 +84,10 @@ class Layout:
     domain: str
     replies: pd.DataFrame
     """One row a prompt and repetition: `id`, `repetition` and the columns of the prompts, in order of ids."""
-    series: pd.DataFrame
-    """One row a configuration and feature, by `SERIES`."""
-    values: Floats
-    """[series, replies]; NaN where a reply could not be measured, or was not asked for."""
-    baselines: Floats
-    """[series, replies] the same feature of the reply's baseline."""
-    measured: NDArray[np.bool_]
-    """[series, replies] whether there is a measurement, null or not."""
+    series: pd.DataFrame  # one row a configuration and feature, by `SERIES`
+    values: Floats  # [series, replies]; NaN where a reply could not be measured, or was not asked for
+    baselines: Floats  # [series, replies] the same feature of the reply's baseline
+    measured: NDArray[np.bool_]  # [series, replies] whether there is a measurement, null or not
 
     def where(self, replies: Any) -> "Layout":
         """Some of the replies: a mask, or their places."""
@@ -205,8 +193,7 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
         yield placed(labels[order][:, of_reply], len(groups.names))
 
 
-AT_ONCE = 50_000
-"""Numbers that a statistic is asked for at a time, so that they stay near the processor."""
+AT_ONCE = 50_000  # numbers that a statistic is asked for at a time, so that they stay near the processor
 
 
 @dataclass(frozen=True)
@@ -215,8 +202,7 @@ class Cells:
 
     layout: Layout
     groups: Groups
-    name: str
-    """Of the statistic, as the user named it."""
+    name: str  # of the statistic, as the user named it
     statistic: Statistic
     calibration: str
 
@@ -274,8 +260,7 @@ class Cells:
     def names(self) -> pd.DataFrame:
         """The columns that every table of cells begins with, one row a series."""
         own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
-        columns: list[str] = schemas.CELL.names
-        return self.layout.series.assign(domain=self.layout.domain, **own)[columns]
+        return self.layout.series.assign(domain=self.layout.domain, **own)[list(schemas.CELL.names)]
 
     def table(self) -> pd.DataFrame:
         """By `schemas.SUMMARIES`."""

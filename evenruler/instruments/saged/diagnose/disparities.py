@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.statistics import (
-    ROUNDING,
-    Floats,
-    at_places,
-    count,
-    extremes,
-    mean,
-    ratio,
-    std,
-)
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, at_places, count, extremes, mean, ratio, std
 from evenruler.instruments.saged.diagnose.summaries import OWN
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.verdicts import ALPHA
 
 End = Literal["high", "low"]
@@ -60,11 +52,8 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
     return np.where(fits, ratios, np.nan)
 
 
-FOUR_FIFTHS = 0.8
-"""An impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)."""
-
-USES_SELECTION_RATE = frozenset({"min_impact_ratio"})
-"""Metrics that mean something of selection rates alone."""
+FOUR_FIFTHS = 0.8  # an impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)
+USES_SELECTION_RATE = frozenset({"min_impact_ratio"})  # metrics that mean something of selection rates alone
 
 
 @dataclass(frozen=True)
@@ -256,12 +245,8 @@ def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray
     `concentrated` where the group that lies farthest out, named in any case, is an outlier by Grubbs' test; `dispersed`
     where neither Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does; null with the reason
     where p is not below `ALPHA`, or Dixon's test has no critical value. Section 4.2 names the measures; the bounds are
-    a decision of ours.
-
-    Args:
-        values: [series, groups], NaN where there is none.
-        names: Of the groups.
-        p: [series] of the test that groups differ at all (permutation test of the range).
+    a decision of ours. `values`: [series, groups], NaN where there is none; `p`: [series] of the test that groups
+    differ at all (permutation test of the range).
     """
     n = count(values).astype(np.intp)
     z = ratio(values - mean(values)[:, None], std(values)[:, None])

@@ -13,19 +13,17 @@ from evenruler.instruments.saged.declare import ALIKE, ALL_ROLES, BY_ROLE, FAVOU
 from evenruler.instruments.saged.declare.settings import Disparities, Feature
 from evenruler.instruments.saged.diagnose import apart
 from evenruler.instruments.saged.diagnose.cells import FEWEST_ROOTS, ROOTS, Codes, Layout
-from evenruler.instruments.saged.diagnose.statistics import ROUNDING, Floats, mean
+from evenruler.instruments.saged.diagnose.statistics import ROUNDING, mean
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried
+from evenruler.measurement.checks import Floats
 from evenruler.measurement.figures import Row, as_rows
 from evenruler.measurement.resampling import Interval
 from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues, judge
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
 
-ALIKE_POINTS = 0.15
-"""Concepts are answered alike if the share of silence of none is further from that of all."""
-
-MOST_NAMED = 3
-"""Concepts in a sentence."""
+ALIKE_POINTS = 0.15  # concepts are answered alike if the share of silence of none is further from that of all
+MOST_NAMED = 3  # concepts in a sentence
 
 
 @dataclass(frozen=True)
@@ -36,19 +34,14 @@ class _Headline:
     feature: str
     better: str
     find: apart.Find
-    scores: Floats
-    """[root items, concepts], or [roles, root items, concepts]; NaN where there is none."""
+    scores: Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
     concepts: list[str]
-    invented: Floats
-    """The same of invented concepts."""
-    names: list[str]
-    """Of invented concepts."""
+    invented: Floats  # the same of invented concepts
+    names: list[str]  # of invented concepts
     roots: list[str]
     smallest: float
-    roles: list[str] = field(default_factory=list)
-    """Of by role; empty of all roles together."""
-    left: list[str] = field(default_factory=list)
-    """Concepts that are left out."""
+    roles: list[str] = field(default_factory=list)  # of by role; empty of all roles together
+    left: list[str] = field(default_factory=list)  # concepts that are left out
     fitness: Fitness = field(default_factory=Fitness)
 
     def cells(self) -> pd.DataFrame:
@@ -64,22 +57,18 @@ class _Headline:
     def n(self) -> Codes:
         """[concepts] root items with a score in every role."""
         there = ~np.isnan(self.scores)
-        found: Codes = (there.all(axis=0) if there.ndim == 3 else there).sum(axis=0)
-        return found
+        return np.asarray((there.all(axis=0) if there.ndim == 3 else there).sum(axis=0))
 
 
 @dataclass(frozen=True)
 class _Found:
     """What was found of a headline."""
 
-    real: apart.Apart | None
-    """None where fewer than two concepts have scores of two root items."""
-    invented: apart.Apart | None = None
-    """None with fewer than `FEWEST_INVENTED`."""
+    real: apart.Apart | None  # None where fewer than two concepts have scores of two root items
+    invented: apart.Apart | None = None  # None with fewer than `FEWEST_INVENTED`
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
     """Series and concept that lie apart, by shuffled names alone, the furthest first."""
-    level: float = ALPHA
-    """Of p, over the number of headlines."""
+    level: float = ALPHA  # of p, over the number of headlines
 
 
 def confirmed(
@@ -97,21 +86,14 @@ def confirmed(
     of the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
     beside the others. An effect has to be beyond what invented names give, too.
 
-    Args:
-        layout: Measurements of a branched domain on one model; where it is not branched, concepts have texts of their
-            own, so that nothing is confirmed.
-        silent: By `silence_of`.
-        features: The confirmatory ones, by name, in their order.
-        controls: Invented concepts: no members, their names are the placebo.
-        settings: Permutations, smallest difference, least root items and least coverage.
-        seed: Of draws.
-        unmeasured: Why the replies measure nothing, whatever the feature (`measurement.answered`).
+    `layout`: of one model; where the domain is not branched, concepts have texts of their own, so that nothing is
+    confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their order; `controls`: invented
+    concepts, no members, whose names are the placebo; `unmeasured`: why the replies measure nothing
+    (`measurement.answered`).
 
-    Returns:
-        Figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
-        `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of.
-
-    Source: docs/controls.md, with simulated errors.
+    Gives figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
+    `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of. Source:
+    docs/controls.md, with simulated errors.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
@@ -215,9 +197,8 @@ def _headlines(
         role = layout.series["role"].iloc[lines].astype(str).to_numpy()
         if len(roles := list(dict.fromkeys(role))) > 1:
             scores, placebos = (np.stack([_mean(cube[role == each]) for each in roles]) for cube in cubes)
-            by_roles.append(
-                replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
-            )
+            of_roles = replace(one, figure=BY_ROLE, find=apart.by_role, scores=scores, invented=placebos, roles=roles)
+            by_roles.append(of_roles)
     return [first, *favour, *by_roles[:1]]
 
 

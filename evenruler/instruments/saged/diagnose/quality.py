@@ -54,8 +54,7 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
-CONCEPTS = "concepts"
-"""What some figures are over; others are over root items."""
+CONCEPTS = "concepts"  # what some figures are over; others are over root items
 
 COLUMNS = list(figures_of("part").names)
 
@@ -152,9 +151,8 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
         for figure, column in columns.items():
             value = None if found.empty else finite(float(found[column].iloc[0]))
             reason = (lacking or "all values are equal") if value is None else None
-            yield from as_rows(
-                [Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)], domain, *series
-            )
+            one = Figure(f"noise_{figure}", value, len(scores), CONCEPTS, reason=reason)
+            yield from as_rows([one], domain, *series)
 
 
 def _means_of_concepts(
@@ -209,10 +207,7 @@ def context_bias(layout: Layout) -> pd.DataFrame:
     Thirds are of the domain's baselines by the feature at hand: `bad` are the lowest and `good` the highest scores,
     whatever the feature calls good. Equal scores stay together, in the third that their middle rank lies in, so that
     thirds may differ in size; where all are equal, all are `neutral`. Where calibration takes the bias of contexts out,
-    calibrated means are alike.
-
-    Returns:
-        By `schemas.CONTEXT_BIAS`; `n` counts replies.
+    calibrated means are alike. By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
     items = layout.coded("id")
     once = np.unique(items, return_index=True)[1]  # a baseline is measured once

@@ -23,14 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenruler.errors import UserError, nearest
+from evenruler.measurement.checks import Floats
 
-Floats = NDArray[np.float64]
-
-# A spread this small beside the numbers themselves is rounding, not measurement.
-ROUNDING = 1e-12
-
-# Bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1.
-_BOUND = 1 + 1e-9
+ROUNDING = 1e-12  # a spread this small beside the numbers themselves is rounding, not measurement
+_BOUND = 1 + 1e-9  # bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1
 
 
 def count(values: Floats) -> Floats:
@@ -233,8 +229,7 @@ def precision(values: Floats, baseline: Floats, *, tolerance: float = 0.1) -> Fl
     return ratio(how_many(distance <= tolerance * _BOUND), count(distance))
 
 
-BlockStatistic = Callable[..., Floats]
-"""`(values, baseline, **options) -> float64[...]`."""
+BlockStatistic = Callable[..., Floats]  # `(values, baseline, **options) -> float64[...]`
 
 STATISTICS: Mapping[str, BlockStatistic] = {
     "mean": mean,
@@ -357,8 +352,7 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 class OwnStatistic:
     """A user's function of float64[n], the values that there are, and the options, for every group of a block."""
 
-    name: str
-    """Dotted."""
+    name: str  # dotted
     function: Callable[..., Any]
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:

@@ -9,15 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from evenruler.errors import UserError, nearest
-from evenruler.instruments.saged.diagnose.statistics import (
-    USES_BASELINE,
-    Floats,
-    cell_options,
-    count,
-    pairs,
-    reason,
-    resolve,
-)
+from evenruler.instruments.saged.diagnose.statistics import USES_BASELINE, cell_options, count, pairs, reason, resolve
+from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
 
 OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")

@@ -22,22 +22,17 @@ __all__ = ["sections"]
 Tables = Mapping[str, pd.DataFrame]
 Rows = list[list[str | Cell]]
 
-WORDS = read_yaml(Path(__file__).with_name("words.yaml"))
-"""Titles and captions."""
+WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 
 _SAID = WORDS["pictures"]
 
 HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
 """In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
 
-MOST_WORDS, MOST_NAMES = 6, 5
-"""Of a topic, and in a list."""
-MOST_ROWS = 120_000
-"""Rows of a table that the page takes whole; of a longer one it takes the headline statistic alone."""
-MOST_TOPICS = 12
-"""Of a domain, in the picture."""
-MOST_PANELS = 8
-"""Configurations that stand side by side before anybody chooses."""
+MOST_WORDS, MOST_NAMES = 6, 5  # of a topic, and in a list
+MOST_ROWS = 120_000  # rows of a table that the page takes whole; of a longer one it takes the headline statistic alone
+MOST_TOPICS = 12  # of a domain, in the picture
+MOST_PANELS = 8  # configurations that stand side by side before anybody chooses
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
@@ -229,9 +224,8 @@ def _not_computed(tables: Tables) -> Table | None:
     whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
     found = whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
-    found = found.sort_values("n", ascending=False).join(
-        whole.groupby(kinds).agg(**counts).add_suffix("_of_all"), on=kinds
-    )
+    of_all = whole.groupby(kinds).agg(**counts).add_suffix("_of_all")
+    found = found.sort_values("n", ascending=False).join(of_all, on=kinds)
     rows: Rows = [
         [
             ", ".join(filter(None, (one["table"], one["calibration"]))),

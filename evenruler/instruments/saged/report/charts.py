@@ -11,21 +11,17 @@ from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE
 from evenruler.strict import read_yaml
 
 FOUR_FIFTHS = 0.8
-FARTHEST = 2.5
-"""Standard deviations at which a colour is at its strongest; a concept lies out from 2 on."""
+FARTHEST = 2.5  # standard deviations at which a colour is at its strongest; a concept lies out from 2 on
 VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.value, '.2f')"
 CALIBRATIONS: Final = ["raw", "calibrated"]
-CONFIGURATION: Final = ["model", "role"]
-"""Columns that a reader may leave open."""
+CONFIGURATION: Final = ["model", "role"]  # columns that a reader may leave open
 _BY_COLOUR = alt.Scale(domain=CALIBRATIONS, range=[QUIET, ONE_HUE])
 _BY_SHAPE = alt.Scale(domain=CALIBRATIONS, range=["circle", "diamond"])
 CALIBRATED = alt.Color("calibration:N", sort=CALIBRATIONS, scale=_BY_COLOUR, legend=LEGEND)
 SHAPED = alt.Shape("calibration:N", sort=CALIBRATIONS, scale=_BY_SHAPE, legend=LEGEND)
 """Raw from calibrated by colour, and by shape for those who see no colours."""
-WIDTH = 760
-"""Pixels that a row of panels may take."""
-PANEL: Final = 220
-"""Pixels of one of several panels that follow one another."""
+WIDTH = 760  # pixels that a row of panels may take
+PANEL: Final = 220  # pixels of one of several panels that follow one another
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
@@ -41,7 +37,7 @@ def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     numbers = base.mark_text(fontSize=10, clip=True).encode(text="shown:N", color=strong)
     panels = alt.layer(lacking, tiles, numbers).properties(width=alt.Step(52), height=alt.Step(22))
     chart = facets(panels, choices, summaries, filters, column="model", names=["group", "reason"])
-    placed: alt.FacetChart = (
+    return (
         chart.transform_joinaggregate(middle="mean(value)", spread="stdev(value)", groupby=["model", "role"])
         .transform_calculate(
             z="!isValid(datum.value) ? null : datum.spread > 0 ? (datum.value - datum.middle) / datum.spread : 0",
@@ -49,7 +45,6 @@ def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
         )
         .transform_joinaggregate(place="mean(z)", groupby=["group"])
     )
-    return placed
 
 
 def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
@@ -76,8 +71,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     parts += [f"isValid(datum.{name}) ? ', ' + datum.{name} : ''" for name in ("group", "shape")]
     said_of = f"isValid(datum.value) ? {' + '.join(f'({part})' for part in parts)} : ''"
     chart = facets(panels, choices, disparities, filters, row="model", names=names)
-    told: alt.FacetChart = chart.transform_calculate(said=said_of)
-    return told
+    return chart.transform_calculate(said=said_of)
 
 
 def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
@@ -92,8 +86,7 @@ def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     panels = alt.layer(zero, paths, points).properties(width=PANEL, height=alt.Step(17))
     filters, names = ["domain", "feature", *CONFIGURATION], ["group", "calibration"]
     chart = facets(panels, choices, deviations, filters, row="model", column="role", names=names)
-    placed: alt.FacetChart = chart.transform_joinaggregate(place="mean(deviation)", groupby=["group"])
-    return placed
+    return chart.transform_joinaggregate(place="mean(deviation)", groupby=["group"])
 
 
 def composition(over_groups: pd.DataFrame, choices: Choices) -> alt.FacetChart:
@@ -126,13 +119,12 @@ def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
     ]
     parameters = choices.parameters(["group", "reason"], filters)
     chart = alt.LayerChart(data=choices.coded(table), layer=layers, params=parameters)
-    drawn: alt.LayerChart = (
+    return (
         chart.properties(width=WIDTH - 200, height=alt.Step(20))
         .transform_filter(choices.filtered(filters))
         .transform_calculate(**choices.named("group", "reason"))
         .transform_joinaggregate(of_all="mean(mean)")
     )
-    return drawn
 
 
 def context_bias(table: pd.DataFrame, choices: Choices) -> alt.FacetChart:
@@ -183,8 +175,7 @@ def facets(
         placed = {"facet": alt.FacetMapping(column=by)}
     parameters, spacing = choices.parameters(said, filters, CONFIGURATION), {"row": 14, "column": 16}
     chart = alt.FacetChart(data=choices.coded(table), spec=panels, params=parameters, spacing=spacing, **placed)
-    chosen = chart.transform_filter(choices.filtered(filters, CONFIGURATION))
-    named: alt.FacetChart = chosen.transform_calculate(**choices.named(*said))
+    named = chart.transform_filter(choices.filtered(filters, CONFIGURATION)).transform_calculate(**choices.named(*said))
     return named.transform_calculate(panel=f"datum.{row} + ', ' + datum.{column}") if row and column else named
 
 

@@ -32,8 +32,7 @@ FORM = "the replacement does not go with the words around it"
 _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
 """What a name with "the" cannot have before it."""
 
-_STEM = 5
-"""Letters from which on a word is looked for inside others ("nursing")."""
+_STEM = 5  # letters from which on a word is looked for inside others ("nursing")
 
 
 def unfit(

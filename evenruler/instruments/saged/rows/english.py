@@ -55,8 +55,7 @@ def _with_it(doc: "Doc", place: int) -> "Doc":
     return Doc(doc.vocab, words=words, spaces=[bool(token.whitespace_) for token in doc])
 
 
-LEAST = 3
-"""Words after the cut at least: of fewer there is little to compare a reply with."""
+LEAST = 3  # words after the cut at least: of fewer there is little to compare a reply with
 
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")

@@ -18,7 +18,7 @@ from evenruler.instruments.saged.declare.source import Assembling, Source
 from evenruler.instruments.saged.rows.branching import NOTHING, Branched, Span, branches, unfit
 from evenruler.instruments.saged.rows.english import LEAST, split
 from evenruler.instruments.saged.rows.questions import Question
-from evenruler.tables.ids import content_sha256, row_id
+from evenruler.tables.ids import carried, row_id
 from evenruler.tables.schemas import BARE
 from evenruler.text.english import with_capital
 from evenruler.text.whole_words import finder
@@ -27,8 +27,7 @@ Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
 """Sentences and the keyword of each -> a question for each."""
 
-Judge = Callable[[Sequence[str]], Sequence[str]]
-"""Branched texts -> for each why it is refused, empty where it is not."""
+Judge = Callable[[Sequence[str]], Sequence[str]]  # branched texts -> for each why it is refused, empty where it is not
 
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
@@ -46,8 +45,7 @@ class _Item(NamedTuple):
 
     sentence: Row
     prompt: str
-    unfit: Mapping[str, str]
-    """The branches that it has no row in, and why."""
+    unfit: Mapping[str, str]  # the branches that it has no row in, and why
 
 
 class _Root:
@@ -178,11 +176,9 @@ def prompt_row(
 ) -> Row:
     """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept."""
     method = source.assemble.method
+    said = (method, prompt.text, baseline.text if baseline else "")
     return {
-        "id": id_of(name, sentence, concept),
-        "content_sha256": content_sha256(method, prompt.text, baseline.text if baseline else ""),
-        "variant": method,
-        "framing": BARE,
+        **carried(id_of(name, sentence, concept), source, *said, variant=method),
         **{key: sentence[key] for key in PROVENANCE},
         "concept": concept,
         "keyword": sentence["keyword"],

@@ -19,22 +19,14 @@ PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {ke
 
 RETRY = 'Refused: "{reply}" ({reason}). Write another.\n'
 
-_SHOWN = 120
-"""Characters of a refused reply that a model is shown."""
+_SHOWN = 120  # characters of a refused reply that a model is shown
 
 CUE = "Question:"
 
-FEWEST, MOST = 4, 25
-"""Words of a question."""
-
-Answer = Callable[[Sequence[str]], Sequence[Reply]]
-"""A language model: n texts in, n replies out."""
-
-_STEM = 4
-"""Letters by which words are taken for forms of one word."""
-
-_COPIED = 4
-"""Words in a row that a question has from the instruction."""
+FEWEST, MOST = 4, 25  # words of a question
+Answer = Callable[[Sequence[str]], Sequence[Reply]]  # a language model: n texts in, n replies out
+_STEM = 4  # letters by which words are taken for forms of one word
+_COPIED = 4  # words in a row that a question has from the instruction
 
 _LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)?\s*", re.IGNORECASE)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
@@ -54,8 +46,7 @@ class Question(NamedTuple):
     """What is asked about a sentence; where its text is empty, none of the replies was a question."""
 
     text: str
-    refused: tuple[tuple[str, str], ...] = ()
-    """Replies that were refused, with the reason of each."""
+    refused: tuple[tuple[str, str], ...] = ()  # replies that were refused, with the reason of each
 
 
 def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]:

@@ -50,8 +50,7 @@ class Means(NamedTuple):
 
     ask: finding.Ask
     similarity: finding.Similarity
-    links: Callable[[str], Sequence[str]]
-    """The titles that the page of a title links to."""
+    links: Callable[[str], Sequence[str]]  # the titles that the page of a title links to
     write: Write
 
 
@@ -149,11 +148,8 @@ def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -
     return concepts
 
 
-ON_THE_WAY = Path(".cache/refresh")
-"""Where a refresh keeps what it has fetched until it has everything."""
-
-Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]
-"""Opens what things are found with."""
+ON_THE_WAY = Path(".cache/refresh")  # where a refresh keeps what it has fetched until it has everything
+Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]  # opens what things are found with
 
 
 def refresh(

@@ -26,8 +26,7 @@ Ask = Callable[[Sequence[str], Sequence[int]], Sequence[str]]
 """A language model: n prompts and the seed of each -> n replies."""
 
 PROMPTS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
-QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]
-"""The five kinds of question (figure 11), in words of ours."""
+QUESTIONS: Final[dict[str, str]] = PROMPTS["questions"]  # the five kinds of question (figure 11), in words of ours
 
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
@@ -184,8 +183,7 @@ def _commonest(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form))
 
 
-LONGEST, MOST_WORDS = 40, 4
-"""Characters and words of an entry."""
+LONGEST, MOST_WORDS = 40, 4  # characters and words of an entry
 
 _BRACKETED = re.compile(r"\[([^\[\]]*)(?:\]|\Z)")
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013]|\(?\d{1,3}[.):])\s+")

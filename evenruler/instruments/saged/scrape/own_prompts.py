@@ -16,8 +16,7 @@ from evenruler.instruments.saged.declare import FAMILY
 from evenruler.instruments.saged.declare.source import DOMAINS, Source
 from evenruler.strict import read_csv
 from evenruler.tables import table_of
-from evenruler.tables.ids import content_sha256, row_id
-from evenruler.tables.schemas import BARE
+from evenruler.tables.ids import carried, content_sha256, row_id
 
 Row = dict[str, Any]
 
@@ -68,12 +67,9 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
     if not found:
         raise UserError("no prompt in it", where=str(path), remedy=f"columns are {', '.join(COLUMNS)}")
     rows = list(found.values())
+    key = row_id(family=FAMILY, benchmark=domain, concept="", page=path.name)
     about = {
-        "id": row_id(family=FAMILY, benchmark=domain, concept="", page=path.name),
-        "content_sha256": content_sha256(*(row["sentence"] for row in rows)),
-        "variant": "table",
-        "framing": BARE,
-        "source": source.source,
+        **carried(key, source, *(row["sentence"] for row in rows), variant="table"),
         "licence": source.material.licence or source.licence,
         **{name: rows[0][name] for name in ("source_tag", "page_id", "revision_id", "url", "language")},
         "title": path.stem,

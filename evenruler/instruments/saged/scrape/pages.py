@@ -30,13 +30,11 @@ _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licenc
 class Page:
     """A page or file that was read; what is no wiki has no numbers."""
 
-    asked: str
-    """The title that was asked for, which a redirect may have led elsewhere from; a source's tag."""
+    asked: str  # the title that was asked for, which a redirect may have led elsewhere from; a source's tag
     title: str
     url: str
     language: str
-    source: str
-    """Whom to attribute it to."""
+    source: str  # whom to attribute it to
     licence: str
     sections: tuple[tuple[str, str], ...]
     """Heading and text of each section that has text, the lead's heading empty; a paragraph a line."""
@@ -60,8 +58,7 @@ class Missing:
 
     asked: str
     reason: str
-    unanswered: bool = False
-    """The source did not answer: a later run may find the page."""
+    unanswered: bool = False  # the source did not answer: a later run may find the page
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
@@ -73,8 +70,7 @@ def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
     return known
 
 
-Sections = list[tuple[str, str]]
-"""Heading and text of each section with text of its own; the lead's heading is empty."""
+Sections = list[tuple[str, str]]  # heading and text of each section with text of its own; the lead's heading is empty
 
 _HEADING = re.compile(r"^(={1,6})[ \t]*(.+?)[ \t]*\1[ \t]*$", re.MULTILINE)
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -129,8 +125,7 @@ def tidy(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-MOST_BYTES = 20_000_000
-"""Of a file."""
+MOST_BYTES = 20_000_000  # of a file
 
 _MARKDOWN_IT = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _PLAIN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("code")
@@ -138,16 +133,14 @@ _PLAIN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("co
 
 _TEXT, _MARKDOWN, _HTML = {".txt"}, {".md", ".markdown"}, {".html", ".htm"}
 
-ENDINGS = sorted(_TEXT | _MARKDOWN | _HTML)
-"""Of the files that can be read."""
+ENDINGS = sorted(_TEXT | _MARKDOWN | _HTML)  # of the files that can be read
 
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(---|\.\.\.)[ \t]*\n", re.DOTALL)
 _ENDED = re.compile(r"([=.!?:;\u2026\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)\]]*)[ \t]*\n")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 _TELLING = re.compile(rb"[\x80-\xff]")
-_SAMPLE = 20_000
-"""Bytes that the detector sees; it needs seconds for ten times as many."""
+_SAMPLE = 20_000  # bytes that the detector sees; it needs seconds for ten times as many
 
 _LEAST_CONFIDENCE = 0.33
 """Of the detector; above it lie short texts in the encoding that they were written in, below it guesses."""
@@ -227,18 +220,16 @@ def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[lis
             except OSError as error:
                 what = f"cannot be read ({error.strerror})"
                 raise UserError(what, where=str(file), remedy="mend or remove it") from error
-            yield (
-                source.roots,
-                Page(
-                    asked=file.relative_to(root / DOMAINS).as_posix(),
-                    title=file.stem,
-                    url=file.relative_to(root).as_posix(),
-                    language=source.language,
-                    source=source.source,
-                    licence=source.material.licence or source.licence,
-                    sections=tuple(plain(content, str(file))),
-                ),
+            page = Page(
+                asked=file.relative_to(root / DOMAINS).as_posix(),
+                title=file.stem,
+                url=file.relative_to(root).as_posix(),
+                language=source.language,
+                source=source.source,
+                licence=source.material.licence or source.licence,
+                sections=tuple(plain(content, str(file))),
             )
+            yield source.roots, page
     elif place is not None:
         folder = root / place
         rows = read_table(folder / PAGES).to_pylist()

@@ -17,11 +17,8 @@ Write = Callable[[Sequence[str], int, int], Sequence[str]]
 """A language model: n prompts, a seed and the tokens that a reply has at most -> n replies."""
 
 _TOKENS_OF_A_VERDICT = 10
-_TOKENS_OF_A_WORD = 24
-"""For a word and its replacement in JSON."""
-
-SHOWN = 15
-"""Words below a threshold that are judged at a time, the nearest ones (figure 12)."""
+_TOKENS_OF_A_WORD = 24  # for a word and its replacement in JSON
+SHOWN = 15  # words below a threshold that are judged at a time, the nearest ones (figure 12)
 
 
 class UnusableReplyError(Exception):
@@ -34,20 +31,16 @@ class Branch:
 
     root: str
     branch: str
-    why: Mapping[str, str]
-    """By word that is to be replaced, why it is; empty where the words are not known."""
-    words: Mapping[str, str] = field(default_factory=dict)
-    """Replacement by word; empty where there is none."""
-    lacking: str = ""
-    """Why there is none."""
+    why: Mapping[str, str]  # by word that is to be replaced, why it is; empty where the words are not known
+    words: Mapping[str, str] = field(default_factory=dict)  # replacement by word; empty where there is none
+    lacking: str = ""  # why there is none
 
 
 class Replaced(NamedTuple):
     """What was found for the branches of a domain, those without replacements last."""
 
     branches: list[Branch]
-    left: list[str]
-    """Words that are similar enough and still not replaced, and the reason, a line each."""
+    left: list[str]  # words that are similar enough and still not replaced, and the reason, a line each
 
 
 def found_replacements(

@@ -22,14 +22,9 @@ from evenruler.tables.schemas import BARE
 from evenruler.text.pipeline import BATCH, pipeline
 from evenruler.text.whole_words import finder, spaced
 
-_PARSED_AT_ONCE = 10_000
-"""Characters, about: longer paragraphs are parsed in parts."""
-
-_WRAPPED = 40
-"""Characters from which on a line without an end is taken for the beginning of the next, not for a title."""
-
-_TITLE = 12
-"""Words up to which a line that ends without a mark is taken for a title."""
+_PARSED_AT_ONCE = 10_000  # characters, about: longer paragraphs are parsed in parts
+_WRAPPED = 40  # characters from which on a line without an end is taken for the beginning of the next, not for a title
+_TITLE = 12  # words up to which a line that ends without a mark is taken for a title
 
 _BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 _END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*$""")

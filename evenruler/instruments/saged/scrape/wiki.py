@@ -29,8 +29,7 @@ STRANGE = (AttributeError, LookupError, TypeError, ValueError)
 """What comes of reading an answer that is not MediaWiki's."""
 
 _MEND = "mend the address of api.php"
-_MOST_BYTES = 64_000_000
-"""Of an answer, unpacked: the longest page of Wikipedia has two millions."""
+_MOST_BYTES = 64_000_000  # of an answer, unpacked: the longest page of Wikipedia has two millions
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
 """What errors of MediaWiki's API begin with that pass by themselves."""
 
@@ -179,11 +178,8 @@ def _seconds(retry_after: str) -> float | None:
         return None
 
 
-_BATCH = 500
-"""Links that a wiki gives at once, at most."""
-
-_AWAY = 3
-"""After so many pages in a row without an answer, a wiki is taken to be away."""
+_BATCH = 500  # links that a wiki gives at once, at most
+_AWAY = 3  # after so many pages in a row without an answer, a wiki is taken to be away
 
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
 _AMBIGUOUS = "a disambiguation page"
