@@ -157,10 +157,7 @@ def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -
 
 
 def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
-    """Of the settings of an instrument, and of the entries of the models that it names.
-
-    DVC cannot look up an entry that another one names; the whole catalogue would run a stage again for any model.
-    """
+    """Of the settings of an instrument, and of the entries of the models that it names, which DVC cannot look up."""
     settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
     return {"settings": content_sha256(*settings)[:12], "models": content_sha256(*models)[:12]}

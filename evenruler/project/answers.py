@@ -1,8 +1,4 @@
-"""What `evenruler answers` does: answers of models as data, a release for this repository or an export for others.
-
-Both are made of a journal (`evenruler.models.released`), which holds what models answered, whether it was asked now or
-found in the store.
-"""
+"""What `evenruler answers` does: of a journal of answers, a release for this repository or an export for others."""
 
 import io
 import json

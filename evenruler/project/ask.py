@@ -22,7 +22,7 @@ from evenruler.models.sources import fetched_of
 from evenruler.models.store import cache_root
 from evenruler.project.active import SOURCES, asking_of
 from evenruler.project.check import check
-from evenruler.project.params import block, load_params, write_as_it_was
+from evenruler.project.params import load_params, parted, write_as_it_was
 from evenruler.project.pipeline import Progress, build, outdated
 from evenruler.project.processes import LOGS, Job, Run, ask_all, die_with_parent, in_time, side_by_side
 from evenruler.terminal import say, say_each
@@ -213,11 +213,7 @@ def _of_hub(entry: ModelEntry) -> tuple[int | None, int | None]:
 
 
 def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
-    """Ask all that the store lacks; those that failed.
-
-    Several at once ask models alone. Their tools follow one by one, in the order of the declaration: what a tool says
-    to a text that two models share would else hang, in its last bits, on who came first.
-    """
+    """Ask all that the store lacks; those that failed. Several at once leave tools out, which follow one by one."""
     if at_once == 1:
         return ask_all({one.job: plan.seconds(one) for one in plan.to_ask}, "ask", plan.machine, 1)
     own = {one.job: plan.seconds(one) for one in plan.of_models}
@@ -255,13 +251,10 @@ def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
     """Have params.yaml say, by stage, what is left out and why, if anything; all else stays byte for byte."""
     path = root / "params.yaml"
     before = path.read_text(encoding="utf-8")
-    whole = before.splitlines(keepends=True)
-    if whole and not whole[-1].endswith("\n"):
-        whole[-1] += "\n"
-    first, last = block(whole, "left_out")
+    above, _, below = parted(before, "left_out")
     # A string of JSON is one of YAML, too.
     said = [f"  {stage}: {json.dumps(' '.join(why.split()), ensure_ascii=False)}\n" for stage, why in left_out.items()]
-    text = "".join([*whole[:first], *([f"{SAID}\n", *said] if said else []), *whole[last:]])
+    text = "".join([above, *([f"{SAID}\n", *said] if said else []), below])
     if text != before:
         write_as_it_was(path, text)
 

@@ -104,11 +104,7 @@ def keep(root: Path, *, sure: bool = False) -> None:
 
 
 def free(root: Path) -> str | None:
-    """Remove DVC's list of what runs, where a kill cut it, and say so: DVC would refuse every further run.
-
-    What the list said is of no worth then: DVC takes it for gone, once its process is. None where the list is whole, or
-    a DVC writes it at this moment.
-    """
+    """Remove DVC's list of what runs where a kill cut it, since DVC would refuse to run, and say so; None elsewhere."""
     text = _read(root / RUNNING)
     try:
         json.loads(text or "" if text is not None else "{}")

@@ -1,5 +1,6 @@
 """`params.yaml` as a whole: the catalogue of models, the instruments, what is in use; and how files are edited."""
 
+import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -126,19 +127,15 @@ def params_yaml(width: int = WIDTH) -> YAML:
     return yaml
 
 
-def block(lines: list[str], key: str) -> tuple[int, int]:
-    """First line of a section and the one after its last; the end of the file twice where there is none.
+def parted(text: str, key: str) -> tuple[str, str, str]:
+    """What stands before a key's section, the section, and what follows; all stands before one that is not there.
 
     Empty lines and comments that stand before the next section belong to that.
     """
-    first = next((i for i, line in enumerate(lines) if line.startswith(f"{key}:")), len(lines))
-    last = min(first + 1, len(lines))
-    for i in range(first + 1, len(lines)):
-        if lines[i][0] in " \t":
-            last = i + 1
-        elif lines[i].strip() and not lines[i].startswith("#"):
-            break
-    return first, last
+    whole = text if text.endswith("\n") or not text else f"{text}\n"
+    found = re.search(rf"^{key}:.*\n(?:(?:(?:#.*)?\n)*[ \t].*\n)*", whole, re.MULTILINE)
+    first, last = found.span() if found else (len(whole), len(whole))
+    return whole[:first], whole[first:last], whole[last:]
 
 
 def write_as_it_was(path: Path, text: str) -> None:
@@ -149,22 +146,19 @@ def write_as_it_was(path: Path, text: str) -> None:
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
     """A text with a key's section changed, else byte for byte; `change` gets its content, which may lack the key."""
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
-    first, last = block(lines, key)
+    above, section, below = parted(text, key)
     try:
-        found = _changed(lines, first, last, change, width)
+        found = f"{above}{_changed(section, change, width)}{below}"
         params_yaml().load(found)
     except (YAMLError, KeyError):  # an anchor that another section names; keys that begin no line
-        found = _changed(lines, 0, len(lines), change, WIDTH)
+        found = _changed(f"{above}{section}{below}", change, WIDTH)
     return found
 
 
-def _changed(lines: list[str], first: int, last: int, change: Callable[[CommentedMap], None], width: int) -> str:
+def _changed(text: str, change: Callable[[CommentedMap], None], width: int) -> str:
     yaml, made = params_yaml(width), StringIO()
-    document = yaml.load("".join(lines[first:last]))
+    document = yaml.load(text)
     document = CommentedMap() if document is None else document
     change(document)
     yaml.dump(document, made)
-    return "".join([*lines[:first], made.getvalue(), *lines[last:]])
+    return made.getvalue()

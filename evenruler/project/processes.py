@@ -86,12 +86,10 @@ def ask_all(
     `stages.filling`: `ask`, or `ask-model`, which leaves the tools out. Each process has so many `threads` (torch
     decides where it is None); `failing` is said of who could not be asked. KeyboardInterrupt as of `passing_on`.
     """
-    left, failed = dict(jobs), []
-
-    def command(job: Job) -> list[str]:
-        return [sys.executable, "-m", "stages.filling", what, job.model, *job.families]
-
-    for run in side_by_side(list(jobs), command, cache_root() / LOGS, gpus_of(on), at_once, threads):
+    words, left, failed = [sys.executable, "-m", "stages.filling", what], dict(jobs), []
+    for run in side_by_side(
+        list(jobs), lambda job: [*words, job.model, *job.families], cache_root() / LOGS, gpus_of(on), at_once, threads
+    ):
         del left[run.job]
         known = [took for took in left.values() if took is not None]
         more = f"; about {in_time(sum(known) / max(at_once, on.together))} more" if known else ""

@@ -16,7 +16,7 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import replace
 from evenruler.project import lock
 from evenruler.project.check import check
-from evenruler.project.params import block, edited, load_params, write_as_it_was
+from evenruler.project.params import edited, load_params, parted, write_as_it_was
 from evenruler.project.processes import die_with_parent, environment
 from evenruler.publish.difference import compare
 from evenruler.publish.manifest import read_manifest
@@ -157,11 +157,11 @@ def _listed(paths: Sequence[str]) -> str:
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
-def _of_people(text: str) -> list[str]:
-    """The lines of a file that `evenruler check` does not write; the scale stands among those that it does."""
-    lines = text.splitlines(keepends=True)
-    first, last = block(lines, "active")
-    return [line for i, line in enumerate(lines) if not first < i < last or line.strip().startswith("scale:")]
+def _of_people(text: str) -> tuple[str, list[str], str]:
+    """The parts of a file that `evenruler check` does not write; the scale stands among those that it does."""
+    above, active, below = parted(text, "active")
+    own = [line for line in active.splitlines() if line.startswith("active:") or line.strip().startswith("scale:")]
+    return above, own, below
 
 
 def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:

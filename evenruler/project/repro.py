@@ -32,7 +32,7 @@ from evenruler.terminal import say, say_each
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
 FIRST = "fixed"
-"""The family whose verdicts come first: of benchmarks that people know, and quick to ask."""
+"""The family whose verdicts come first, to read meanwhile: of benchmarks that people know, and quick to ask."""
 
 MAKES_ROWS = ("scrape", "evolve", "rows")
 """Stages that what is asked hangs on."""
@@ -71,10 +71,7 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
 
 
 def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str]) -> int:
-    """Build what models are asked, then ask them side by side; a status other than 0 where that was broken off.
-
-    One family goes before the others, up to its verdicts, so that there is something to read while these are built.
-    """
+    """Build what models are asked, then ask them side by side, `FIRST` before the others; a status of what failed."""
     if not {name.partition("@")[0] for name in stages} & {*MAKES_ROWS, "ask"}:
         return 0
     active = Declared(root / "params.yaml").active

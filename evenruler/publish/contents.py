@@ -97,10 +97,7 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
-    """The rows of a Parquet file that `schema_of` has passed, all columns by default.
-
-    UserError where it is no Parquet, more than `MOST_UNPACKED`, or holds text that is not UTF-8.
-    """
+    """The rows of a Parquet file that `schema_of` has passed, all columns by default; UserError where it is broken."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         table: pa.Table = file.read(columns=None if columns is None else [*columns])
         table.validate(full=True)

@@ -98,8 +98,7 @@ class Difference:
     """Other files that were added, removed or changed, as `parameters`; what only names another location is equal."""
     parameters: list[str]
     altered: list[str]
-    """Of the two folders, those that are not what their own manifest says: their identities, made of the files, are
-    others."""
+    """Of the two folders, those that are not what their own manifest says (`Manifest.says_other`)."""
 
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
@@ -125,10 +124,7 @@ class Difference:
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
-    """Compare two benchmark folders; numbers, in rows and figures, that differ by no more than `tolerance` are equal.
-
-    UserError where a folder is no benchmark, an id stands in it twice, or the two have different names.
-    """
+    """Compare two folders of one benchmark; numbers, in rows and figures, are equal up to `tolerance`."""
     before, after = read_manifest(old), read_manifest(new)
     if before.name != after.name:
         what = f"{before.name} and {after.name} are two benchmarks, not two versions of one"

@@ -22,9 +22,8 @@ from evenruler.publish import contents
 from evenruler.strict import Slug, Strict, Text, content_of, validate
 from evenruler.versions import Version
 
-NAME = "manifest.json"
+NAME, PLAN = "manifest.json", "plan.json"
 
-PLAN = "plan.json"
 PLANTED = "planted.json"
 """What the benchmark reads of planted associations, where it was held against them."""
 
@@ -215,10 +214,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
 
 
 def require_identity(folder: Path, declared: Manifest) -> str:
-    """The identity of a version, made of its files; `contents.schema_of` has passed its tables.
-
-    UserError where the manifest says another one. What older evenrulers wrote there is of another kind and passes.
-    """
+    """The identity of a version, of files that `schema_of` has passed; UserError where its manifest says another."""
     found = identity_of(folder, declared.rows)
     if declared.says_other(found):
         what = "altered: rows or plan are not those that the manifest names (content_sha256)"

@@ -68,11 +68,7 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
 
 
 def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish what `evenruler answers export` wrote: one commit, and a tag that says what the answers are.
-
-    Arguments as of `publish`. UserError where the answers are not those that the folder names, the model's licence is
-    not stated, or the Hub refuses.
-    """
+    """Publish as `publish` does what `evenruler answers export` wrote, with a tag that says what the answers are."""
     _require_name(repo, folder)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
     if file_sha256(folder / EXPORTED) != said["sha256"]:

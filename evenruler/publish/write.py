@@ -25,9 +25,7 @@ from evenruler.tables.frames import for_people
 from evenruler.text.english import with_capital
 from evenruler.versions import Changelog, Release
 
-PROJECT = "Even Ruler"
-
-AUTHORS = "The Even Ruler developers"
+PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
 
 URL: str | None = None
 """Of the repository, as pyproject.toml has it (`Repository` under `project.urls`); None as long as it has none."""

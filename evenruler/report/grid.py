@@ -1,14 +1,10 @@
-"""The first page: constructs x models, each cell a headline with interval, placebo and verdict.
-
-The report and `evenruler compare --page` fill it from the same figures: records with the keys of
-`evenruler.tables.schemas.figures_of`.
-"""
+"""The first page: constructs x models, each cell a headline with interval, placebo and verdict."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenruler.measurement.answered import unmeasured_models
 from evenruler.measurement.verdicts import ORDER, Verdict, in_words
@@ -33,12 +29,8 @@ DECIMALS, MOST_DECIMALS = 2, 3
 SIGNIFICANT = 6
 """Digits that the table of figures keeps."""
 
-MARGIN: Final = 3.0
-"""Percent of the width that stay free beside the outermost tick."""
-
-TICKS: Final = 5
-"""Of an axis, at most one more."""
-
+MARGIN, TICKS = 3.0, 5
+"""Percent of the width that stay free beside the outermost tick; ticks of an axis, at most one more."""
 
 Ends: TypeAlias = tuple[float, float]
 """Of an axis: its first and its last tick."""
@@ -62,7 +54,7 @@ def _place(value: float, axis: Ends) -> float:
 
 @dataclass(frozen=True)
 class Told:
-    """One figure of an instrument."""
+    """One figure of an instrument; its record has the keys of `evenruler.tables.schemas.figures_of`."""
 
     part: str
     model: str

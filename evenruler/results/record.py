@@ -263,11 +263,8 @@ def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
 """What stands first: that nothing was measured, then what was found."""
 
-NAMED: Final = 5
-"""Units that are named at either end."""
-
-REASONS: Final = 2
-"""That are told of headlines that share a line."""
+NAMED, REASONS = 5, 2
+"""Units that are named at either end; reasons that are told of headlines that share a line."""
 
 NOTHING: Final = "NO VERDICT: no figure here has one"
 

@@ -135,17 +135,16 @@ def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence)
 
 def _errors(evidence: Evidence) -> str:
     """Which templates do not go with the rest of their set."""
-    odd, n = [], 0
-    for part, models in evidence.items():
-        for model, figures in models.items():
-            for item, found in figures.get("items", {}).items():
-                if found.get("control") or found.get("item_rest_correlation") is None:
-                    continue
-                n += 1
-                if found.get("low") is not None and found["low"] <= 0:
-                    odd.append(f"`{item}` of `{part}` on {model}")
-    if not n:
+    low = {
+        f"`{item}` of `{part}` on {model}": found.get("low")
+        for part, models in evidence.items()
+        for model, figures in models.items()
+        for item, found in figures.get("items", {}).items()
+        if not found.get("control") and found.get("item_rest_correlation") is not None
+    }
+    if not low:
         return "Not done: no model was asked."
-    found = f"Of {n} correlations of a template with the rest of its set, {len(odd)} may be 0 or below"
+    odd = [name for name, end in low.items() if end is not None and end <= 0]
+    found = f"Of {len(low)} correlations of a template with the rest of its set, {len(odd)} may be 0 or below"
     named = f" ({', '.join(odd[:3])}{', ...' if len(odd) > 3 else ''})" if odd else ""
     return f"{found}{named}; all of them stand under Quality. {UNREAD}"

@@ -8,8 +8,5 @@ __all__ = ["Settings", "headings", "load", "takes"]
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: one that says how likely sentences are, or that writes any.
-
-    One that only writes has no figures here; its stage says that it is left out.
-    """
+    """Whether a model of the catalogue is asked: one that says how likely sentences are, or that writes any."""
     return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")

@@ -148,8 +148,7 @@ class Evolve(Strict):
     """The least cosine of a template that is chosen with the mean embedding of those that evolution starts with. Of
     our own sets no template has less than .54; "Alabama I met a ..." has .45."""
     bar: float = Field(default=0.5, ge=0, le=1)
-    """The least share of an operator's replies that keep every rule; sets of one below it are called a
-    demonstration."""
+    """The least share of an operator's replies that keep every rule; below it sets are called a demonstration."""
     ablation: Scaled[bool] = by_scale(False, True)
     """Whether a second run, which replaces random words instead of hotspots, shows what guidance brings."""
     seed: Seed = 7
@@ -185,8 +184,7 @@ class Settings(BaseSettings):
     embedder: Slug
     """The model whose vectors say how far templates lie apart."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
-    """At most so many attributes, evenly spread, whose sentences are also asked after what stands in `framings` of the
-    source."""
+    """At most so many attributes, evenly spread, whose sentences are also asked after `framings` of the source."""
     prefixed_templates: Sized[_FromOne] = by_size(3, 3, 1000)
     """Of each set, at most so many."""
     prefixed_targets: Sized[_FromOne] = by_size(2, 2, 1000)

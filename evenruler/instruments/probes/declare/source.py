@@ -84,11 +84,8 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
 
 SLOTS = (ATTRIBUTE, TARGET)
 
-EVOLVED = ", evolved"
-"""What the title of a source says that evolved."""
-
-DEMONSTRATION = " (demonstration)"
-"""What it says after that where the operator was below its bar."""
+EVOLVED, DEMONSTRATION = ", evolved", " (demonstration)"
+"""What the title of a source says that evolved, and after that where the operator was below its bar."""
 
 _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 
@@ -247,10 +244,7 @@ class ProbeSource(Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
-    """Read and check a source that users write or that evolved, also against its settings, and its criterion.
-
-    UserError; where a file of that name is missing, it names the nearest one.
-    """
+    """Read and check a source that users write or that evolved, also against its settings, and its criterion."""
     require_written(path, "source for the probes", "write the file or mend the name in params.yaml")
     source = validate(ProbeSource, read_yaml(path), path)
     if not (path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it

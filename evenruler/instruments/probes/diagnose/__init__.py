@@ -136,10 +136,7 @@ ASSOCIATED = (SPREAD, R)
 
 
 def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Confirmatory, pd.DataFrame] | None:
-    """The gain of one set on one model, and what it is made of; None where attributes have no place on an axis.
-
-    `asked`: its sentences with scores signed by keying, and those with placebos and rivals.
-    """
+    """The gain of a set on a model, and what it is made of, of all `asked` of it; None without places on an axis."""
     beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
     rows = rows[rows["at"].isin(cube.templates) & beside.notna()]

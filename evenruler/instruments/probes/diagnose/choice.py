@@ -15,14 +15,7 @@ from evenruler.instruments import choosing, writing
 from evenruler.instruments.instrument import Plan, Tables
 from evenruler.instruments.probes import schemas
 from evenruler.instruments.probes.ask import CHOICE, PLACEBO, READS, RIVAL, WRITTEN, questions, sentences
-from evenruler.instruments.probes.diagnose.gain import (
-    SHARE_GAIN,
-    UNANSWERED,
-    UNIT,
-    WRITTEN_GAIN,
-    gain_alone,
-    gain_of,
-)
+from evenruler.instruments.probes.diagnose.gain import SHARE_GAIN, UNANSWERED, UNIT, WRITTEN_GAIN, gain_alone, gain_of
 from evenruler.instruments.probes.diagnose.quality import mean_interval
 from evenruler.measurement import Figure
 from evenruler.measurement.answered import MOST_UNANSWERED, unvaried

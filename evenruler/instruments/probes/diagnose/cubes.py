@@ -43,10 +43,7 @@ class Cube:
 
 
 def cubes(sentences: pd.DataFrame, likelihoods: pd.DataFrame) -> Iterator[tuple[Cell, Cube]]:
-    """The scores of every set on every model, with its values of `CELL`; controls are no part of them.
-
-    An attribute that lacks a sentence in one template is left out, and so is a template that lacks them all.
-    """
+    """The scores of each set on each model, by `CELL`; attributes with gaps and templates without scores left out."""
     joined = sentences.merge(likelihoods[["id", "model", "lineage", "configuration", "value", "n_tokens"]], on="id")
     joined = joined.assign(value=joined["value"] * joined["keying"])
     for cell, rows in joined.groupby(CELL, sort=True):

@@ -55,9 +55,7 @@ def compared(
 ) -> Iterator[Row]:
     """All that rests on biases, over the attributes that both sets share; without a criterion there is no `r`.
 
-    Each interval of a difference (jackknife) leaves the same attribute out of both sets.
-
-    `sets`: attributes x templates of both, bias in nats.
+    `sets`: attributes x templates of both, bias in nats; an interval (jackknife) leaves an attribute out of both.
     """
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
@@ -99,11 +97,7 @@ def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame
 
 
 def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
-    """Reliability and diversity of the whole population of what evolved, by `schemas.GENERATIONS`.
-
-    Intervals are over attributes; a diversity, the mean over templates (0 is all alike), has none. ValueError where a
-    template of the history lacks a bias.
-    """
+    """Reliability and diversity of each population of what evolved, by `schemas.GENERATIONS`; all biases are there."""
     rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
     for (run, generation), population in record.tables["history"].groupby(["run", "generation"], sort=True):
         x = _of_population(population, record.tables["biases"]).to_numpy()
@@ -119,7 +113,7 @@ def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
 
     It is one run of each: intervals are over attributes and say nothing about the luck of a run. By
     `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness is
-    relative to a population, so it is not compared. Errors as of `by_generation`.
+    relative to a population, so it is not compared.
     """
     tables, diversity = record.tables, record.found["diversity"]
     history, biases, choices = tables["history"], tables["biases"], tables["choices"]
@@ -262,10 +256,7 @@ def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iter
 
 
 def _held_out(tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling) -> Iterator[Row]:
-    """What one half chose, judged by the other, both ways: against the best of the start, and against all of it.
-
-    Words are fixed here: what is kept of templates that evolved is their biases.
-    """
+    """What one half chose, judged by the other, both ways, words fixed: against the best of the start, and all."""
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
     first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]

@@ -26,17 +26,14 @@ from evenruler.measurement.resampling import FEWEST_UNITS
 from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confirmatory
 from evenruler.tables import rounded
 
-GAIN = "gain"
+GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
+"""Of log-likelihoods, nats; the same of the shares of sentences that were chosen, of pronouns in sentences that a chat
+wrote, and of replies that are none, percentage points."""
+
 UNIT = "attributes"
 
 CRITERION_SPAN = 80.0
 """Percentage points of the criterion that the gain is over: from an attribute at 10% to one at 90%."""
-
-SHARE_GAIN = "share_gain"
-"""The same of the shares of sentences that were chosen, percentage points."""
-
-WRITTEN_GAIN, UNANSWERED = "written_gain", "unanswered"
-"""The same of pronouns in sentences that a chat wrote, and of replies that are none."""
 
 SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
 """Worth naming: a factor of two; a tenth of the choices; of replies that are none, as the family `saged` has it."""
@@ -75,10 +72,7 @@ class Scores:
 
     @classmethod
     def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
-        """By `tables.schemas.HEADLINES`, not empty; a unit that lacks one of its sentences is left out.
-
-        `value`: the column of scores.
-        """
+        """Of `rows` by `tables.schemas.HEADLINES`, scores in the column `value`, one at least; no units with gaps."""
         wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
@@ -287,10 +281,7 @@ def detectable_at_common_length(own: Scores) -> float | None:
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
-    """What each of the placebo `lists`, [words] as long as each other, gives along the same axis.
-
-    `scores`: [attributes, templates, words]; `weights`: [attributes] by `along_criterion` or `between_keys`.
-    """
+    """What placebo `lists` [words], all as long, give: `scores` [attributes, templates, words] by `Scores.weights`."""
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
     of_words = float(np.mean([own.var(ddof=1) for own in members]))
@@ -317,10 +308,7 @@ def _lacking(own: Scores, placebo: Lists | None) -> str | None:
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
-    """Whether a set measures on a model at all: its least alpha is `floor`.
-
-    `items`: with `template`, `control` and `high`, the upper end of the interval of the correlation with the rest.
-    """
+    """Whether a set measures on a model at all: its least alpha is `floor`; `items`: by `quality.items_of`."""
     if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
         return Fitness(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]

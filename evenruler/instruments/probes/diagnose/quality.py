@@ -1,7 +1,4 @@
-"""What describes a set of templates on a model: reliability, validity, diversity, items and variance components.
-
-Each figure has its interval and n, and a reason where it is null.
-"""
+"""What describes a set of templates on a model: reliability, validity, diversity, items and variance components."""
 
 import math
 from collections.abc import Iterator
@@ -134,10 +131,7 @@ def alpha_of_halvings(cube: Cube) -> float | None:
 
 
 def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Rho of mean bias (nats) with the criterion, and r and rho over the attributes that it names exactly.
-
-    Both arguments are by attribute; `attributes` has `criterion` and `match`.
-    """
+    """Rho of mean bias (nats, by attribute) with the criterion, and r and rho over what that names exactly."""
     if attributes["criterion"].isna().all():
         return
     joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
@@ -188,10 +182,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
-    """Mean and spread of the bias of every template, and how it goes with the rest of the set; a control, with all.
-
-    By `schemas.ITEMS`, less what it is of and diversities. Where r is below 0 the model reads it the other way round.
-    """
+    """Every template beside the rest of its set, a control beside all: `schemas.ITEMS`, less keys and diversities."""
     biases = cube.biases()
     total = biases.sum(axis=1)
     alone = biases.shape[1] < 2  # nothing to hold an item against

@@ -1,7 +1,4 @@
-"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about.
-
-Runs are kept as generations, bit by bit, as replies of operators, and as tables, whose numbers are rounded.
-"""
+"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,12 +72,8 @@ class Run:
 
     def measured(self) -> list[tuple[str, Measured]]:
         """Every template once, with what the model answered."""
-        found = {
-            template.slug: measured
-            for generation in self.generations
-            for template, measured in zip(generation.population, generation.measured, strict=True)
-        }
-        return list(found.items())
+        pairs = (pair for each in self.generations for pair in zip(each.population, each.measured, strict=True))
+        return list({template.slug: measured for template, measured in pairs}.items())
 
 
 def as_lines(runs: Iterable[Run], asking: Asking) -> str:
@@ -108,10 +101,7 @@ TOLD = {
 def tables_of(
     run: Run, attributes: Sequence[str], benchmark: str, shared: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
-    """Every population with its fitness, every reply, every word, and every bias of a run, by table of `TOLD`.
-
-    `shared`: `source`, `licence`, `variant`.
-    """
+    """Every population, reply, word and bias of a run, by table of `TOLD`; `shared`: `source`, `licence`, `variant`."""
     tries = pd.DataFrame(map(asdict, run.tries), columns=[each.name for each in fields(Try)])
     gradients = [
         (slug, place, word.begin, word.word, word.gradient)
@@ -188,11 +178,9 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
     for the operator; `kept`: the folder of generations; `replies`: the file of what the operator said. UserError where
     that is missing, or lacks a reply that is wanted; or where no template may be chosen.
     """
-    settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     wanted: Evolve = declaration.settings.evolve
-    runs = runs_of(declaration, load, kept, replies)
-    attributes = list(source.attributes)
+    runs, attributes = runs_of(declaration, load, kept, replies), list(source.attributes)
     pool = fitness.pool_of(runs[0].generations, runs[0].evolution.embed)
     refused, sets = fitness.refusals(pool, wanted.closeness), fitness.choices(pool, attributes, wanted)
     if not sets["chosen"]:
@@ -200,7 +188,8 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
         raise UserError(what, where=declaration.name, remedy="lower `evolve.closeness`, or start with other templates")
     found = as_source(source, wanted, runs[0], [pool.templates[i] for i in sets["chosen"]])
     first = next(iter(found.sets.values()))
-    shared = {"variant": settings.article_of(wanted.start), "source": first.source, "licence": first.licence}
+    article = declaration.settings.article_of(wanted.start)
+    shared = {"variant": article, "source": first.source, "licence": first.licence}
     frames = [tables_of(run, attributes, declaration.name, shared) for run in runs]
     rows = {name: pd.concat([own[name] for own in frames], ignore_index=True) for name in TOLD}
     choices = {
@@ -273,10 +262,7 @@ BELOW = (
 
 
 def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]) -> ProbeSource:
-    """The domain with what evolved as its template sets; attributes, targets, criterion and framings stay.
-
-    Where the operator is below its bar, title and limits say so.
-    """
+    """The domain with what evolved as its sets, all else as it was; it says so if the operator is below its bar."""
     first, last = source.sets[evolve.start], run.generations[-1]
     elites = "The best templates of the last population, each by itself (the paper's elites)"
     titles = {

@@ -46,10 +46,7 @@ class Evolution:
         settings: Evolve,
         run: str = GUIDED,
     ) -> None:
-        """Take what measures, rewords and embeds, and whether the run is `GUIDED` or `RANDOM`.
-
-        `embed`: [texts, dimensions] of texts of templates (slots as "someone"), for semantic diversity.
-        """
+        """Take what measures, rewords and embeds (`embed`: [texts, dimensions]); `run` is `GUIDED` or `RANDOM`."""
         self._ruler, self._operator, self.embed = ruler, operator, embed
         self._settings, self._run = settings, run
         self.elites = settings.elites
@@ -57,10 +54,7 @@ class Evolution:
         self.operator = operator.name
 
     def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
-        """Generation 0, and as many more as the settings say, each as soon as it is whole, but those `finished` before.
-
-        Nothing in a generation depends on whether the run was broken off before it.
-        """
+        """Each generation once it is whole, but those `finished` before a run broke off, which changes no other."""
         done = list(finished)
         if not done:
             note(f"{self._run} run, generation 0: {len(start)} templates to start with")
@@ -72,10 +66,7 @@ class Evolution:
             yield done[-1]
 
     def appraised(self, generation: Generation) -> pd.DataFrame:
-        """The fitness of each template within its population (equation 2), a row a template in its order.
-
-        Columns: raw parts, `*_part` (normalised and weighted), `fitness`, `place` by fitness from 1.
-        """
+        """A row a template of a population: the raw parts of its fitness, `*_part`, `fitness`, and `place` from 1."""
         raw = fitness.parts(
             np.array([measured.biases for measured in generation.measured]).T,
             [[word.gradient for word in measured.gradients] for measured in generation.measured],
@@ -106,11 +97,9 @@ class Evolution:
             f"templates of {len(places)} wanted, from {len(tries)} replies"
         )
         known = {
-            template: (measured, acceptability)
+            template: (measured, likely)
             for each in done
-            for template, measured, acceptability in zip(
-                each.population, each.measured, each.acceptability, strict=True
-            )
+            for template, measured, likely in zip(each.population, each.measured, each.acceptability, strict=True)
         }
         if children:
             new = zip(children.items(), self._ruler.measure(list(children)), strict=True)

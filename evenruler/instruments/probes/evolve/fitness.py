@@ -104,19 +104,13 @@ def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
 
 
 def tournament(ranks: Sequence[int], size: int, draw: np.random.Generator) -> int:
-    """The place of the parent that a tournament finds: the best of `size` different templates, or all, drawn.
-
-    `ranks`: places in the population, best first (`ranked`). ValueError where there is no template.
-    """
+    """The place of a parent: the best of `size` different ones drawn, or of all; `ranks`: by `ranked`, not empty."""
     drawn = draw.choice(len(ranks), size=min(size, len(ranks)), replace=False)
     return ranks[int(drawn.min())]
 
 
 def guided_share(generation: int, generations: int, guided: tuple[float, float]) -> float:
-    """How probable it is that a word is replaced, rather than the whole reworded; generations count from 1.
-
-    `guided`: in the first and in the last, linearly between; where there is but one, it is the first.
-    """
+    """How probable it is that a word is replaced in a generation, from 1: linear between the two of `guided`."""
     if not 1 <= generation <= generations:
         raise ValueError(f"generation {generation} of {generations}")
     first, last = guided

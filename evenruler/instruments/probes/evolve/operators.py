@@ -67,10 +67,7 @@ class ModelOperator:
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """Ask for all rewordings at once that have the same longest reply: each prompt with its reply.
-
-        `seeds`: of what is drawn, and of the opening of the examples.
-        """
+        """Each prompt with its reply, asked together where the longest is the same; `seeds`: also of the opening."""
         asked = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
         for length in sorted({tokens for _, _, tokens in asked}):

@@ -151,10 +151,7 @@ class Ruler:
         return found
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
-        """[n] how likely the sentences of each template are, so that broken language can be told.
-
-        Mean log-likelihood over the attributes of gradients and all targets, nats a token.
-        """
+        """[n] how likely each template is, over the attributes of gradients and all targets: mean nats a token."""
         texts = [text for template in templates for text in self._filled(template, self._few)]
         found = self._model.loglikelihood(texts)
         per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))

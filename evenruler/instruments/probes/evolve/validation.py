@@ -14,10 +14,8 @@ from evenruler.instruments.probes.evolve.words import replaced, same_role
 from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import is_english, negations, tokens, use_of
 
-LONGEST: Final = 2000
-"""Characters of a reply that are read."""
-
-LONGEST_WORD: Final = 25
+LONGEST, LONGEST_WORD = 2000, 25
+"""Characters of a reply that are read, and of a word."""
 
 RUN: Final = 3
 """So many words in a row that stand twice are a loop."""
@@ -81,10 +79,7 @@ def fold(text: str) -> str:
 
 
 def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> str | None:
-    """Why, in fixed words, a template may not join the population, None where it may.
-
-    `text`: by `read_reply`; `taken`: texts that it may not repeat, by `fold`; a slot counts as a word of `max_words`.
-    """
+    """Why, in fixed words, a `text` of `read_reply` may not join a population, if it may not; `taken`: by `fold`."""
     parent, word = wish.parent.text, wish.word
     if reason := _shape(text, parent, max_words):
         return reason

@@ -1,7 +1,4 @@
-"""Words of a template: which may be taken out or replaced, and what they do in a sentence.
-
-The latter is by a dependency parse: likelihoods of a small model hardly tell broken grammar.
-"""
+"""Words of a template: which may be taken out or replaced, and what they do in a sentence, by a dependency parse."""
 
 import re
 from dataclasses import dataclass
@@ -66,11 +63,7 @@ def without(text: str, begin: int, word: str) -> str:
 
 
 def replaced(text: str, begin: int, word: str, new: str) -> str:
-    """A template with one word replaced.
-
-    A first word keeps its capital; an article before the word takes the form that the new one asks for. Errors as of
-    `without`.
-    """
+    """A template with one word replaced; capital of a first word, article and errors are as of `without`."""
     before, after = _around(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
         new = _capital(new)

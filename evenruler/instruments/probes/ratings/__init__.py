@@ -310,11 +310,8 @@ def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iter
     left_out = [name for name in by_set if name not in compared]
     n = sum(map(len, compared.values()))
     reason = f"left out, with fewer than two rated probes: {', '.join(left_out)}" if left_out else None
-    null = None
-    if len(compared) < 2:
-        null = "fewer than two sets with two rated probes"
-    elif all(np.ptp(values) == 0 for values in compared.values()):
-        null = "no spread within the sets"
+    few, alike = len(compared) < 2, all(np.ptp(values) == 0 for values in compared.values())
+    null = "fewer than two sets with two rated probes" if few else "no spread within the sets" if alike else None
     anova: list[float | None] = [None] * 4
     names, of_pairs = list(compared), np.empty(0)
     if null is None:

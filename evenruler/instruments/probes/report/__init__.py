@@ -13,7 +13,7 @@ from evenruler.instruments.probes.report import charts
 from evenruler.instruments.probes.report.drawings import family_tree, lineage, parents_of, word_gradients
 from evenruler.instruments.probes.schemas import GUIDED, OUTDONE, RANDOM
 from evenruler.report.page import Cell, Picture, Section, Table
-from evenruler.report.words import figure, listed, missing, number
+from evenruler.report.words import figure, listed, missing, number, with_interval
 from evenruler.strict import read_yaml
 
 __all__ = ["sections"]
@@ -73,10 +73,8 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
     for (control, template), own in items.groupby(["control", "template"], sort=True):
         cells: list[str | Cell] = [f"{template} (a control, in no score)" if control else str(template)]
         for _, item in own.set_index("model").loc[models].iterrows():
-            value = item["item_rest_correlation"]
-            ends = "" if missing(item["low"]) else f" [{number(item['low'])},\u00a0{number(item['high'])}]"
-            turned = not control and item["high"] < 0
-            cells.append(Cell("none" if missing(value) else f"{number(value)}{ends}", "poor" if turned else None))
+            told = with_interval(item["item_rest_correlation"], item["low"], item["high"], 2) or "none"
+            cells.append(Cell(told, "poor" if not control and item["high"] < 0 else None))
         rows.append(cells)
     return Section(title, text, [*pictures, Table(["template", *models], rows, **WORDS["tables"]["items"])], domain)
 

@@ -1,7 +1,4 @@
-"""Altair charts of the probes family: of sets on models, small multiples with a panel a model; and of what evolved.
-
-How many panels stand beside each other the page decides by its width.
-"""
+"""Altair charts of the probes family: of sets on models, small multiples with a panel a model; and of what evolved."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -29,11 +26,7 @@ def _panels(layers: Any, data: pd.DataFrame, width: int, height: int) -> style.P
 
 
 def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> style.Panels:
-    """Bias against the criterion: points with names on hover, and the regression line.
-
-    The attributes at either end carry their names, as far as these do not lie on each other; `first`: the positive
-    group.
-    """
+    """Bias, positive towards the `first` group, against the criterion: points, names of some, the regression line."""
     columns = ["model", "word", "centred", "low", "high", "criterion", "match"]
     data = associations[columns].reset_index(drop=True)
     across, up = _shares(data["centred"]), _shares(data["criterion"])
@@ -159,10 +152,7 @@ OF_RUNS: Final = alt.Legend(
 
 
 def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetChart:
-    """Quality of whole populations by generation, a panel a figure, a line a run, bands where there are intervals.
-
-    `labels`: what figures are called, in order; those without any value have no panel.
-    """
+    """Populations by generation: a panel a figure that has a value, by `labels` in order, a line a run, intervals."""
     known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
     data = known[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(DIGITS)
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
@@ -201,10 +191,7 @@ def _over_generations(runs: list[str], last: int) -> style.Panels:
 
 
 def fitness_parts(templates: pd.DataFrame) -> style.Panels:
-    """What each part of the fitness adds for each template, the parts one after the other.
-
-    `templates`: by `schemas.HISTORY`, one population, in the order in which they are to stand.
-    """
+    """What each part of the fitness adds, one after the other, for each template of a population, in its order."""
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
     columns = ["said", "text", "elite", "fitness"]
     parts = named.rename(columns=PARTS).melt(columns, list(PARTS.values()), "part", "value").round(DIGITS)

@@ -1,12 +1,9 @@
-"""Two drawings of what evolved, with a layout of their own: the family tree of templates, and their words.
-
-The tree has a lane for each template; lines of words stand in a monospaced font, numbers below them.
-"""
+"""Two drawings of what evolved, with a layout of their own: the family tree of templates, and their words."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import altair as alt
@@ -184,10 +181,7 @@ class Piece:
 
 
 def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]) -> list[Piece]:
-    """A template in lines of at most `COLUMNS` characters, each word as wide as the number below it at least.
-
-    `begins`: where each word begins, ascending; `gradients`: theirs, nats.
-    """
+    """A template in lines of `COLUMNS` characters, words as wide as their numbers; `begins` of words are ascending."""
     known = {begin: (begin + len(word), value) for begin, word, value in zip(begins, words, gradients, strict=True)}
     placed: list[Piece] = []
     line, column = 0, 0.0
@@ -220,10 +214,7 @@ def said(gradient: float) -> str:
 
 
 def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
-    """Templates as lines of words, each the bluer the more its bias owes to the word, the number below it.
-
-    `templates`: `template`, `text`, `place`, `elite`, in their order; `gradients`: by `schemas.GRADIENTS`, of one run.
-    """
+    """Templates of a run, in their order, as lines of words, each the bluer the more its bias owes to the word."""
     words, starts = _placed(templates, gradients)
     deep = float(words["line"].max()) + 1
     known = tips("text:N, word; gradient:Q, gradient (nats), .3f; template:N")
@@ -267,9 +258,8 @@ def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFr
         highest = max(measured, key=lambda piece: piece.gradient or 0.0, default=None)
         starts.append({"line": top, "column": 0, "said": f"{record['place']}.", "elite": record["elite"]})
         for piece in placed:
-            row = {"template": record["template"], "text": piece.text, "line": top + piece.line}
-            row |= {"column": piece.column, "width": piece.width, "gradient": piece.gradient}
             number = "" if piece.gradient is None else said(piece.gradient)
-            words.append({**row, "said": number, "hotspot": piece is highest})
+            beside = {"template": record["template"], "said": number, "hotspot": piece is highest}
+            words.append({**asdict(piece), **beside, "line": top + piece.line})
         top += placed[-1].line + 1 + GAP
     return pd.DataFrame(words).round({"gradient": DIGITS}), pd.DataFrame(starts).round({"line": 2})

@@ -24,15 +24,10 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Write the sentences of an instrument out.
-
-    Returns:
-        `probes`, `templates`, `attributes`, `rejected`; of what evolved also `population`, `history`, `tries`,
-        `gradients`, `biases`, `choices`.
-    """
+    """Write the sentences of an instrument out; of what evolved, also how that came about, and the last population."""
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
     tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()}
-    if declaration.made:  # how it evolved, and the last population of the guided run
+    if declaration.made:  # how it evolved, by table, and the last population of the guided run
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
@@ -43,12 +38,11 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
-    of_prefixes = ("prefixed", "prefixed_templates", "prefixed_targets")
+    as_set = ("embedder", "prefixed", "prefixed_templates", "prefixed_targets", "placebo_attributes", "reliability")
     of_chats = ("choice_attributes", "choice_templates", "choice_placebo_templates", "written_prompts")
-    as_set = ("embedder", *of_prefixes, "placebo_attributes", "reliability")
     plan: Plan = {
         "name": name,
-        **{key: getattr(settings, key) for key in as_set},
+        **{key: getattr(settings, key) for key in (*as_set, *of_chats)},
         "prefixes": source.framings.prefixes if source.framings else {},
         "placebos": list(source.framings.placebo_names) if source.framings else [],
         "placebo_lists": {f"list-{place}": nouns for place, nouns in enumerate(source.placebos, 1)},
@@ -58,7 +52,6 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
         "concept": source.concept.model_dump() if source.concept else None,
         "headline": settings.headline_of(source),
         "descriptive": [schemas.ELITES, schemas.POPULATION] if settings.evolve else [],
-        **{key: getattr(settings, key) for key in of_chats},
         "choice": _choice(source),
         "written": {"about": writing.about(), **source.written.model_dump()} if source.written else None,
     }
@@ -85,11 +78,7 @@ Row = dict[str, Any]
 
 
 def compile_domain(name: str, source: ProbeSource, settings: Settings) -> dict[str, list[Row]]:
-    """Fill every template with every attribute and target: rows of the tables, by `schemas`.
-
-    A sentence that an earlier row of the same set already has is rejected, not repeated: it would be paid for and
-    counted twice.
-    """
+    """Fill every template with every attribute and target, each sentence of a set once; by table, as in `schemas`."""
     probes, rejected = once(_sentences(name, source, settings), "set", "text", what="sentence")
     templates, attributes = list(_templates(name, source, settings)), list(_attributes(name, source))
     return {"probes": probes, "templates": templates, "attributes": attributes, "rejected": rejected}
