@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -19,8 +19,7 @@ Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 Ask = Callable[[list[Question], frozenset[int]], Iterator[list[tuple[int, Answer]]]]
-"""Given distinct questions and the indices of those that are missing, yields (index, answer) batch by batch; more than
-the missing ones are welcome."""
+"""Of distinct questions and the indices of those missing: (index, answer), batch by batch; others are welcome, too."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,14 @@ class Form(Generic[Answer]):
     pack: Callable[[Answer], bytes]
     unpack: Callable[[bytes], Answer]
     is_finite: Callable[[Answer], bool] = lambda _: True  # whether every number of an answer is one
+
+
+class _How(NamedTuple):
+    """How the questions of a call are answered, and their answers stored."""
+
+    operation: str  # with its version
+    form: Form[Any]
+    ask: Ask[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -76,12 +83,12 @@ class Cache:
         answer is not a number (nothing of its batch is kept), or the store cannot be used; LackingError where not all
         are there, and the model is not to be asked.
         """
-        distinct = list(dict.fromkeys(questions))
+        how, distinct = _How(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))
         found = self.store.get(by_index)
         if len(found) < len(by_index):
             lacking = {key: one for key, one in zip(by_index, distinct, strict=True) if key not in found}
-            found.update(self._replayed(operation, lacking, form, ask, again=again))
+            found.update(self._replayed(how, lacking, again))
         if len(found) < len(by_index):
             if not self.asks:
                 unknown = amount_of(one for key, one in lacking.items() if key not in found)
@@ -91,27 +98,19 @@ class Cache:
                 found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
-                    found.update(self._asked(operation, distinct, by_index, missing, form, ask))
+                    found.update(self._asked(how, distinct, by_index, missing))
         pairs = list(zip(distinct, by_index, strict=True))
         told = ((key, canonical(as_key(question)), found[key]) for question, key in pairs)
         note_down(self.name, self.engine, operation, told)
         answers = {question: form.unpack(found[key]) for question, key in pairs}
         return [answers[question] for question in questions]
 
-    def _replayed(
-        self,
-        operation: str,
-        lacking: Mapping[bytes, Question],
-        form: Form[Answer],
-        ask: Ask[Question, Answer],
-        *,
-        again: bool,
-    ) -> Mapping[bytes, bytes]:
+    def _replayed(self, how: _How, lacking: Mapping[bytes, Any], again: bool) -> Mapping[bytes, bytes]:
         """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
 
         UserError where that differs beyond what another processor makes; nothing is kept then.
         """
-        held = released().get(operation, lacking)
+        held = released().get(how.operation, lacking)
         if not held or not self.asks:
             return held
         drawn = released().again(held) if again or released().share == 1 else []
@@ -119,9 +118,9 @@ class Cache:
         if drawn:
             everything, asked = frozenset(range(len(drawn))), [lacking[key] for key in drawn]
             with self._lease():
-                now = self._asked(operation, asked, drawn, everything, form, ask, keeps=len(drawn) == len(held))
+                now = self._asked(how, asked, drawn, everything, keeps=len(drawn) == len(held))
             for key in drawn:
-                compared.take(form.unpack(held[key]), form.unpack(now[key]))
+                compared.take(how.form.unpack(held[key]), how.form.unpack(now[key]))
             if len(drawn) == len(held):
                 held = dict(now)
             elif compared.is_beyond:
@@ -134,26 +133,18 @@ class Cache:
         return held
 
     def _asked(
-        self,
-        operation: str,
-        questions: list[Question],
-        keys: list[bytes],
-        missing: frozenset[int],
-        form: Form[Answer],
-        ask: Ask[Question, Answer],
-        *,
-        keeps: bool = True,
+        self, how: _How, questions: list[Any], keys: list[bytes], missing: frozenset[int], *, keeps: bool = True
     ) -> Mapping[bytes, bytes]:
         """Ask what is missing; every batch is kept as it comes, if any is."""
         found: dict[bytes, bytes] = {}
         began = time.monotonic()
         try:
-            with progress(len(missing), f"{self.name}: {operation.split('/')[0]}", "text") as bar:
-                for batch in ask(questions, missing):
+            with progress(len(missing), f"{self.name}: {how.operation.split('/')[0]}", "text") as bar:
+                for batch in how.ask(questions, missing):
                     for i, answer in batch:
-                        if not form.is_finite(answer):
+                        if not how.form.is_finite(answer):
                             raise not_a_number(self.name, questions[i])
-                    new = {keys[i]: form.pack(answer) for i, answer in batch if i in missing}
+                    new = {keys[i]: how.form.pack(answer) for i, answer in batch if i in missing}
                     if keeps:
                         self.store.put(new.items())
                     found.update(new)
@@ -163,7 +154,7 @@ class Cache:
             raise not_a_number(self.name) from None
         finally:
             done = amount_of(questions[i] for i in missing if keys[i] in found)
-            self.spent.append(Spent(self.name, operation, done, time.monotonic() - began))
+            self.spent.append(Spent(self.name, how.operation, done, time.monotonic() - began))
         return found
 
     @contextmanager

@@ -153,10 +153,9 @@ class ModelEntry(ChatSettings):
     published benchmark, and nothing else (`evenruler.models.recorded`)."""
     source: Text | list[Text]
     """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order; a zip file of a folder is
-    unpacked), or `local:folder`;
-    `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it; `untrained:NAME`, another entry, whose
-    architecture is made small and given random weights; `recorded:FILE`, answers that somebody has already paid for;
-    `ollama:NAME`, what Ollama on this machine knows by that name."""
+    unpacked), or `local:folder`; `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it;
+    `untrained:NAME`, another entry, whose architecture is made small and given random weights; `recorded:FILE`, answers
+    that somebody has already paid for; `ollama:NAME`, what Ollama on this machine knows by that name."""
     revision: Text | None = None
     """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves the model out with a line that
     asks for it, and so an instrument that names it; of an endpoint, whatever tells its versions apart, as a date."""
@@ -171,8 +170,7 @@ class ModelEntry(ChatSettings):
     chat: bool = False
     """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
     start: Text | None = None
-    """Of kind `completions`: its start token as it is written, as in `<|im_start|>`, for a server that puts none before
-    a text by itself."""
+    """Of kind `completions`: its start token as written (`<|im_start|>`), for a server that puts none before a text."""
     sampling: SamplingSettings | None = None
     """How its replies are drawn, over what generation_config.json in its folder says."""
     licence: Text
@@ -181,8 +179,7 @@ class ModelEntry(ChatSettings):
     labels: list[Text] | None = Field(default=None, min_length=2)
     """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
     entailment: bool | None = None
-    """Whether it answers questionnaires: every `nli` and `masked` model does; a `causal` or `completions` one where
-    this or `forms` says so."""
+    """Whether it answers questionnaires: `nli` and `masked` do; `causal` and `completions` as this or `forms` say."""
     forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(default=None, min_length=1)
     """How a model that says how likely texts are, or chats, is asked; by default in all ways that it can. `verbaliser`:
     yes, no or maybe; `sentence`: the likelihood of premise and hypothesis as one text; `options`: which word fits, in a

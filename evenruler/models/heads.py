@@ -29,14 +29,9 @@ class AdapterRecord:
     content: dict[str, Any]  # the whole file
 
     @property
-    def bar(self) -> float:
-        """Accuracy that its recipe asks for."""
-        return float(self.recipe["bar"])
-
-    @property
     def below_bar(self) -> bool:
         """Whether the model is less accurate than its recipe asks."""
-        return self.accuracy < self.bar
+        return self.accuracy < float(self.recipe["bar"])
 
 
 def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:

@@ -4,7 +4,7 @@ import logging
 import pickle
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -85,10 +85,8 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
 def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
     """A tokenizer and a model in evaluation mode on its device, none of whose tensors is made up.
 
-    An adapter is merged into the model; its folder's tokenizer, if it has one, is that of the two.
-
-    `kind`: the class of transformers that loads it, as in "AutoModelForCausalLM". UserError where the folder holds no
-    such model, or lacks tensors.
+    An adapter is merged into the model; its folder's tokenizer, if it has one, is that of the two. `kind`: the class of
+    transformers, as "AutoModelForCausalLM". UserError where the folder holds no such model, or lacks tensors.
     """
     if isinstance(weights, Loaded):
         return weights
@@ -171,6 +169,14 @@ def on_device(name: str) -> Iterator[None]:
         raise UserError(f"{name} does not fit into the memory of the GPU", remedy=MAKE_ROOM) from None
 
 
+def require_all(
+    name: str, where: str, lacking: Iterable[str], brought: Iterable[str] = (), remedy: str = "see its `source`"
+) -> None:
+    """UserError where tensors are lacking, and so random, that no module which is brought from elsewhere brings."""
+    if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
+        raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
+
+
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     """The model of a `from_pretrained` that also says what it found; UserError where a tensor is missing.
 
@@ -178,8 +184,7 @@ def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
     noted: a configuration may say fewer layers than there are.
     """
     model, found = loaded
-    if lacking := sorted(map(str, [*found["missing_keys"], *found["mismatched_keys"]])):
-        raise UserError(f"{name} lacks {len(lacking)} tensors, as {lacking[0]}", where=where, remedy="see its `source`")
+    require_all(name, where, map(str, [*found["missing_keys"], *found["mismatched_keys"]]))
     if unused := sorted(map(str, found["unexpected_keys"])):
         note(f"{name}: {len(unused)} tensors of its files are not used, as {unused[0]}")
     return model

@@ -15,33 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from evenruler.errors import UserError
+from evenruler.models import records
 from evenruler.models.cache import Cache, Form, LackingError, Spent
-from evenruler.models.declared import (
-    BY_BACKEND,
-    HOSTED,
-    OPERATIONS,
-    Kind,
-    ModelEntry,
-    Operation,
-    SamplingSettings,
-    operations_of,
-)
+from evenruler.models.declared import HOSTED, OPERATIONS, Kind, ModelEntry, Operation, SamplingSettings, operations_of
 from evenruler.models.loading import loading
-from evenruler.models.records import (
-    LABELS,
-    OPTIONS,
-    Amount,
-    LogLikelihoods,
-    Pair,
-    Placed,
-    Prompt,
-    Reply,
-    Request,
-    Sampling,
-    WordLikelihoods,
-    WordRequest,
-    verbalised,
-)
+from evenruler.models.records import LogLikelihoods, Pair, Placed, Reply, Sampling, WordLikelihoods
 from evenruler.models.sources import declared_at
 from evenruler.models.store import RowStore
 from evenruler.strict import validate
@@ -175,11 +153,10 @@ class Model:
         """The same model, never asked: what the store lacks is a `LackingError` that says how much it is."""
 
         def refuse() -> Any:
-            raise LackingError(self.name, "loading", Amount(0, 0, 0))
+            raise LackingError(self.name, "loading", records.Amount(0, 0, 0))
 
-        other = copy.copy(self)
-        other._cache = Cache(self.name, self.engine, self._cache.store, asks=False)
-        other._load, other._backend = refuse, None
+        other = self.adapted(None, refuse)
+        other._cache.asks = False
         return other
 
     def can(self, operation: Operation) -> bool:
@@ -218,7 +195,9 @@ class Model:
         """
         given = [""] * len(texts) if before is None else before
         pairs = zip(texts, given, strict=True)
-        asked = [Request(f"{between}{text}", first) if first else Request(text) for text, first in pairs]
+        asked = [
+            records.Request(f"{between}{text}", first) if first else records.Request(text) for text, first in pairs
+        ]
         answers = self._answers("loglikelihood", asked)
         nats = np.array([own for own, _ in answers], dtype=np.float64)
         return LogLikelihoods(nats, np.array([tokens for _, tokens in answers], dtype=np.int64))
@@ -226,10 +205,9 @@ class Model:
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """[n, k] log-probability, in nats, of each of k options after each of n prompts.
 
-        Prompt and option are tokenised together. Where a token spans their border it belongs to the option, as does
-        the space that separates them, if any.
+        Prompt and option are tokenised together; what spans their border, or separates them, belongs to the option.
         """
-        asked = [Request(option, prompt) for prompt in prompts for option in options]
+        asked = [records.Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
@@ -237,12 +215,9 @@ class Model:
         """What the backend says, or said before; `more` is part of the operation's name in the key."""
         self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
-
-        def ask(distinct: list[Any], missing: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
-            found: Iterator[list[tuple[int, Any]]] = getattr(self.backend, method)(distinct, missing)
-            return found
-
-        return self._cache.answers(operation + more, questions, form, ask, as_key)
+        return self._cache.answers(
+            operation + more, questions, form, lambda *asked: getattr(self.backend, method)(*asked), as_key
+        )
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
         """How likely the model is to write each word next, whole: no letter follows it.
@@ -269,7 +244,7 @@ class Model:
         if chat and self.entry.thoughts:
             what = f"likelihoods of what {self.name} says first in a chat are those of its thoughts"
             raise UserError(what, where=f"{self.where}.thinking", remedy="say `off`, or --thinking off")
-        asked = [WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)]
+        asked = [records.WordRequest(word, prompt, chat) for prompt, word in zip(prompts, words, strict=True)]
         found = self._answers("words", asked)
         nats, ends, alone, first = (np.array([row[i] for row in found], dtype=np.float64) for i in range(4))
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
@@ -277,8 +252,7 @@ class Model:
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
         """[n] log-probability of each of n words in its place in a text, both sides of it read (pseudo-log-likelihood).
 
-        In nats per token, so that a word of several tokens is not punished for its length. ValueError where a word has
-        no token.
+        In nats per token, so that no word is punished for its length. ValueError where a word has no token.
         """
         answers = self._answers("in_place", asked)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
@@ -311,9 +285,8 @@ class Model:
             own = {distinct[i]: (nats[i] - by_token) / tokens[i] for i, by_token in unigrams}
             yield [(place, own[text]) for place, text in enumerate(asked)]
 
-        stored = self._cache.answers("slor/1", distinct, NUMBER, ask, lambda text: [text, company], again=False)
-        found = dict(zip(distinct, stored, strict=True))
-        return np.array([found[text] for text in texts], dtype=np.float64)
+        found = self._cache.answers("slor/1", texts, NUMBER, ask, lambda text: [text, company], again=False)
+        return np.array(found, dtype=np.float64)
 
     def sampling(self, max_new_tokens: int) -> Sampling:
         """The model's own sampling settings; nothing is loaded.
@@ -383,7 +356,7 @@ class Model:
         row_seeds = [0] * len(prompts) if seeds is None else [int(seed) for seed in seeds]
         systems = [system] * len(prompts) if system is None or isinstance(system, str) else system
         rows = zip(prompts, row_seeds, systems, strict=True)
-        asked = [Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
+        asked = [records.Prompt(text, sampling, seed, own, chat) for text, seed, own in rows]
         found: list[Reply] = self._answers("generate", asked)
         self.heard += [reply.said for reply in found if reply.said]
         return found
@@ -403,15 +376,15 @@ class Model:
             [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever order the model's head has.
         """
         self.require("entail")
-        if "entail" not in BY_BACKEND[self.kind]:
-            asked, empty = verbalised(pairs, before)
-            nats = self.continuations([*asked, *empty], OPTIONS)
+        if self.can("loglikelihood"):
+            asked, empty = records.verbalised(pairs, before)
+            nats = self.continuations([*asked, *empty], records.OPTIONS)
             return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
         # The order of the labels is part of the answer, and params may have given it.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
-        return np.array(rows, dtype=np.float64).reshape(len(pairs), len(LABELS))
+        return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))
 
     @property
     def labels(self) -> list[str]:

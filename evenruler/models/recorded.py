@@ -355,9 +355,8 @@ class Recorded(Model):
     ) -> LogLikelihoods:
         """What the file says of each text; arguments as of any model.
 
-        NaN where the file holds nothing of the part of a benchmark (what stands before the first slash of a key);
-        tokens are unknown, -1. UserError where it is of another benchmark, lacks some answers of a part, or answers
-        other texts.
+        NaN where the file holds nothing of a part of a benchmark (what stands before the first slash of a key); tokens
+        are -1, unknown. UserError where it is of another benchmark, lacks part of a part, or answers other texts.
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys

@@ -149,13 +149,11 @@ class Reply:
     """What was written after a prompt, or why there is nothing."""
 
     text: str | None
-    """Without special tokens; "" only where the model ended its reply at once; None where the prompt was refused, or
-    the model only thought."""
+    """Without special tokens; "" only where the model ended it at once; None where it refused, or only thought."""
     reason: str | None = None
     """Why there is no text; None where there is one. A model on this machine never refuses."""
     finish: str | None = None
-    """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what the server says, if
-    anything."""
+    """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what a server says."""
     said: Mapping[str, Any] | None = field(default=None, compare=False)
     """What a server says of itself, where it does: `model`, `fingerprint`, tokens that it thought in (`thought`), and
     settings that it does not take (`own`), so that it sampled by its own."""

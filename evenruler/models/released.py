@@ -36,8 +36,7 @@ default. At 1 nothing is replayed: what a model says now is kept, and compared w
 SHARE: Final = 0.01
 
 JOURNAL: Final = "EVENRULER_JOURNAL"
-"""The environment variable that names a folder for all that models answer, from the store or asked: a release and an
-export are made of it."""
+"""The environment variable that names a folder for all that models answer, of which releases and exports are made."""
 
 TOLERANCE: Final = 0.01  # nats, logits and the like: last bits that differ by processor add up to some ten-thousandths
 HALF: Final = 16  # bytes of a key that a release holds

@@ -81,8 +81,7 @@ class RowStore:
         ordered = sorted(keys)  # so that a page is come to once
         for first in range(0, len(ordered), _KEYS_A_QUERY):
             chunk = ordered[first : first + _KEYS_A_QUERY]
-            marks = ",".join("?" * len(chunk))
-            query = f"SELECT key, crc, answer FROM kept WHERE key IN ({marks})"
+            query = f"SELECT key, crc, answer FROM kept WHERE key IN ({','.join('?' * len(chunk))})"
             with self._told():
                 rows = self._connection.execute(query, chunk).fetchall()
             for key, crc, answer in rows:

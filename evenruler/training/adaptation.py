@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import torch
-from torch.nn.utils.rnn import pad_sequence
 
 from evenruler.errors import UserError
 from evenruler.models import catalogue
+from evenruler.models.backends import likelihood
 from evenruler.models.backends.causal import Causal
 from evenruler.models.backends.classifier import Nli
 from evenruler.models.declared import Catalogue
@@ -142,11 +142,8 @@ class MaskedWords:
 
 def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
     """[sentences, tokens] ids, and where there are any."""
-    read = [torch.tensor(ids) for ids in tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]]
-    filler = 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    ids = pad_sequence(read, batch_first=True, padding_value=filler)
-    there = pad_sequence([torch.ones_like(own) for own in read], batch_first=True)
-    return ids.to(device), there.to(device)
+    read = tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]
+    return likelihood.padded(read, device, filler=tokenizer.pad_token_id or 0)
 
 
 VERSION: Final = 2  # of how models are adapted: part of the key of every answer

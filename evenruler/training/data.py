@@ -93,13 +93,9 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
 
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
     """Labels by name; null where a row has none (-1 is the usual mark for it)."""
-    if pd.api.types.is_numeric_dtype(column):
-        names: dict[Any, str] = dict(enumerate(labels))
-        unlabelled = column.isna() | (column == -1)
-    else:
-        names = {label: label for label in labels}
-        unlabelled = column.isna() | (column == "")
-    found = column.map(names)
+    numbered = pd.api.types.is_numeric_dtype(column)
+    found = column.map(dict(zip(range(len(labels)) if numbered else labels, labels, strict=True)))
+    unlabelled = column.isna() | (column == (-1 if numbered else ""))
     if (strange := found.isna() & ~unlabelled).any():
         what = f"label {column[strange].tolist()[0]!r} in row {int(strange.to_numpy().argmax()) + 1}"
         raise UserError(what, where=where, remedy=f"`labels` has {', '.join(labels)}")

@@ -17,23 +17,14 @@ from transformers.trainer_callback import PrinterCallback
 from evenruler.errors import UserError, nearest
 from evenruler.files import swapped, templates
 from evenruler.models import sources
-from evenruler.models.backends.classifier import (
-    WEIGHTS,
-    Adapter,
-    Classifier,
-    Nli,
-    head_of,
-    labelled_sample,
-    load_with_head,
-    longest,
-    require_all,
-)
+from evenruler.models.backends import classifier
+from evenruler.models.backends.classifier import WEIGHTS, Adapter, Classifier, Nli
 from evenruler.models.cache import not_a_number
 from evenruler.models.catalogue import base_sha256
 from evenruler.models.declared import Catalogue, Finetune, ModelEntry
 from evenruler.models.engines import described
 from evenruler.models.heads import ADAPTERS, RECORD, AdapterRecord, read_adapter
-from evenruler.models.loading import loading, quiet
+from evenruler.models.loading import loading, quiet, require_all
 from evenruler.models.records import LABELS
 from evenruler.models.store import RowStore
 from evenruler.tables.ids import content_sha256
@@ -118,10 +109,10 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     torch.manual_seed(recipe.seed)
     with loading(name, str(fitting.base)):
         tokenizer: Any = AutoTokenizer.from_pretrained(fitting.base, trust_remote_code=False)
-    model, made_up = load_with_head(name, fitting.base, fitting.labels, torch.float32)
-    require_all(name, str(fitting.base), made_up, head_of(model), "see its `source`")
+    model, made_up = classifier.load_with_head(name, fitting.base, fitting.labels, torch.float32)
+    require_all(name, str(fitting.base), made_up, classifier.head_of(model))
     model = _to_fit(model, recipe)
-    limit = min(LONGEST, longest(tokenizer, model.config))
+    limit = min(LONGEST, classifier.longest(tokenizer, model.config))
 
     def encoded(rows: Sequence[Row]) -> list[dict[str, Any]]:
         """The first of two texts is cut where they are too long."""
@@ -177,7 +168,7 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
     from peft import LoraConfig, get_peft_model
     from peft.utils.constants import DUMMY_TARGET_MODULES
 
-    head = head_of(model)
+    head = classifier.head_of(model)
     linear = (name for name, module in model.named_modules() if type(module).__name__ == "Linear")
     inside = [name for name in linear if not set(name.split(".")) & set(head)]
     targets = inside if recipe.fit == "adapter" else DUMMY_TARGET_MODULES
@@ -280,8 +271,8 @@ def precision() -> str:
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
-    adapter, device = Adapter(folder, fitting.labels), described.device()
-    model = Classifier(fitting.name, fitting.base, device, "float32", adapter)
+    kind, adapter = Nli if set(fitting.labels) == set(LABELS) else Classifier, Adapter(folder, fitting.labels)
+    model = kind(fitting.name, fitting.base, described.device(), "float32", adapter=adapter)
     texts, labels = [row.texts for row in fitting.held_out], np.array([row.label for row in fitting.held_out])
     said, batches = [""] * len(texts), model.batches(texts)
     for batch in batches.indices:
@@ -293,10 +284,7 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
     by_label = {str(label): round(float(right[labels == label].mean()), 4) for label in np.unique(labels)}
     accuracy = round(float(right.mean()), 4)
     held_out = {"data": fitting.recipe.validation, "n": len(right), "accuracy": accuracy, "by_label": by_label}
-    if set(fitting.labels) != set(LABELS):
-        return {"held_out": held_out}
-    nli = Nli(fitting.name, fitting.base, device, "float32", adapter=adapter)
-    return {"held_out": held_out, "sense_checks": sense_checks(nli)}
+    return {"held_out": held_out, **({"sense_checks": sense_checks(model)} if isinstance(model, Nli) else {})}
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:
@@ -304,7 +292,7 @@ def sense_checks(model: Nli) -> list[dict[str, Any]]:
 
     `entailment` is the share that it gives to entailment against contradiction.
     """
-    sample, found = labelled_sample(), []
+    sample, found = classifier.labelled_sample(), []
     pairs = [pair for pair, _ in sample]
     logits = {i: row for batch in model.entail(pairs, frozenset(range(len(pairs)))) for i, row in batch}
     for i, ((premise, hypothesis), expected) in enumerate(sample):

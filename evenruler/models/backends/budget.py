@@ -12,8 +12,6 @@ from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import note
 
 MOST = "EVENRULER_MAX_REQUESTS"  # variable of the environment: how many requests a command or a stage may send
-
-
 KEPT = "what was answered is kept: run again"
 
 

@@ -63,8 +63,7 @@ class Shape:
         """What so many nodes take at most while they go through the model: one layer at a time, no gradients.
 
         Keys and values; masks (two kinds, distances, which nodes are seen); scores of attention and their softmax,
-        where no fused kernel takes a mask; activations; and logits over the whole vocabulary, also in float32, where
-        they cannot be taken in slices.
+        where no fused kernel takes a mask; activations; logits of the whole vocabulary, in float32, too, if not sliced.
         """
         queries = (self.heads + 2 * self.key_heads) * self.head_width
         activations = (4 * self.hidden + 3 * self.inner + 2 * queries) * self.number_bytes
@@ -147,10 +146,9 @@ class Causal:
         self._start = int(starts[0])
         self._longest = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         self._scorer = LikelihoodScorer(self.model, max_nodes=self._capacity.nodes, batch=self._capacity.sequences)
-        if self._scorer.plain_because:
-            note(f"{name}: likelihoods in plain batches, prefixes not shared: {self._scorer.plain_because}")
-        elif self._scorer.words_plain_because:
-            note(f"{name}: words in plain batches, prefixes not shared: {self._scorer.words_plain_because}")
+        for what, why in (("likelihoods", self._scorer.plain_because), ("words", self._scorer.words_plain_because)):
+            if why:
+                note(f"{name}: {what} in plain batches, prefixes not shared: {why}")
 
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
@@ -195,8 +193,7 @@ class Causal:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Continue prompts, all with the same sampling settings; without special tokens.
 
-        UserError where one is too long with its reply, or there is no chat template; FloatingPointError where what
-        tokens would be drawn from is not a number.
+        UserError where one is too long with its reply, or has no chat template; FloatingPointError of NaN in logits.
         """
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
@@ -264,10 +261,9 @@ class Causal:
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """[vocabulary] The model's own unigrams: the mean of its next-token distributions over all positions, as nats.
 
-        A token's frequency would be counted in what the model was trained on, which is not at hand; what the model
-        expects over the sentences at hand takes its place. Hence it is relative to them. Every position that a token
-        of a text is read off counts once, and a text as often as it is given; in any order. ValueError where no text
-        has a token.
+        Relative to the sentences at hand: what they make the model expect stands for frequencies in what it was trained
+        on, which is not at hand. Every position that a token of a text is read off counts once, and a text as often as
+        it is given; in any order. ValueError where no text has a token.
         """
         # Nothing is read off the last token.
         contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]

@@ -1,7 +1,7 @@
 """Classifiers of one text or of two, by transformers; also an encoder with an adapter and a head of ours."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -16,7 +16,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from evenruler.errors import UserError
 from evenruler.models.backends.packs import Packs, in_packs
-from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet, require_embeddings
+from evenruler.models.loading import Dtype, Weights, loading, pretrained, quiet, require_all, require_embeddings
 from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
@@ -43,11 +43,6 @@ class Adapter:
         here = Path.cwd()
         return str(self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the folder holds a whole model, encoder and all."""
-        return not (self.folder / WEIGHTS).exists()
-
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
     """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
@@ -60,7 +55,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
         adapted: Any = PeftModel.from_pretrained(model, adapter.folder)
         require_all(name, where, made_up, adapted.peft_config["default"].modules_to_save or [], remedy)
         with safe_open(adapter.folder / WEIGHTS, "pt") as file:
-            require_all(name, where, set(get_peft_model_state_dict(adapted)) - set(file.keys()), [], remedy)
+            require_all(name, where, set(get_peft_model_state_dict(adapted)) - set(file.keys()), remedy=remedy)
     return adapted.merge_and_unload()
 
 
@@ -90,19 +85,13 @@ def head_of(model: Any) -> list[str]:
     return [*pooler, *top]
 
 
-def require_all(name: str, where: str, lacking: Iterable[str], brought: Iterable[str], remedy: str) -> None:
-    """UserError where tensors are lacking, and so random, that no module which is brought from elsewhere brings."""
-    if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
-        raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
-
-
 class Classifier:
     """A sequence classifier in memory."""
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
         """Load it, or its encoder with what was fitted on it; UserError where it does not load."""
         where = str(folder)
-        if adapter is not None and adapter.is_whole:
+        if adapter is not None and not (adapter.folder / WEIGHTS).exists():  # a whole model, encoder and all
             if not any(adapter.folder.glob("*.safetensors")):  # they stay out of git, their record does not
                 raise UserError(f"no weights of {name}", where=adapter.shown, remedy=f"run `evenruler finetune {name}`")
             where, folder, adapter = adapter.shown, adapter.folder, None

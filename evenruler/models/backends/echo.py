@@ -20,8 +20,7 @@ FEWEST = 8  # each long sentence of the trial has more tokens; fewer are those o
 WRITTEN = 8  # tokens that a server is let write in the trial
 
 SHIFTED = 0.1
-"""Nats by which those may differ when they are given back: more than computing them in another way makes, and less than
-taking another token's does."""
+"""Nats by which those may differ when given back: more than another way of computing makes, less than another token."""
 
 CLAMPED = -9999.0  # what vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability
 _PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write a token that is not a whole character
@@ -70,9 +69,8 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
     `new`: tokens that the server was asked to write after it.
     """
     said, (tokens, nats) = choice.get("text"), _table(choice)
-    if not isinstance(said, str) or not (text in said if new else said.endswith(text)) or not tokens:
-        raise none_given(name)
-    if not all(isinstance(token, str) for token in tokens):
+    repeats = isinstance(said, str) and (text in said if new else said.endswith(text))
+    if not repeats or not tokens or not all(isinstance(token, str) for token in tokens):
         raise none_given(name)
     end = len(tokens) - _written(name, choice, tokens, text, new)
     if end < 1 or None in nats[1:end]:
@@ -169,8 +167,7 @@ def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo |
     """The log-probability of a text after its prompt, or from the start on: its sum in nats, and of how many tokens.
 
     `text`: for errors; `whole`: prompt and text together; `prompt`: alone: its tokens end where the two are no longer
-    alike, so that a token that spans the border is the text's. UserError where the text begins with a token that the
-    server gives no log-probability.
+    alike, so that a token across the border is the text's. UserError where its first token has no log-probability.
     """
     if manner.start is not None and whole.tokens[0] != manner.start:
         remedy = "ask the server for one model, which always begins alike"

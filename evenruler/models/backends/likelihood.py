@@ -21,8 +21,7 @@ RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale
 MASKED_KINDS = {"full_attention", "sliding_attention"}  # kinds of layer whose attention is what the mask says
 
 RARE = float(np.log(1e-5))
-"""Nats of a word below which it is taken for whole: what follows it is not asked. A mass is overstated by less than its
-probability, one in 100,000."""
+"""Nats of a word below which it is taken for whole, unasked; a mass is overstated by less than this, 1 in 100,000."""
 
 TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens that a model is tried with before its answers are believed
 Answer = Callable[[], NDArray[np.float64]]  # asks a model
@@ -174,7 +173,6 @@ class LikelihoodScorer:
         pair = self._pair()
         tree = trie.build(pair)
         open_nodes = replace(tree.nodes, ends=np.full_like(tree.nodes.ends, len(tree.nodes.ends)))
-
         return self._why_off(
             "mask",
             lambda: _sums(self._plain(pair)[0]),
@@ -214,12 +212,12 @@ class LikelihoodScorer:
         return f"with a {what} of ours the model answers {off:.2g} nats off"
 
 
-def padded(sequences: Sequence[Tokens], device: torch.device, before: int | None = None) -> tuple[Any, Any]:
+def padded(sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0) -> tuple[Any, Any]:
     """[sequences, longest] tokens, and the mask that leaves padding out, on the right or after tokens `before` it."""
     width, rows, masks = max(map(len, sequences)), [], []
     for own in sequences:
         place, padding = len(own) if before is None else before, width - len(own)
-        rows.append([*own[:place], *[0] * padding, *own[place:]])
+        rows.append([*own[:place], *[filler] * padding, *own[place:]])
         masks.append([*[1] * place, *[0] * padding, *[1] * (len(own) - place)])
     return torch.tensor(rows, device=device), torch.tensor(masks, device=device)
 

@@ -16,8 +16,7 @@ from evenruler.models.chats import Thoughts
 from evenruler.models.records import Reply, Sampling
 
 LIKELIEST = 512
-"""Where so many tokens reach `top_p`, as nearly always, the rest is not sorted: of 262,144 that takes longer than the
-model."""
+"""Where so many tokens reach `top_p`, as nearly always, not all 262,144 are sorted: it takes longer than the model."""
 
 
 def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
@@ -107,9 +106,8 @@ def generate_batch(
 ) -> list[list[int]]:
     """New tokens of each sequence, up to its first end token, continued together until the last ends.
 
-    As transformers does. `sequences`: tokens of each prompt as the model reads it, a causal model's with its start
-    token first; `thoughts`: what ends a reply sooner, if it thinks; `shared`: tokens that all begin with, which are
-    read once.
+    `sequences`: tokens of each prompt as the model reads it, a causal model's with its start token first; `thoughts`:
+    what ends a reply sooner, if it thinks; `shared`: tokens that all begin with, which are read once.
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
     ids, mask = padded(sequences, device, None if decodes else shared)

@@ -88,8 +88,7 @@ class Seq2Seq:
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
         """Answer prompts, all with the same sampling settings; without special tokens.
 
-        UserError where a prompt or a reply is too long, or a chat is asked; FloatingPointError where what tokens would
-        be drawn from is not a number.
+        UserError where a prompt or a reply is too long, or a chat is asked; FloatingPointError of logits that are NaN.
         """
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}

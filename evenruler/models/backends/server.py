@@ -27,8 +27,6 @@ if TYPE_CHECKING:  # which takes a while to import
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 """Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
 
-DEFAULT_URL = "https://api.openai.com/v1"
-
 AT_ONCE = 8
 """Questions that a server is asked at a time; as many answers are lost at most when a run is killed. After as many
 faults with no answer between them it is asked nothing more."""
@@ -149,9 +147,8 @@ class Server:
         `path`: after the address, as in "/completions"; `question`: the body, without the model's name; `optional`:
         what of it is left out from where the server does not take it.
 
-        RefusalError where the server does not take the question (400); EndedError where it is of no use to go on: no
-        more requests may go out, or another model answers; UserError where it cannot be reached, does not let us in,
-        fails, or says what is no answer.
+        RefusalError where the server does not take the question (400); EndedError where no more requests may go out, or
+        another model answers; UserError where it cannot be reached, does not let us in, fails, or says no answer.
         """
         terms = dict(self._terms)
         while True:
@@ -339,7 +336,7 @@ def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | Non
 def address() -> SplitResult:
     """The server's address, as the environment has it; UserError where that is none."""
     try:
-        url = urlsplit(os.environ.get(URL) or DEFAULT_URL)
+        url = urlsplit(os.environ.get(URL) or "https://api.openai.com/v1")
         _ = url.port  # which may be no number
     except ValueError:
         raise no_address() from None

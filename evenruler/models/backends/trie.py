@@ -48,8 +48,7 @@ class Trie:
     """One pack of sequences as nodes and e scored edges."""
 
     nodes: Nodes
-    """In the order of their sequences, so that all that stand before the end of a node follow it; the start token is at
-    position 0."""
+    """In the order of their sequences: all that stand before the end of a node follow it. The start token is at 0."""
     edge_nodes: NDArray[np.int64]  # [e] the node that the edge leaves
     edge_tokens: NDArray[np.int64]  # [e] the token that it leads to
     paths: list[NDArray[np.int64]]  # by sequence: the edges to sum

@@ -57,8 +57,7 @@ def word_ends(texts: Mapping[int, str], size: int) -> NDArray[np.bool_]:
     """[size] Which tokens end the word that they come after: those whose text does not begin with a letter.
 
     So do special tokens and entries of the model's vocabulary that are no token. Bytes that are no whole character do
-    not: they may be a letter's. `texts`: of the tokens (`token_texts`); `size`: of the model's vocabulary, which may be
-    larger or smaller than the tokenizer's.
+    not: they may be a letter's. `texts`: of the tokens (`token_texts`); `size`: of the model's own vocabulary.
     """
     return _all_but(texts, size, lambda text: text[:1].isalpha() or text[:1] == BROKEN)
 

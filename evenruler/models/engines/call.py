@@ -1,7 +1,6 @@
 """A model on the workers of a cluster, asked as a backend in this process is: its questions go through them in packs.
 
-What a lost worker was at goes to another; a pack may then be computed twice, which is harmless, since its content alone
-determines its answers.
+What a lost worker was at goes to another. A pack may be computed twice, then: its content alone determines its answers.
 """
 
 import time

@@ -1,7 +1,6 @@
 """A Ray cluster: its nodes, the workers of this process on them, and what a worker does.
 
-One process, which holds the lease of a model and writes the cache, hands packs out (`call.py`) and takes answers in.
-Nothing is shared but the models.
+One process, which holds a model's lease and writes the cache, hands packs out (`call.py`) and takes answers in.
 """
 
 import os
@@ -78,8 +77,7 @@ class Cluster:
     def __init__(self, address: str | None) -> None:
         """Join a cluster; UserError where Ray is not installed, or it cannot be joined.
 
-        `address`: `HOST:PORT` of its head; by default that in `RAY_ADDRESS`. Where there is neither, one is started on
-        this machine, for this process.
+        `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else one is started here, for this process.
         """
         ray = _ray()
         given = address or os.environ.get("RAY_ADDRESS")

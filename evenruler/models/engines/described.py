@@ -86,8 +86,7 @@ def describe(
 ) -> str:
     """The engine string of a model in a folder, and of an encoder's adapter; `on`: a device here, or what computes.
 
-    Canonical JSON: backend, attention kernel, device class, dtype, quantisation, sha256 of weights, configuration,
-    modelling code, tokenizer and chat template, library versions. UserError where the folder names files that the
+    Canonical JSON of all `parts` below, files by their sha256. UserError where the folder names files that the
     libraries would load from elsewhere.
     """
     # Refuse weights that a configuration or an index names and that are not among those of the key.
