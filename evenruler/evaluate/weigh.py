@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from multiprocessing import get_context
@@ -20,10 +20,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from evenruler.evaluate.benchmark import benchmark_at
-from evenruler.evaluate.session import Session
+from evenruler.evaluate.benchmark import Benchmark, benchmark_at
+from evenruler.evaluate.cost import cost_of
+from evenruler.evaluate.session import Planned, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
+from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Floats
 from evenruler.measurement.facets import Estimate, Facet, Kept, crossed, summed
 from evenruler.measurement.figures import Confirmed
@@ -114,7 +116,7 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
     found = []
     for place, asked in places.items():
         with benchmark_at(place) as benchmark:
-            result = session.measure(session.planned(benchmark, **how)).result
+            result = session.measure(bare(session, benchmark, how)).result
         smallest: dict[Any, Any] = {
             (label, part, figure): own.get("smallest") for part, label, figure, own in figures_of(result)
         }
@@ -126,6 +128,13 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
             found.append(values.assign(**of, **more)[READINGS.names])
     check = pd.DataFrame([(*weight, own, held_out)], columns=CHECKS.names)
     return check, pd.concat(found) if found else pd.DataFrame(columns=READINGS.names)
+
+
+def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
+    """What a weight is asked: nothing after prefixes, which no reading has."""
+    planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
+    plan = {**planned.plan, "prefixed": 0}
+    return replace(planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject)))
 
 
 @dataclass(frozen=True)
@@ -423,7 +432,7 @@ def _plan(place: str, base: str, how: Mapping[str, Any]) -> tuple[str, str]:
     """A hash of what a weight is going to be asked, and a line that says how much."""
     store = RowStore()
     with benchmark_at(place) as own:
-        cost = Session(chosen(base, store), store, base).planned(own, **how).cost
+        cost = bare(Session(chosen(base, store), store, base), own, how).cost
     asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items())
     return content_sha256(own.identity, how)[:16], f"{own.name}, {how['size']}: asks each weight {asked}"
 
