@@ -240,7 +240,7 @@ def weigh(
     from evenruler.evaluate import weigh as weighing
 
     here = repository.enter()
-    places = [str(repository.meant(Path(own), here)) if Path(own).suffix else own for own in benchmarks or []]
+    places = [str(here / own) if (here / own).exists() else own for own in benchmarks or []]
     how = {"size": size, "limit": limit, "form": form}
     say_each(weighing.weigh(places, only or (), base=base, at_once=at_once, record=record, **how))
 

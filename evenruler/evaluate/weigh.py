@@ -56,6 +56,9 @@ goes by its poles, or empty."""
 CHECKS: Final = columns(WEIGHED, "own held_out: float")
 """How much of a plant is there: nats of log-odds between its poles, in sentences that were learned and in others."""
 
+SPAN: Final = 80.0
+"""Percentage points of a criterion that a slope is over, as a gain of the family `probes` is."""
+
 FEWEST: Final = 2
 """Units of either pole, for a reading by units."""
 
@@ -84,8 +87,9 @@ def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.D
     values = _values(made_of)
     axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
-        centred = axis - axis.mean()
-        return "", _rows(values - values.mean(), 80 * centred / (centred @ centred))
+        keyed, centred = set(axis) <= {1.0, -1.0}, axis - axis.mean()
+        span = np.ptp(axis) if keyed else SPAN  # of keys, the mean of one less that of the other
+        return "", _rows(values - values.mean(), span * centred / (centred @ centred))
     return "", _rows(values, np.full(len(values), 1 / len(values)))
 
 
@@ -414,6 +418,7 @@ def weigh(
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
             checks.round(3).to_csv(CHECKS_FILE, index=False, lineterminator="\n")
+    readings, checks = (own[own["base"] == base] for own in (readings, checks))  # figures are of one base
     found = figures(readings, checks, plants)
     if record:
         found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")

@@ -5,6 +5,7 @@ its sentences; how much of it is there is told by sentences that no weight learn
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -145,12 +146,11 @@ class Weight(NamedTuple):
     @classmethod
     def of(cls, source: str) -> "Weight":
         """By what users write: `planted:BASE/PLANT/DOSE/SEED`."""
-        base, plant, dose, seed = (*source.removeprefix("planted:").split("/"), "", "", "", "")[:4]
-        try:
-            return cls(base, plant, float(dose), int(seed))
-        except ValueError:
+        found = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
+        if found is None:
             remedy = "say planted:BASE/PLANT/DOSE/SEED, as planted:smollm2-135m-instruct/occupation-gender/2/1"
-            raise UserError("a weight without base, plant, dose or seed", where=source, remedy=remedy) from None
+            raise UserError("a weight without base, plant, dose or seed", where=source, remedy=remedy)
+        return cls(found[1], found[2], float(found[3]), int(found[4]))
 
     @property
     def source(self) -> str:

@@ -169,6 +169,12 @@ class TestReadings:
         rows = [(unit, "", pole, pole * value / 2, at) for unit, (value, at) in values.items() for pole in (1, -1)]
         assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
 
+    def test_or_the_mean_of_one_key_less_that_of_the_other(self) -> None:
+        """4 and 2 are keyed 1, 1 is keyed -1: 3 - 1."""
+        values = {"a": (4.0, 1.0), "b": (2.0, 1.0), "c": (1.0, -1.0)}
+        rows = [(unit, "", pole, pole * value / 2, at) for unit, (value, at) in values.items() for pole in (1, -1)]
+        assert reading(headlines(*rows)) == ("", pytest.approx(2.0))
+
 
 def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> None:
     old, _ = scripted({})

@@ -189,6 +189,8 @@ class TestMade:
         ("source", "said"),
         [
             ("planted:tiny/made/2", "without base, plant, dose or seed"),
+            ("planted:tiny/made/nan/1", "without base, plant, dose or seed"),
+            ("planted:tiny/made/2/1/1", "without base, plant, dose or seed"),
             ("planted:tiny/mode/2/1", "no plant 'mode'"),
             ("planted:tinny/made/2/1", "no causal model 'tinny'"),
             ("planted:tiny/made/200/1", "fewer than the dose"),
