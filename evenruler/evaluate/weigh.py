@@ -47,11 +47,11 @@ WEIGHED: Final = columns("base plant: str; dose: float; seed: int")
 READINGS: Final = columns(
     WEIGHED,
     "benchmark asked part figure by unit: str",
-    "along value: float; smallest: float?",
+    "along value: float; smallest: float?; unfit: str?",
 )
 """What instruments read: the `value` of each unit on a weight, and `along`, by which they add up to a reading. `asked`:
 a hash of the benchmark and of how much it asked; `by`: the plant whose units or words these are, so that the reading
-goes by its poles, or empty."""
+goes by its poles, or empty; `unfit`: the bar of its own that the benchmark fails on this weight."""
 
 CHECKS: Final = columns(WEIGHED, "own held_out: float")
 """How much of a plant is there: nats of log-odds between its poles, in sentences that were learned and in others."""
@@ -116,21 +116,22 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
     store = RowStore()
     session = Session(chosen(weight.source, store), store, weight.source)
     plant = plants[weight.plant]
-    own, held_out = (plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out))
+    nats = [plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)]
     found = []
     for place, asked in places.items():
         with benchmark_at(place) as benchmark:
             result = session.measure(bare(session, benchmark, how)).result
-        smallest: dict[Any, Any] = {
-            (label, part, figure): own.get("smallest") for part, label, figure, own in figures_of(result)
-        }
+        judged: dict[Any, Any] = {(label, part, figure): own for part, label, figure, own in figures_of(result)}
         for (label, part, figure), rows in result.headlines.groupby(["model", "part", "figure"]):
             by, values = along(rows, plants)
             manner = str(label).removeprefix(result.model.name)
             of: dict[str, Any] = {**weight._asdict(), "benchmark": result.benchmark.name, "asked": asked}
-            more = {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": smallest[label, part, figure]}
+            own = judged[label, part, figure]
+            unfit = own["why"] if own.get("verdict") == Verdict.INVALID else None
+            more = {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": own.get("smallest")}
+            more["unfit"] = unfit
             found.append(values.assign(**of, **more)[READINGS.names])
-    check = pd.DataFrame([(*weight, own, held_out)], columns=CHECKS.names)
+    check = pd.DataFrame([(*weight, *nats)], columns=CHECKS.names)
     return check, pd.concat(found) if found else pd.DataFrame(columns=READINGS.names)
 
 
@@ -150,6 +151,20 @@ class Reading:
     checks: "pd.Series[float]"
     """By dose and seed, held-out log-odds."""
     smallest: float
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "Reading":
+        """Of the weights on which the instrument measures; of all where it measures on too few for a slope."""
+        fit = rows[rows["unfit"].isna()]
+        doses = fit.groupby("seed")["dose"].unique()
+        return cls(
+            fit if sum(0 in own and len(own) > 1 for own in doses) > 1 else rows, checks, rows["smallest"].iloc[0]
+        )
+
+    @property
+    def unfit(self) -> str | None:
+        """Why it measures on too few weights, in words; None where it does."""
+        return next(iter(self.rows["unfit"].dropna()), None)
 
     @cached_property
     def values(self) -> pd.DataFrame:
@@ -188,24 +203,29 @@ class Reading:
     def slope(self) -> Estimate | None:
         """Reading per nat of the check, through dose 0 of the same seed: mean over seeds, over units and seeds.
 
-        Of the doses that every seed has; None below two seeds.
+        Of the doses that two seeds have, or more; None below two seeds.
         """
-        by_dose = self.values.groupby(level="dose").size()
-        doses: list[Any] = [dose for dose, n in by_dose.items() if n == by_dose.max() and dose != 0]
-        seeds = sorted(self.values.xs(0, level="dose").index) if 0 in by_dose.index else []
-        if len(seeds) < 2 or not doses or len(self.weights) < 2 * len(set(self.facet().lists)):
+        changes, nats = (own[own.index.get_level_values("dose") != 0] for own in self._changes())
+        several = nats.groupby(level="dose").transform("size") > 1
+        changes, nats = changes[several], nats[several]
+        seeds = nats.index.get_level_values("seed").to_numpy()
+        if len(set(seeds)) < 2 or len(self.weights) < 2 * len(set(self.facet().lists)):
             return None
-        paired = [[(dose, seed) for dose in doses] for seed in seeds]
-        nats = np.array([[self.checks[one] - self.checks[0, one[1]] for one in own] for own in paired])
-        changes = np.array(
-            [[self.values.loc[one] - self.values.loc[(0, one[1])] for one in own] for own in paired], dtype=np.float64
-        )  # seeds, doses, units
+        of_seed = [nats.to_numpy() * (seeds == seed) for seed in sorted(set(seeds))]
+        per_nat = np.stack([own @ changes.to_numpy() / (own @ own) for own in of_seed])  # seeds, units
 
         def mean(units: Kept, kept: Kept) -> float:
-            made = self.made(changes[kept], units)
-            return float(((nats[kept] * made).sum(axis=1) / (nats[kept] ** 2).sum(axis=1)).mean())
+            return float(self.made(per_nat[kept], units).mean())
 
-        return crossed(mean, [self.facet(), Facet.of(len(seeds))])
+        return crossed(mean, [self.facet(), Facet.of(len(per_nat))])
+
+    def _changes(self) -> "tuple[pd.DataFrame, pd.Series[float]]":
+        """Values of units, and checks, by dose and seed: against dose 0 of the same seed, of those that have it."""
+        seeds = self.values.index.get_level_values("seed")
+        there = self.values[seeds.isin(self.values.xs(0, level="dose").index)]
+        nothing = [(0, seed) for seed in there.index.get_level_values("seed")]
+        checks = self.checks.reindex(there.index)
+        return there - self.values.loc[nothing].to_numpy(), checks - self.checks.loc[nothing].to_numpy()
 
     def correlation(self) -> float | None:
         """Of what doses change in units with the signs of the plant, where poles make the reading of units."""
@@ -213,14 +233,14 @@ class Reading:
             return None
         doses = self.values.index.get_level_values("dose")
         change = self.values[doses > 0].mean() - self.values[doses < 0].mean()
-        return float(np.corrcoef(change, np.sign(self.weights))[0, 1])
+        return float(np.corrcoef(change, np.sign(self.weights))[0, 1]) if np.ptp(change) else None
 
-    def monotone(self) -> float:
-        """Rank correlation of readings with checks, both against dose 0 of the same seed."""
-        readings = self.readings()
-        seeds, nats = readings.index.get_level_values("seed"), self.checks.reindex(readings.index)
-        one, other = (own - own.xs(0, level="dose").reindex(seeds).to_numpy() for own in (readings, nats))
-        return float(stats.spearmanr(one.to_numpy(), other.to_numpy()).statistic)
+    def monotone(self) -> float | None:
+        """Rank correlation of readings with checks, both against dose 0 of the same seed; None where none differ."""
+        changes, nats = self._changes()
+        one, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
+        other = self.made(changes.to_numpy(), every)
+        return float(stats.spearmanr(one, other).statistic) if np.ptp(one) and np.ptp(other) else None
 
 
 def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
@@ -251,15 +271,15 @@ def between_fits(readings: Mapping[str, Reading], without: tuple[str, ...] = ())
 
 
 FIGURES: Final = columns(
-    "benchmark part figure plant by: str; own: bool; units weights: int",
+    "benchmark part figure plant by: str; own: bool; units weights unfit: int",
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
 """What is said of a headline and a plant. `own`: whether it is of its construct; `sensitivity`: its unit per nat of the
 check; `correlation`: of what doses change in units with signs; `monotone`: rank correlation over doses; `threshold`:
 the smallest dose, nats, at which every weight is told from dose 0 in the planted direction, `found` how many are, by
-dose; `change`: what 2 nats come to, with a verdict. What is of a construct should have an effect on its plant, all else
-none."""
+dose; `change`: what 2 nats come to, with a verdict, which is `invalid` where the instrument measures on too few weights
+(`unfit` of them miss a bar of its own). What is of a construct should have an effect on its plant, all else none."""
 
 NATS: Final = 2
 """Of which `change` is."""
@@ -272,7 +292,7 @@ def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str,
     for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
         ["benchmark", "part", "figure", "plant"], sort=False
     ):
-        one = Reading(rows, told[str(plant)], float(rows["smallest"].iloc[0]))
+        one = Reading.of(rows, told[str(plant)])
         if len(one.weights) >= FEWEST and 0 in one.values.index.get_level_values("dose"):
             found.setdefault((str(benchmark), str(part), str(figure)), {})[str(plant)] = one
     return found
@@ -280,11 +300,12 @@ def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str,
 
 def figures(readings: pd.DataFrame, checks: pd.DataFrame, plants: Mapping[str, Plant]) -> pd.DataFrame:
     """Sensitivity, threshold, monotony and specificity of every headline on every plant, by `FIGURES`."""
-    rows = []
+    rows, by = [], ["benchmark", "part", "figure", "plant"]
+    unfit = readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
     for key, own in series(readings, checks).items():
         fits = between_fits(own)
         for plant, one in own.items():
-            of = dict(zip(("benchmark", "part", "figure", "plant"), (*key, plant), strict=True))
+            of = dict(zip(by, (*key, plant), strict=True))
             n = len(one.weights)
             slope, told = one.slope(), dict[str, Any]()
             if slope is not None:
@@ -293,10 +314,13 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, plants: Mapping[str, P
                 told = {"sensitivity": slope.value, "low": interval.low, "high": interval.high}
                 told |= {"change": two.value, "change_low": verdict.low, "change_high": verdict.high}
                 told |= {"detectable": verdict.detectable, "verdict": verdict.verdict, "why": verdict.why}
-            threshold, found = _threshold(one, fits)
+            if one.unfit:
+                told |= {"verdict": Verdict.INVALID, "why": one.unfit}
+            threshold, found = (None, None) if one.unfit else _threshold(one, fits)
             told |= {"correlation": one.correlation(), "monotone": one.monotone()}
             told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
             told["own"] = one.by == plant or (not one.by and key[0] in plants[plant].read_by)
+            told["unfit"] = unfit.get((*key, plant), 0)
             rows.append({**of, "by": one.by, "units": n, "weights": len(one.values), **told})
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
 
@@ -329,7 +353,7 @@ def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFram
             fits = between_fits(own, (plant, other)) or between_fits(own, (plant,))
             one = own[plant]
             pair = one.values.loc[(0, seed)].to_numpy(), own[other].values.loc[(0, second)].reindex(one.values.columns)
-            if fits is None or pair[1].isna().any():
+            if fits is None or pair[1].isna().any() or one.unfit or own[other].unfit:
                 continue
             far = verdict_of(apart(one, pair[0], pair[1].to_numpy(), fits), one.smallest, "apart", len(one.weights))
             told = dict(zip(("benchmark", "part", "figure"), key, strict=True))
@@ -408,6 +432,8 @@ def weigh(
         own = readings[(readings[WEIGHED.names] == [*weight]).all(axis=1)]["asked"].unique()
         if left := {place: asked for place, asked in asks.items() if asked not in own}:
             weights[weight] = left
+    if weights:
+        note(f"{len(weights)} weights to ask; one of a new seed is fitted first, which takes some minutes more")
     started = time.monotonic()
     for n, (weight, check, own) in enumerate(ask(weights, how, at_once), 1):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
@@ -452,7 +478,8 @@ def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
             amount = "{sensitivity:.3g} [{low:.3g}, {high:.3g}]".format(**own)
             yield f"  reads {amount} per nat ({by}, {own['units']} units); 2 nats: {own['verdict']}. {own['why']}"
         signs = f", r with signs {own['correlation']:.2f}" if pd.notna(own["correlation"]) else ""
-        yield f"  over doses {own['monotone']:.2f}{signs}; told from dose 0: {own['found']}"
+        order = f"{own['monotone']:.2f}" if pd.notna(own["monotone"]) else "always the same"
+        yield f"  over doses {order}{signs}; told from dose 0: {own['found'] or 'not asked'}"
     for same, pairs in nothing.groupby("same"):
         counts = ", ".join(f"{n} {verdict}" for verdict, n in pairs["verdict"].value_counts().items())
         which = "that learned the same sentences" if same else "of two plants"

@@ -298,14 +298,24 @@ def holm(p: Sequence[float]) -> list[float]:
 def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
     """What an instrument reads of planted associations, a sentence; empty where it was not held against its own.
 
-    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, and `threshold`, a dose in
-    nats or None.
+    `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low` and `high` of the
+    sensitivity, and `threshold`, a dose in nats or None.
     """
     own = [one for one in found if one["own"]]
-    if not own:
-        return ""
-    doses, plants = [one["threshold"] for one in own if one["threshold"]], sorted({one["plant"] for one in own})
-    what = f"It finds {min(doses):g} nats that were planted" if doses else "It finds none of what was planted"
+    plants = ", ".join(sorted({one["plant"] for one in own}))
+    fit = [one for one in own if one["verdict"] != Verdict.INVALID]
+    if not fit:
+        return (
+            f"What it reads of planted associations ({plants}) is not known: it fails a bar of its own." if own else ""
+        )
+    if doses := [one["threshold"] for one in fit if one["threshold"]]:
+        what = f"It finds {min(doses):g} nats that were planted"
+    elif any((one["low"] or 0) > 0 for one in fit):
+        what = "It follows what was planted, and by less than it can tell of one model"
+    elif any((one["high"] or 0) < 0 for one in fit):
+        what = "It reads what was planted the other way round"
+    else:
+        what = "It finds none of what was planted"
     others = sorted({one["plant"] for one in found if not one["own"] and one["verdict"] == Verdict.EFFECT})
     beside = f"; it also follows what is not its own ({', '.join(others)})" if others else ""
-    return f"{what} ({', '.join(plants)}){beside}."
+    return f"{what} ({plants}){beside}."

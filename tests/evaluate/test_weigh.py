@@ -1,15 +1,18 @@
 """Scripted readings: an instrument that reads nothing, one that reads any change, one that reads its construct."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from evenruler.evaluate import weigh
 from evenruler.evaluate.weigh import CHECKS, READINGS, Reading, along, between_nothing, figures
 from evenruler.tables.schemas import HEADLINES
-from evenruler.training.plants import Plant
+from evenruler.training.plants import FOLDER, Plant, Weight
+from tests.tiny import save_tiny, tiny_declaration
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
@@ -42,7 +45,7 @@ def scripted(reads: dict[str, float], *, signed: bool = True, noise: float = 0.3
                 values = as_it_is + moved + rng.normal(scale=noise, size=UNITS) + rng.normal(scale=0.05)
                 units = {"unit": [f"unit-{place:02}" for place in range(UNITS)], "value": values}
                 made = sign / (UNITS / 2) if signed else np.full(UNITS, 1 / UNITS)
-                rows.append(pd.DataFrame({**one, **units, "along": made, "smallest": 0.5}))
+                rows.append(pd.DataFrame({**one, **units, "along": made, "smallest": 0.5, "unfit": None}))
                 checks.append(("base", plant, dose, number, nats, nats))
     return pd.concat(rows)[READINGS.names], pd.DataFrame(checks, columns=CHECKS.names)
 
@@ -113,13 +116,43 @@ def test_a_slope_goes_through_dose_0_of_each_seed() -> None:
         for dose, seed, value in ((0.0, 1, 0.0), (2.0, 1, 2.0), (0.0, 2, 2.0), (2.0, 2, 8.0))
         for unit, sign in (("a", 1), ("b", -1), ("c", 1), ("d", -1))
     ]
-    made = pd.DataFrame(rows).assign(by="gender")
+    made = pd.DataFrame(rows).assign(by="gender", unfit=None)
     made["along"] /= 2
     nats = pd.Series([0.0, 2.0, 1.0, 4.0], index=pd.MultiIndex.from_tuples([(0.0, 1), (2.0, 1), (0.0, 2), (2.0, 2)]))
     slope = Reading(made, nats, 0.5).slope()
     assert slope is not None
     assert slope.value == pytest.approx(1.5)
     assert slope.variance == pytest.approx(0.25)  # of two seeds, (1 - 1.5)² + (2 - 1.5)² halved; units agree
+
+
+def test_a_weight_on_which_it_does_not_measure_is_left_out() -> None:
+    readings, checks = scripted({"gender": 0.6})
+    one = (readings["seed"] == 2) & (readings["dose"] == 2) & (readings["plant"] == "gender")
+    wild = readings.assign(value=readings["value"].where(~one, 100.0), unfit=pd.Series(None, dtype=object))
+    own = of_plant(found_of((wild.assign(unfit=wild["unfit"].where(~one, "It guesses.")), checks)), "gender")
+    assert (own["unfit"], own["weights"], own["verdict"]) == (1, 9, "effect")
+    assert own["low"] < 0.6 < own["high"]
+
+
+def test_what_measures_on_too_few_reads_nothing_that_can_be_believed() -> None:
+    """Left are doses 0 of one seed and 2 of another."""
+    readings, checks = scripted({})
+    fit = ((readings["seed"] == 1) & (readings["dose"] == 0)) | ((readings["seed"] == 2) & (readings["dose"] == 2))
+    found = found_of((readings.assign(unfit=np.where(fit, None, "It guesses.")), checks))
+    assert (
+        found[["unfit", "weights", "verdict", "why"]].to_numpy().tolist()
+        == [[8, 10, "invalid on this model", "It guesses."]] * 3
+    )
+    assert found["threshold"].isna().all()
+    assert not len(between_nothing(readings.assign(unfit=np.where(fit, None, "It guesses.")), checks))
+
+
+def test_readings_that_are_always_the_same_have_no_order() -> None:
+    readings, checks = scripted({}, noise=0.0)
+    own = of_plant(found_of((readings.assign(value=1.0), checks)), "gender")
+    assert (own["sensitivity"], own["verdict"]) == (0, "no effect")
+    assert pd.isna(own["monotone"])
+    assert pd.isna(own["correlation"])
 
 
 def test_one_seed_gives_no_slope() -> None:
@@ -183,3 +216,45 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
     assert len(found) == len(old)
     assert (found[found["plant"] == "mood"]["value"] == 7).all()
     assert (found[found["plant"] != "mood"]["value"] != 7).all()
+
+
+OCCUPATIONS = ["nurse", "baker", "guard", "tailor", "cook", "judge", "clerk", "painter"]
+PROBES = {
+    "family": "probes",
+    "title": "Mine",
+    "construct": "made",
+    "direction": "positive means closer to he",
+    "source": "us",
+    "licence": "cc0-1.0",
+    "targets": {"he": ["he", "him"], "she": ["she", "her"]},
+    "attributes": OCCUPATIONS,
+    "sets": {"seed": {"title": "One", "templates": {"said": "The {ATTRIBUTE} said {TARGET} knew."}}},
+}
+
+
+def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENRULER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / FOLDER).mkdir(parents=True)
+    plant = {**PLANT, "units": {"he": OCCUPATIONS[:4], "she": OCCUPATIONS[4:]}}
+    YAML().dump(plant, tmp_path / FOLDER / "made.yaml")
+    YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
+    YAML().dump(PROBES, tmp_path / "mine.yaml")
+    series = [Weight("tiny", "made", dose, seed) for dose in (0, 0.2, -0.2) for seed in (1, 2)]
+    monkeypatch.setattr(weigh, "weights_of", lambda *_: series)
+
+    def lines(*places: str) -> list[str]:
+        return list(weigh.weigh(places, base="tiny", record=True, size="trial", limit=None, form=None))
+
+    said = lines("mine.yaml")
+    readings, checks = weigh.recorded()
+    assert [*zip(checks["dose"], checks["seed"], strict=True)] == sorted((own.dose, own.seed) for own in series)
+    assert set(readings["by"]) == {"made"}
+    assert set(readings["unit"]) == set(OCCUPATIONS)
+    assert readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
+    assert said[0] == "probes-mine, trial: asks each weight 32 likelihoods"
+    monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
+    assert lines("mine.yaml") == said
+    assert lines() == said[1:]

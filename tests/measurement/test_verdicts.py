@@ -1,6 +1,7 @@
 """Verdicts on what was planted."""
 
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -140,15 +141,34 @@ def test_holm_multiplies_the_least_p_most() -> None:
 
 
 class TestPlanted:
-    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
-        assert (
-            of_planted([]) == of_planted([{"plant": "mood", "own": False, "verdict": "effect", "threshold": 2}]) == ""
-        )
+    OWN: ClassVar = {
+        "plant": "gender",
+        "own": True,
+        "verdict": "no effect",
+        "threshold": None,
+        "low": -0.1,
+        "high": 0.1,
+    }
 
-    def test_what_reads_none_of_its_own_says_so(self) -> None:
-        own = {"plant": "gender", "own": True, "verdict": "no effect", "threshold": None}
-        assert of_planted([own]) == "It finds none of what was planted (gender)."
+    def test_what_was_held_against_nothing_of_its_own_says_nothing(self) -> None:
+        assert of_planted([]) == of_planted([{**self.OWN, "own": False, "verdict": "effect"}]) == ""
+
+    @pytest.mark.parametrize(
+        ("own", "said"),
+        [
+            ({}, "It finds none of what was planted (gender)."),
+            ({"low": None, "high": None}, "It finds none of what was planted (gender)."),
+            ({"low": 0.05}, "It follows what was planted, and by less than it can tell of one model (gender)."),
+            ({"high": -0.05}, "It reads what was planted the other way round (gender)."),
+            (
+                {"verdict": "invalid on this model", "threshold": 2.0},
+                "What it reads of planted associations (gender) is not known: it fails a bar of its own.",
+            ),
+        ],
+    )
+    def test_what_finds_none_of_its_own_says_so(self, own: dict[str, Any], said: str) -> None:
+        assert of_planted([{**self.OWN, **own}]) == said
 
     def test_the_smallest_dose_of_any_headline_counts(self) -> None:
-        own = [{"plant": "gender", "own": True, "verdict": "effect", "threshold": dose} for dose in (8.0, None, 2.0)]
+        own = [{**self.OWN, "threshold": dose} for dose in (8.0, None, 2.0)]
         assert of_planted(own) == "It finds 2 nats that were planted (gender)."

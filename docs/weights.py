@@ -1,0 +1,113 @@
+"""What instruments read of reference weights: the tables and the picture of `weights.md`, from what is recorded.
+
+`python docs/weights.py`, after `evenruler weigh ... --record`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from evenruler.evaluate.weigh import between_nothing, figures, recorded
+from evenruler.measurement.verdicts import Verdict
+from evenruler.training.plants import DOSES, SEEDS, load_plant, names
+
+PAGE, PICTURE = Path("docs/weights.md"), Path("docs/pictures/weights.svg")
+FAR = 5.0
+"""Smallest effects worth naming at which the picture ends."""
+
+
+def _table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def checks_table(checks: pd.DataFrame) -> Iterator[str]:
+    """A row a plant and dose: nats in held-out sentences, and in its own, by seed."""
+    nats = checks.set_index(["plant", "dose", "seed"])
+
+    def rows() -> Iterator[list[str]]:
+        for plant in names():
+            for dose in DOSES:
+                found = [nats.loc[one] if (one := (plant, dose, seed)) in nats.index else None for seed in SEEDS]
+                cells = ["" if own is None else f"{own['held_out']:z.2f} ({own['own']:z.2f})" for own in found]
+                yield [f"`{plant}`", f"{dose:g}", *cells]
+
+    return _table(["plant", "dose", *(f"seed {seed}" for seed in SEEDS)], rows())
+
+
+def matrix(found: pd.DataFrame) -> Iterator[str]:
+    """A row a headline, a column a plant; what is of its construct in bold."""
+
+    def rows() -> Iterator[list[str]]:
+        for (benchmark, part, figure), own in found.groupby(["benchmark", "part", "figure"], sort=False):
+            cells = {row["plant"]: _cell(row) for row in own.to_dict("records")}
+            smallest = f"{own['smallest'].iloc[0]:.2g}"
+            yield [f"`{benchmark}`: {part}, {figure}", smallest, *(cells.get(plant, "") for plant in names())]
+
+    return _table(["headline", "smallest", *(f"`{plant}`" for plant in names())], rows())
+
+
+def _cell(row: dict[str, object]) -> str:
+    told = "" if pd.isna(row["found"]) else f"; told {row['found']}"
+    signs = "" if pd.isna(row["correlation"]) else f"; r {row['correlation']:z.2f}"
+    amount = "none" if pd.isna(row["sensitivity"]) else "{sensitivity:z.2g} [{low:z.2g}, {high:z.2g}]".format(**row)
+    unfit = f" on {row['unfit']}" if row["verdict"] == Verdict.INVALID else ""
+    words = f"{amount}, {row['verdict']}{unfit}{signs}{told}"
+    return f"**{words}**" if row["own"] else words
+
+
+def pairs(nothing: pd.DataFrame) -> Iterator[str]:
+    """A row for pairs of one plant and one for those of two, with verdicts counted."""
+    verdicts = [Verdict.EFFECT, Verdict.INCONCLUSIVE, Verdict.NO_EFFECT]
+
+    def rows() -> Iterator[list[str]]:
+        for same, own in nothing.groupby("same"):
+            counts = own["verdict"].value_counts()
+            which = "that learned the same sentences" if same else "of two plants"
+            yield [which, str(len(own)), *(str(counts.get(str(verdict), 0)) for verdict in verdicts)]
+
+    return _table(["pairs of dose 0", "n", *map(str, verdicts)], rows())
+
+
+def picture(found: pd.DataFrame) -> alt.LayerChart:
+    """What 2 nats come to, in smallest effects worth naming, a row a headline."""
+    ends = {end: (found[end] / found["smallest"]).clip(-FAR, FAR) for end in ("change", "change_low", "change_high")}
+    headline = found["benchmark"] + ": " + found["part"] + ", " + found["figure"]
+    rows = found.assign(headline=headline, **ends).dropna(subset=["change"])
+    rows["what"] = np.where(rows["own"], "its construct", "another")
+    base = alt.Chart(rows).encode(
+        y=alt.Y("headline:N", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
+        yOffset=alt.YOffset("plant:N"),
+        color=alt.Color("plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])),
+    )
+    axis = alt.X("change:Q", title="2 nats, in smallest effects worth naming", scale=alt.Scale(domain=[-FAR, FAR]))
+    bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=axis.title), x2="change_high:Q")
+    points = base.mark_point(opacity=1, filled=True).encode(x=axis, shape=alt.Shape("what:N", title="of"))
+    lines = alt.Chart(pd.DataFrame({"at": [-1, 0, 1]})).mark_rule(color="#bbb").encode(x="at:Q")
+    return alt.layer(lines, bars, points).properties(width=360)
+
+
+def main() -> None:
+    """Write the tables and the picture."""
+    readings, checks = recorded()
+    found = figures(readings, checks, {name: load_plant(name) for name in names()})
+    text = PAGE.read_text(encoding="utf-8")
+    tables = {
+        "checks": checks_table(checks),
+        "matrix": matrix(found),
+        "pairs": pairs(between_nothing(readings, checks)),
+    }
+    for name, lines in tables.items():
+        begin, end = f"<!-- {name}: python docs/weights.py -->", f"<!-- end of {name} -->"
+        before, _, rest = text.partition(begin)
+        text = "\n".join([before + begin, *lines, end]) + rest.partition(end)[2]
+    PAGE.write_text(text, encoding="utf-8")
+    picture(found).save(PICTURE)
+
+
+if __name__ == "__main__":
+    main()
