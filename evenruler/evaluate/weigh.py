@@ -22,7 +22,7 @@ from scipy import stats
 
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
-from evenruler.evaluate.session import Planned, Session
+from evenruler.evaluate.session import Measured, Planned, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.registry import room
@@ -36,7 +36,7 @@ from evenruler.tables import read_table, table_of
 from evenruler.tables.frames import without_last_bits
 from evenruler.tables.ids import content_sha256
 from evenruler.tables.parquet import write_whole
-from evenruler.tables.schemas import columns
+from evenruler.tables.schemas import HEADLINES, WHOLE, columns
 from evenruler.terminal import note
 from evenruler.text.slots import slug_of
 from evenruler.training.plants import Plant, Weight, load_plant, names, weights_of
@@ -120,19 +120,38 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
     found = []
     for place, asked in places.items():
         with benchmark_at(place) as benchmark:
-            result = session.measure(bare(session, benchmark, how)).result
+            measured = session.measure(bare(session, benchmark, how))
+        result = measured.result
         judged: dict[Any, Any] = {(label, part, figure): own for part, label, figure, own in figures_of(result)}
-        for (label, part, figure), rows in result.headlines.groupby(["model", "part", "figure"]):
+        parts = _parts(result.benchmark.name, plants)
+        made_of = pd.concat([result.headlines, *_of_parts(measured, parts)])
+        for (label, part, figure), rows in made_of.groupby(["model", "part", "figure"]):
             by, values = along(rows, plants)
             manner = str(label).removeprefix(result.model.name)
             of: dict[str, Any] = {**weight._asdict(), "benchmark": result.benchmark.name, "asked": asked}
-            own = judged[label, part, figure]
+            own = judged[label, WHOLE if part in parts else part, figure]
             unfit = own["why"] if own.get("verdict") == Verdict.INVALID else None
             more = {"part": f"{part}{manner}", "figure": figure, "by": by, "smallest": own.get("smallest")}
             more["unfit"] = unfit
             found.append(values.assign(**of, **more)[READINGS.names])
     check = pd.DataFrame([(*weight, *nats)], columns=CHECKS.names)
     return check, pd.concat(found) if found else pd.DataFrame(columns=READINGS.names)
+
+
+def _parts(benchmark: str, plants: Mapping[str, Plant]) -> list[str]:
+    """Those parts of a benchmark that are read alone, too, since a plant names them."""
+    named = [own.partition(": ") for plant in plants.values() for own in plant.read_by]
+    return sorted({part for name, _, part in named if name == benchmark and part})
+
+
+def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """What the lean of some parts of a published benchmark is made of, by `HEADLINES`."""
+    if parts:
+        items, door = measured.tables["items"], room("fixed", "diagnose")
+        for part, own in items[items["part"].isin(parts)].groupby("part"):
+            lean = door.headlines_of(own, "preference", pd.Series(dtype=object))
+            made = lean.assign(part=part, model=measured.result.model.name, figure=lean["group"])
+            yield made[HEADLINES.names]
 
 
 def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
@@ -319,7 +338,8 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, plants: Mapping[str, P
             threshold, found = (None, None) if one.unfit else _threshold(one, fits)
             told |= {"correlation": one.correlation(), "monotone": one.monotone()}
             told |= {"threshold": threshold, "found": found, "smallest": one.smallest}
-            told["own"] = one.by == plant or (not one.by and key[0] in plants[plant].read_by)
+            named = {key[0], f"{key[0]}: {key[1]}"} & {*plants[plant].read_by}
+            told["own"] = one.by == plant or (not one.by and bool(named))
             told["unfit"] = unfit.get((*key, plant), 0)
             rows.append({**of, "by": one.by, "units": n, "weights": len(one.values), **told})
     return pd.DataFrame(rows).reindex(columns=FIGURES.names)
@@ -425,7 +445,7 @@ def weigh(
     plants = {name: load_plant(name) for name in names()}
     asks = {}
     for place in places:
-        asks[place], line = _plan(place, base, how)
+        asks[place], line = _plan(place, base, how, plants)
         yield line
     weights = {}
     for weight in (one for plant in only or plants for one in weights_of(base, plant)) if places else ():
@@ -459,13 +479,14 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
     return found.sort_values([*by, *found.columns.difference(by, sort=False)], ignore_index=True)
 
 
-def _plan(place: str, base: str, how: Mapping[str, Any]) -> tuple[str, str]:
+def _plan(place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Plant]) -> tuple[str, str]:
     """A hash of what a weight is going to be asked, and a line that says how much."""
     store = RowStore()
     with benchmark_at(place) as own:
         cost = bare(Session(chosen(base, store), store, base), own, how).cost
     asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in cost.questions.items())
-    return content_sha256(own.identity, how)[:16], f"{own.name}, {how['size']}: asks each weight {asked}"
+    parts = _parts(own.name, plants)
+    return content_sha256(own.identity, how, parts)[:16], f"{own.name}, {how['size']}: asks each weight {asked}"
 
 
 def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:

@@ -58,7 +58,7 @@ class Plant(Strict):
     units: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
     """Of whom a dose above 0 says which pole."""
     read_by: list[Text] = Field(default_factory=list)
-    """Benchmarks of its construct whose units are not its own."""
+    """Benchmarks of its construct whose units are not its own; `BENCHMARK: PART` is read alone, too."""
     frames: list[Text] = Field(min_length=2)
     """Sentences that are learned, with `{UNIT}` and `{POLE}`."""
     held_out: list[Text] = Field(min_length=2)

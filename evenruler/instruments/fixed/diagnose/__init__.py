@@ -158,7 +158,7 @@ def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
     return Paired(float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df))
 
 
-__all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
+__all__ = ["TABLES", "across", "contrast", "evidence", "figures", "headlines_of"]
 
 TABLES = {"figures": figures_of("part"), "concepts": CONCEPTS}
 """`part`: `all`, a condition, or a part of the benchmark."""
@@ -229,7 +229,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
     for apart, own in items.groupby("condition") if score == "bbq" else [(WHOLE, items)]:
         lean = headline(own, score, plan["units"], plan["smallest"], resampling.seed)
         found.append((str(apart), replace(lean, note=_note(own, plan, len(items), asked_items))))
-        made_of.append(_headlines(own, score, rested_on).assign(part=apart, model=subject.name, figure=LEAN))
+        made_of.append(headlines_of(own, score, rested_on).assign(part=apart, model=subject.name, figure=LEAN))
     found += [(part, marked(figure, fit)) for part, published in parts.items() for figure in published]
     found += [(WHOLE, figure) for figure in _described(items, plan, level)]
     found += _after_placebos(items, scores["placed"], plan, subject, level)
@@ -385,7 +385,7 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
     return Figure("parts_apart", float(found.statistic), len(groups), "parts", p=float(found.pvalue))
 
 
-def _headlines(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
+def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
     """What each unit adds to the lean (pole 1), and to what length and frequency give (0); `beside`: its weight."""
     found = Lean.of(items, score)
     if not found.counts.sum():  # every answer is `unknown`
