@@ -10,7 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from evenruler.evaluate.weigh import between_nothing, figures, recorded
+from evenruler.evaluate.weigh import recorded
+from evenruler.measurement.planted import between_nothing, figures
 from evenruler.measurement.verdicts import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, names
 
@@ -94,7 +95,7 @@ def picture(found: pd.DataFrame) -> alt.LayerChart:
 def main() -> None:
     """Write the tables and the picture."""
     readings, checks = recorded()
-    found = figures(readings, checks, {name: load_plant(name) for name in names()})
+    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
     text = PAGE.read_text(encoding="utf-8")
     tables = {
         "checks": checks_table(checks),

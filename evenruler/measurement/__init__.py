@@ -6,8 +6,6 @@ from evenruler.lazy import lazily
 
 if TYPE_CHECKING:
     from evenruler.measurement.checks import Resampling as Resampling
-    from evenruler.measurement.diversity import lexical_diversity as lexical_diversity
-    from evenruler.measurement.diversity import semantic_diversity as semantic_diversity
     from evenruler.measurement.figures import Confirmed as Confirmed
     from evenruler.measurement.figures import Figure as Figure
     from evenruler.measurement.figures import as_metrics as as_metrics
@@ -17,7 +15,9 @@ if TYPE_CHECKING:
     from evenruler.measurement.reliability import feldt_interval as feldt_interval
     from evenruler.measurement.reliability import first_component_share as first_component_share
     from evenruler.measurement.reliability import item_statistics as item_statistics
+    from evenruler.measurement.reliability import lexical_diversity as lexical_diversity
     from evenruler.measurement.reliability import mean_inter_item_correlation as mean_inter_item_correlation
+    from evenruler.measurement.reliability import semantic_diversity as semantic_diversity
     from evenruler.measurement.reliability import spearman_brown as spearman_brown
     from evenruler.measurement.resampling import Interval as Interval
     from evenruler.measurement.resampling import bootstrap as bootstrap
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 # scipy takes a second to load.
 _MODULES = {
     "checks": "Resampling",
-    "diversity": "lexical_diversity semantic_diversity",
     "figures": "Confirmed Figure as_metrics records",
     "reliability": "ItemStatistics cronbach_alpha feldt_interval first_component_share item_statistics "
-    "mean_inter_item_correlation spearman_brown",
+    "lexical_diversity mean_inter_item_correlation semantic_diversity spearman_brown",
     "resampling": "Interval bootstrap",
     "validity": "Correlation jackknifed_r pearson spearman",
 }
