@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -178,11 +179,17 @@ def ask(
 
 
 def _quietly(threads: int) -> None:
-    """One of several processes: bars of all of them would be one mess."""
+    """One of several processes: bars of all of them would be one mess; it ends with the one that started it."""
     import torch
 
     torch.set_num_threads(threads)
+    Thread(target=_end_with, args=(parent_process(),), daemon=True).start()
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def weigh(
