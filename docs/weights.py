@@ -3,8 +3,9 @@
 `python docs/weights.py`, after `evenruler weigh ... --record`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -20,6 +21,9 @@ FAR = 5.0
 """Smallest effects worth naming at which the picture ends."""
 
 
+WORDS = "2 nats, in smallest effects worth naming"
+
+
 def _table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
@@ -33,11 +37,15 @@ def checks_table(checks: pd.DataFrame) -> Iterator[str]:
     def rows() -> Iterator[list[str]]:
         for plant in names():
             for dose in DOSES:
-                found = [nats.loc[one] if (one := (plant, dose, seed)) in nats.index else None for seed in SEEDS]
-                cells = ["" if own is None else f"{own['held_out']:z.2f} ({own['own']:z.2f})" for own in found]
+                found = [nats.loc[[one]] if (one := (plant, dose, seed)) in nats.index else None for seed in SEEDS]
+                cells = ["" if own is None else _nats(*own[["held_out", "own"]].iloc[0]) for own in found]
                 yield [f"`{plant}`", f"{dose:g}", *cells]
 
     return _table(["plant", "dose", *(f"seed {seed}" for seed in SEEDS)], rows())
+
+
+def _nats(held_out: float, own: float) -> str:
+    return f"{held_out:z.2f} ({own:z.2f})"
 
 
 def matrix(found: pd.DataFrame) -> Iterator[str]:
@@ -52,10 +60,11 @@ def matrix(found: pd.DataFrame) -> Iterator[str]:
     return _table(["headline", "smallest", *(f"`{plant}`" for plant in names())], rows())
 
 
-def _cell(row: dict[str, object]) -> str:
+def _cell(row: dict[Hashable, Any]) -> str:
     told = "" if pd.isna(row["found"]) else f"; told {row['found']}"
     signs = "" if pd.isna(row["correlation"]) else f"; r {row['correlation']:z.2f}"
-    amount = "none" if pd.isna(row["sensitivity"]) else "{sensitivity:z.2g} [{low:z.2g}, {high:z.2g}]".format(**row)
+    value, low, high = (f"{row[name]:z.2g}" for name in ("sensitivity", "low", "high"))
+    amount = "none" if pd.isna(row["sensitivity"]) else f"{value} [{low}, {high}]"
     unfit = f" on {row['unfit']}" if row["verdict"] == Verdict.INVALID else ""
     words = f"{amount}, {row['verdict']}{unfit}{signs}{told}"
     return f"**{words}**" if row["own"] else words
@@ -74,7 +83,7 @@ def pairs(nothing: pd.DataFrame) -> Iterator[str]:
     return _table(["pairs of dose 0", "n", *map(str, verdicts)], rows())
 
 
-def picture(found: pd.DataFrame) -> alt.LayerChart:
+def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """What 2 nats come to, in smallest effects worth naming, a row a headline."""
     ends = {end: (found[end] / found["smallest"]).clip(-FAR, FAR) for end in ("change", "change_low", "change_high")}
     headline = found["benchmark"] + ": " + found["part"] + ", " + found["figure"]
@@ -85,8 +94,8 @@ def picture(found: pd.DataFrame) -> alt.LayerChart:
         yOffset=alt.YOffset("plant:N"),
         color=alt.Color("plant:N", title="planted", scale=alt.Scale(range=["#c8963e", "#8a6fae", "#1b6f78"])),
     )
-    axis = alt.X("change:Q", title="2 nats, in smallest effects worth naming", scale=alt.Scale(domain=[-FAR, FAR]))
-    bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=axis.title), x2="change_high:Q")
+    axis = alt.X("change:Q", title=WORDS, scale=alt.Scale(domain=[-FAR, FAR]))
+    bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=WORDS), x2="change_high:Q")
     points = base.mark_point(opacity=1, filled=True).encode(x=axis, shape=alt.Shape("what:N", title="of"))
     lines = alt.Chart(pd.DataFrame({"at": [-1, 0, 1]})).mark_rule(color="#bbb").encode(x="at:Q")
     return alt.layer(lines, bars, points).properties(width=360)

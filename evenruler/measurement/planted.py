@@ -103,7 +103,9 @@ class Reading:
 
         Of the doses that two seeds have, or more; None below two seeds.
         """
-        changes, nats = (own[own.index.get_level_values("dose") != 0] for own in self._changes())
+        changes, nats = self._changes()
+        dosed = nats.index.get_level_values("dose") != 0
+        changes, nats = changes[dosed], nats[dosed]
         several = nats.groupby(level="dose").transform("size") > 1
         changes, nats = changes[several], nats[several]
         seeds = nats.index.get_level_values("seed").to_numpy()
