@@ -35,9 +35,6 @@ NOT_RUN = {
         "asks SmolLM2 for three minutes; tests/stages/test_evolving.py runs it with a scripted operator",
         "needs sheets that people filled; tests/instruments/probes/test_commands.py runs both",
     ],
-    "docs/adding-a-questionnaire.md": [
-        "takes a model that can write items; tests/instruments/questionnaires run it with a scripted one"
-    ],
     "docs/adding-a-saged-domain.md": [
         "asks Wikipedia; tests/instruments/saged/scrape run both commands against a MediaWiki on this machine"
     ],
@@ -77,7 +74,7 @@ def test_links_of_files_outside_docs_lead_somewhere(page) -> None:
 
 
 def test_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().split()) <= 650
+    assert len((ROOT / "README.md").read_text().split()) <= 700
 
 
 def test_all_four_papers_are_named_and_cited() -> None:

@@ -100,7 +100,7 @@ class Cluster:
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
-            remedy = "mend the address, start it, or install its Ray and Python here: docs/scale.md"
+            remedy = "check the address, start it, or install its Ray and Python here: docs/scale.md"
             raise UserError(what, where=where, remedy=remedy) from None
         self.ray = ray  # the library, which is imported for this engine alone
         self._members: list[Member] = []

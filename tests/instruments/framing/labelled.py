@@ -1,6 +1,6 @@
 """Replies with labels, and how often the parser of choices is wrong about them.
 
-`python -m tests.instruments.framing.labelled` prints the tables of docs/framing.md. data/README.md says whence the
+`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels. data/README.md says whence the
 replies and the labels come.
 """
 

@@ -82,7 +82,7 @@ class TestPaper:
         [("gad-7", (7, 6, 11, 10)), ("phq-9", (7, 4, 6, 7)), ("soc-13", (6, 2, 3, 3))],
     )
     def test_the_scales_as_csv(self, name, counts) -> None:
-        """The table of docs/questionnaires.md."""
+        """The counts of docs/questionnaires.md."""
         facts, rows = read_scale(PAPER / f"{name}.csv")
         assert self.beside(name, [*translate(facts, rows, SCALE).values()]) == counts
         shipped = YAML(typ="safe").load(SOURCES / f"{name}.yaml")["items"].values()

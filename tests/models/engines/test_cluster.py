@@ -198,7 +198,7 @@ def test_what_a_worker_says_is_wrong_is_said(nodes, user_error) -> None:
     [("127.0.0.1:1", "refused"), ("head", "HOST:PORT"), ("head:", "HOST:PORT")],
 )
 def test_an_address_of_no_cluster_is_one_line(address, reason, user_error) -> None:
-    with user_error(f"ray={address}", "cannot be joined", reason, "mend the address"):
+    with user_error(f"ray={address}", "cannot be joined", reason, "check the address"):
         cluster.Cluster(address)
 
 

@@ -138,7 +138,7 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
     """The lean of a benchmark with its null, what length and frequency do alone, and the rest.
 
     Of items by `schemas.ITEMS`, of one condition where conditions are scored apart; `units`: in the plural.
-    Source: docs/controls.md ("Fixed"); Kish (1965), Survey sampling, for effective units.
+    Source: docs/controls.md ("Published benchmarks"); Kish (1965), Survey sampling, for effective units.
     """
     found = Lean.of(items, score)
     g = len(found.units)
@@ -401,7 +401,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     """How much more one model leans than another, over the units that both were asked about.
 
     Of what units add to the lean and to its specific part, linearised (by `tables.schemas.HEADLINES`): both are means
-    of it. Source: docs/controls.md ("Two models or versions").
+    of it. Source: docs/results.md ("Compare").
     """
     both = first.merge(second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(apart=both["value_first"] - both["value_second"])

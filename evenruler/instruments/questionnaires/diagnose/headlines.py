@@ -343,7 +343,7 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
     Raises:
         ValueError: Fits or items differ, or there are fewer than two items.
 
-    Source: docs/controls.md (part B), simulated.
+    Source: docs/controls.md ("Questionnaires"), simulated.
     """
     own, other = np.asarray(answers, dtype=np.float64), np.asarray(controls, dtype=np.float64)
     if own.ndim != 2 or own.shape != other.shape or own.shape[1] < 2:
