@@ -44,9 +44,10 @@ answers: setup ## Record what the embedded models answer, for a release: data/re
 	@dvc commit -f data/recorded.dvc
 
 weights: setup ## Make reference weights, hold instruments against them, and record what they read (three hours); goes on where it was
-	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs framing-gender --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler weigh probes-occupation-gender fixed-winogender fixed-crows-pairs --at-once 2 --record
 	@OMP_NUM_THREADS=1 evenruler weigh questionnaires-phq-9 --form entail --at-once 2 --record
-	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --size standard --limit 12 --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler weigh framing-gender --form mass --at-once 2 --record
+	@OMP_NUM_THREADS=1 evenruler weigh saged-countries --at-once 2 --record
 
 hub-server: $(HUB_SERVER)/ready ## Install the server that a test of publishing asks, in an environment of its own
 $(HUB_SERVER)/ready: requirements-hub-server.txt
