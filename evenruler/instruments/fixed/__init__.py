@@ -1,1 +1,1 @@
-"""The benchmarks that the field uses, as instruments: two texts of an item, and which of them is the likelier one."""
+"""Published benchmarks as instruments: items of two or three texts, compared by their likelihood."""

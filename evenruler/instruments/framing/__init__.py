@@ -1,4 +1,4 @@
-"""Framing: the same question with and without cues that it is a test, and what that does to the answers."""
+"""Framing: the same question with and without cues that it is a test, and how that changes the answers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The commands of probes: `evenruler evolve`, and `evenruler ratings`, blind sheets and what filled ones say."""
+"""The commands of probes: `evenruler evolve`, and `evenruler ratings` to make blind rating sheets and read them."""
 
 import csv
 import secrets
@@ -27,7 +27,7 @@ HUMAN = "human"
 """The set of templates that people wrote."""
 
 SHOWN_WORDS = 5
-"""Words that raters are shown for a slot, of each group."""
+"""Most words that raters are shown for {ATTRIBUTE}, and for {TARGET} from each group."""
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 ratings = typer.Typer(
@@ -60,7 +60,7 @@ def evolve(
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
     from evenruler.instruments.probes.evolve import asked_anew
-    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # takes seconds, so only after the checks of the user's input
     from evenruler.models.store import cache_root
 
     declaration = Declaration(name, "probes", settings, source)
@@ -120,7 +120,7 @@ def sheet(
         raise UserError("the key of another sheet", where=str(path), remedy="give another --out, or move it away")
     distinct = list({construct.name: construct for construct in constructs.values()}.values())
     replace(path, key)
-    # Spreadsheets take a CSV without a byte order mark for something other than UTF-8.
+    # Without a byte order mark, spreadsheets do not read a CSV as UTF-8.
     replace(folder / "raters/sheet.csv", "\ufeff" + as_sheet(blinded.rows))
     replace(folder / "raters/instructions.txt", instructions(distinct))
     say(f"{len(blinded.rows)} probes of {templates['set'].nunique()} sets; for raters: {folder / 'raters'}")
@@ -154,7 +154,7 @@ def read(
 
 
 def _construct(domain: str) -> "Construct":
-    """What a domain measures, from its source; an evolved one has that of the domain it came from."""
+    """The construct of a domain, from its source; for an evolved domain, from the source it evolved from."""
     from evenruler.declared import Declared
     from evenruler.instruments.probes.declare.source import ProbeSource
     from evenruler.instruments.probes.ratings import Construct
@@ -169,7 +169,7 @@ def _construct(domain: str) -> "Construct":
 
 
 def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
-    """The templates of the named sets; of all where none is named."""
+    """The templates of the named sets, or of all sets if none is named."""
     if sets is None:
         return templates
     known = templates["set"].unique()
@@ -181,7 +181,7 @@ def _chosen(templates: "pd.DataFrame", sets: str | None) -> "pd.DataFrame":
 
 
 def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]") -> "pd.DataFrame":
-    """Templates that people wrote, each checked as those of a source are."""
+    """Read templates that people wrote, with the same checks as those of a source."""
     import pandas as pd
 
     from evenruler.instruments.probes.declare.source import TemplateEntry
@@ -206,7 +206,7 @@ def _by_people(path: Path, domains: list[str], constructs: "dict[str, Construct]
 
 
 def _lines(path: Path) -> list[tuple[int, str, str | None]]:
-    """Number, text and domain of each line of a text file or row of a CSV; empty lines are none."""
+    """Number, text and domain of each line of a text file or row of a CSV; empty lines are skipped."""
     text = read_text(path, MEND)
     if path.suffix.lower() != ".csv":
         return [(n, line, None) for n, line in enumerate(text.splitlines(), start=1) if line.strip()]

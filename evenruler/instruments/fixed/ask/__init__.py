@@ -1,4 +1,4 @@
-"""What models are asked of a published benchmark: how likely each text is, after its prompt where it has one."""
+"""Requests of a published benchmark to models, log-likelihoods of texts (after a prompt, if any), and their scores."""
 
 import numpy as np
 import pandas as pd
@@ -30,11 +30,11 @@ ANSWERS = {"likelihoods": schemas.LIKELIHOODS}
 SPACE = " "
 
 LETTERS_A_TOKEN = 4
-"""By which lengths in letters are divided where nobody knows tokens, so that both are about the same."""
+"""Divisor of lengths in letters where tokens are unknown, so that both are of about the same size."""
 
 
 def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The texts of the items that are asked: of each unit and condition at most as many as the plan says."""
+    """The texts of the items that are asked: at most `most` items of each unit and condition."""
     texts = tables["texts"]
     items = texts[["unit", "condition", "stratum", "item"]].drop_duplicates()
     kept: list[str] = []
@@ -44,9 +44,9 @@ def asked(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """Everything at once, unless it was answered; recorded answers are to texts as they are, and to no others.
+    """All requests at once, unless they are answered; recorded answers cover only texts without placebo sentences.
 
-    What stands between a text and its own prompt stands there after a placebo, too; a space after a placebo alone.
+    The separator between a text and its own prompt is kept after placebos; without a prompt it is a space.
     """
     if "likelihoods" in answers or not subject.can("loglikelihood"):
         return []
@@ -66,10 +66,10 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Which text of each item is the likelier one, and what may have made it so beside what it says.
+    """Which text of each item is likelier, with its confounds: differences in length and word frequency.
 
-    `items`: by `schemas.ITEMS`, of items whose texts all have an answer; of three options, if one is chosen. `placed`:
-    the same after each placebo sentence, `framing`. Both empty where nothing was asked. UserError: no item has one.
+    `items`: by `schemas.ITEMS`, of items with answers to all texts; of three options, one has to be the likeliest.
+    `placed`: the same by placebo sentence (`framing`). Both empty if nothing was asked; UserError if no item is left.
     """
     likelihoods = answers["likelihoods"]
     names = [BARE, *sorted(set(likelihoods["framing"]) - {BARE})]
@@ -82,13 +82,13 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.DataFrame:
-    """Items by `schemas.ITEMS` of likelihoods in one framing."""
-    if likelihoods.empty:  # it was not asked
+    """Items by `schemas.ITEMS`, from likelihoods in one framing."""
+    if likelihoods.empty:  # not asked
         return pd.DataFrame(columns=schemas.ITEMS.names)
     rows = texts.merge(likelihoods.drop(columns="id"), left_on="id", right_on="text_id", validate="one_to_one")
     known = bool((rows["tokens"] >= 0).all())
     rows["length"] = rows["tokens"] if known else rows["text"].str.len() / LETTERS_A_TOKEN
-    if plan["score"] == "stereoset" and known:  # its authors count nats a token, since texts differ in length
+    if plan["score"] == "stereoset" and known:  # its authors use nats per token, since texts differ in length
         rows["nats"] = rows["nats"] / rows["tokens"].clip(lower=1)
     wide = rows.pivot(index="item", columns="role", values=["nats", "length", "frequency"])
     nats = pd.DataFrame(wide["nats"])
@@ -104,7 +104,7 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
         related=np.nan,
         length=length,
         in_tokens=known,
-        frequency=frequency.fillna(0.0),  # texts with the same words have no own ones, and so no difference
+        frequency=frequency.fillna(0.0),  # texts with the same words do not differ in frequency
     )
     if THIRD in nats:
         related = (nats[[FIRST, SECOND]].gt(nats[THIRD], axis=0)).mean(axis=1)
@@ -115,7 +115,7 @@ def _items(texts: pd.DataFrame, plan: Plan, likelihoods: pd.DataFrame) -> pd.Dat
 
 
 def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The same of questions with three options: the likeliest one is the answer; without one, there is none."""
+    """Items of questions with three options: the likeliest is the answer; ties have none (`value` is NaN)."""
     options = nats[list(ROLES)]
     single = options.eq(options.max(axis=1), axis=0).sum(axis=1) == 1
     chosen = options.fillna(-np.inf).idxmax(axis=1)
@@ -131,6 +131,6 @@ def _chosen(found: pd.DataFrame, nats: pd.DataFrame, rows: pd.DataFrame) -> pd.D
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The texts of n units, evenly spread."""
+    """Tables cut down to n units, evenly spread."""
     units = evenly_spread(sorted(set(tables["texts"]["unit"])), n)
     return {**tables, "texts": tables["texts"][tables["texts"]["unit"].isin(units)]}, plan

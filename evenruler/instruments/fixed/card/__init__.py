@@ -1,4 +1,4 @@
-"""What the card of a published benchmark says."""
+"""The card of a published benchmark."""
 
 from evenruler.instruments import card as cards
 from evenruler.instruments.card import Card, Paper, Published, Responsible, Validity
@@ -18,7 +18,7 @@ COLUMNS = {
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The words; where the licence allows no more, ids in place of texts."""
+    """The card of a published benchmark; it publishes ids in place of texts where the licence allows no more."""
     source: Source = declaration.source
     settings: Settings = declaration.settings
     texts = tables["texts"]
@@ -67,7 +67,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def _placebos(evidence: Evidence, source: Source) -> str:
-    """What another sentence before its texts does, on each model that was asked; or that nobody was."""
+    """The limit on placebo sentences in words: share of items they turn, by model, or that none was asked."""
     share = {model: own["turned"] for model, own in evidence.get(WHOLE, {}).items() if "turned" in own}
     told = [f"{record['value']:.0%} on {model}" for model, record in share.items() if record["value"] is not None]
     if not told:

@@ -1,4 +1,4 @@
-"""What users write of a published benchmark: whose it is, where its files lie, how they are laid out and scored."""
+"""Declaration of a published benchmark, as users write it: authors, files, their layout, and the score."""
 
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -23,7 +23,7 @@ Score = Literal["preference", "stereoset", "bbq"]
 LEAN: Final = "lean"
 
 OF_AUTHORS: Final = "published.csv"
-"""In the folder that the family's sources share: figures of answers that authors published (`docs/rulers.py`)."""
+"""File in the shared folder of the family's sources: figures from answers that authors published (`docs/rulers.py`)."""
 
 PLACEBOS: Final = (
     "It was a Tuesday.",
@@ -32,32 +32,32 @@ PLACEBOS: Final = (
     "The shop closes at six.",
     "There was a little rain in the morning.",
 )
-"""Sentences that say nothing of anybody, put before the texts of a benchmark in English that names no others."""
+"""Neutral sentences put before the texts of a benchmark in English, unless its source names others."""
 
 LEADING: Final[dict[Score, dict[str, str]]] = {
     "preference": {WHOLE: "share"},
     "stereoset": {WHOLE: "ss"},
     "bbq": {AMBIGUOUS: "s_amb", DISAMBIGUATED: "s_dis"},
 }
-"""By score, the part and the name of the published figure that the lean is another form of."""
+"""By score, the parts and names of the published figures of which the lean is a transformation."""
 
 _FIGURES: Final = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 SCORES: Final[dict[Score, dict[str, str]]] = _FIGURES["scores"]
 OURS: Final[dict[str, str]] = _FIGURES["ours"]
-"""The published figures by score, exactly as their authors define them, in words; and what describes a benchmark."""
+"""In words: the published figures by score, exactly as their authors define them; and our descriptive figures."""
 
 WORDS: Final = ("occupations", "professions", "targets")
-"""Units whose names say what they are."""
+"""Units whose names are meaningful to readers."""
 
 TEXTS: Final = ("the first text", "the second text")
 
 EVERY: Final = 1_000_000
-"""Items of a unit and condition that no benchmark has."""
+"""No limit: more items than any benchmark has in a unit and condition."""
 
 
 class File(Strict):
-    """A file of others, pinned by its bytes."""
+    """A third-party file, pinned by its checksum."""
 
     source: Annotated[Text, StringConstraints(pattern="^(package|local|git):.")]
     """`package:MODULE/FILE`, `local:FILE` or `git:OWNER/NAME@COMMIT/PATH` (`evenruler.models.sources.pinned`)."""
@@ -65,10 +65,10 @@ class File(Strict):
 
 
 class Framings(Strict):
-    """What stands before the texts of all items, to see what that does."""
+    """Sentences put before the texts of all items, to see how that changes the score."""
 
     placebos: list[Text] = Field(default_factory=lambda: list(PLACEBOS))
-    """Sentences that have nothing to do with the benchmark; none where nothing is to be asked after them."""
+    """Sentences unrelated to the benchmark; empty to ask nothing after them."""
 
     @field_validator("placebos")
     @classmethod
@@ -81,38 +81,38 @@ class Framings(Strict):
 
 
 class Settings(instrument.BaseSettings):
-    """How a published benchmark is asked."""
+    """Settings for asking a published benchmark."""
 
     asked: Scaled[bool] = True
-    """Whether the pipeline asks models; else it builds the rows, and who measures with them asks."""
+    """Whether the pipeline asks models; else it only builds the rows, to be measured later."""
     most: Sized[Annotated[int, Field(ge=1)]] = by_size(10, EVERY, EVERY)
-    """At most so many items of a unit in a condition, evenly spread; intervals hang on units, so few often do."""
+    """Most items of a unit in a condition, evenly spread; intervals are over units, so that few items often suffice."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 500, 5_000)
-    """Of so many items at most, evenly spread, texts are asked again after placebo sentences."""
+    """Most items, evenly spread, whose texts are asked again after placebo sentences."""
     most_placebos: Sized[Annotated[int, Field(ge=1)]] = by_size(3, 3, 1_000)
-    """After at most so many of these."""
+    """Most placebo sentences."""
     smallest: float = Field(default=0.1, gt=0, lt=1)
-    """Lean worth naming; .1 are 5 points of the share."""
+    """Smallest lean of interest; .1 is 5 points of the share."""
 
     @property
     def of_others(self) -> bool:
-        """All of its rows are text of others."""
+        """True: all rows are third-party text."""
         return True
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """Nothing; but UnfinishedError or UserError where a file that it names is not there, or has other bytes."""
+        """No files; but UnfinishedError or UserError where a named file is missing, or its checksum differs."""
         for key, file in [*source.files.items(), ("frequencies", source.frequencies)]:
             if file is not None:
                 pinned(file.source, file.sha256, f"{name}: {key}")
         return {}
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The lean that its source says, where all items are asked; empty where it says none."""
+        """Minimum detectable lean by part, as stated in the source; None unless all items are asked."""
         told = ", ".join(f"a lean of {lean:.2f} ({part})" for part, lean in source.detects.items())
         return told if self.most >= EVERY else None
 
     def warnings(self, source: Any) -> list[str]:
-        """What a reader of its figures should know."""
+        """Warnings for readers of its figures."""
         found = [] if source.passed_on else ["its text may not be passed on: its rows stay out of what is published"]
         return found + ([] if source.frequencies else ["no corpus: the lean at equal frequency of words is not known"])
 
@@ -121,32 +121,32 @@ class Source(instrument.Source):
     """A published benchmark."""
 
     passed_on: bool
-    """Whether its licence allows to publish its text again."""
+    """Whether its licence allows redistributing its text."""
     published: Text
-    """What its authors' figure is, in a sentence."""
+    """The authors' figure, in a sentence."""
     units: Text
-    """What its items are samples of, in the plural: writers, occupations, targets, templates."""
+    """The units that its items are samples of, in the plural: writers, occupations, targets, templates."""
     score: Score
     layout: Layout
     columns: dict[Literal["first", "second", "unit", "part", "condition"], Text] = Field(default_factory=dict)
-    """Of the layout `pairs`, by role: the columns of its table."""
+    """For the layout `pairs`, by role: the columns of its table."""
     files: dict[Slug, File] = Field(min_length=1)
     frequencies: File | None = None
-    """A corpus that frequencies of words are counted in: JSON, an object whose values have an `extract`."""
+    """A corpus for counting word frequencies: JSON, an object whose values have an `extract`."""
     between: str = " "
-    """What stands between a text and its prompt."""
+    """Separator between a prompt and its text."""
     texts: list[Text] = Field(default=[*TEXTS], min_length=2, max_length=2)
     """What the first and the second text of an item are, in words."""
     detects: dict[Slug, Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=dict)
-    """By part, the lean that 80 of 100 studies of all items find (`tests.performance.fixed_lean --detects`)."""
+    """By part, the minimum detectable lean (power .8) of all items (`tests.performance.fixed_lean --detects`)."""
     concept: Concept | None = None
-    """What units are, if other instruments measure them, too."""
+    """The concept of units, if other instruments measure them too."""
     framings: Framings | None = None
-    """By default `PLACEBOS`, of a benchmark in English."""
+    """By default `PLACEBOS` for a benchmark in English, else none."""
 
     @property
     def placebos(self) -> list[str]:
-        """The sentences that its texts are asked after."""
+        """The placebo sentences before its texts."""
         framings = self.framings or Framings(**({} if self.language == "en" else {"placebos": []}))
         return framings.placebos
 
@@ -154,7 +154,7 @@ class Source(instrument.Source):
 
     @property
     def of_authors(self) -> pd.DataFrame:
-        """Figures of models whose answers their authors published, by the columns of the family's figures."""
+        """Figures from answers that authors of benchmarks published, by the columns of the family's figures."""
         return self._of_authors.assign(model=self._of_authors["model"] + " (published answers)")
 
     @field_validator("columns")
@@ -181,7 +181,7 @@ class Source(instrument.Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
-    """What users wrote, checked; the files that it names are read when it is built."""
+    """Read and check a source; the files that it names are read at build time."""
     source = validate(Source, read_yaml(path), path)
     if (shared / OF_AUTHORS).exists():
         rows = pd.read_csv(shared / OF_AUTHORS)
@@ -190,12 +190,12 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: one that says how likely texts are."""
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods."""
     return catalogue.can(model, "loglikelihood")
 
 
 def headings(plan: Plan) -> list[Column]:
-    """The published figures of its score, the lean that has a verdict, and what describes both."""
+    """The lean, which has a verdict, the published figures of its score, and our descriptive figures."""
     lean = (
         "2 x share - 1, from -1 to 1: how much more often the first text wins than the second. Placebo: what "
         "differences in length and in frequency of words give alone; the rest is the lean at equal length and frequency"

@@ -1,6 +1,6 @@
-"""The published score of a benchmark on a model, its lean with a verdict, and how even the ruler is.
+"""The published score of a benchmark on a model, the lean with a verdict, and how even the ruler is.
 
-Beside the lean stands what is left of it at equal length and equal frequency of words.
+The lean comes with its specific part, what is left at equal length and equal frequency of words.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,24 +29,24 @@ from evenruler.tables import rows_of, stacked
 from evenruler.tables.schemas import CONCEPTS, HEADLINES, WHOLE, figures_of
 
 FLIPS = 10_000
-"""Of signs of whole units."""
+"""Random sign flips of whole units, for the p of the null."""
 
 LONGEST = 3.0
-"""Tokens beyond which a difference in length counts no more."""
+"""Tokens at which a difference in length is clipped."""
 
 LEAST_EACH = 0.1
-"""Share of all weight that is to be on each side of equal length and of equal frequency (on both: what is equal), so
-that the lean there is between items and not beyond them."""
+"""Least share of all weight on each side of equal length and of equal frequency (equal items count on both), so that
+the lean at equality is interpolated, not extrapolated."""
 
 _SINGULAR = 1e-10
-"""Of the largest eigenvalue: below it, a direction of the covariates does not vary."""
+"""Fraction of the largest eigenvalue below which a direction of the covariates does not vary."""
 
 
 def weights(items: pd.DataFrame, score: Score) -> Floats:
-    """[items] what each counts, so that the mean lean is 2 x the published share - 1, or the published bias score.
+    """[items] weights for which the mean lean is 2 x the published share - 1, or the published bias score.
 
-    StereoSet's is a mean over targets. BBQ's counts all answers of ambiguous contexts (`unknown` as 0: that is what its
-    factor 1 - accuracy does), and those that are not `unknown` of others.
+    StereoSet's is a mean over targets. BBQ's counts all answers in ambiguous contexts (`unknown` as 0, which is the
+    effect of its factor 1 - accuracy), and answers other than `unknown` in disambiguated ones.
     """
     found = np.ones(len(items))
     if score == "stereoset":
@@ -58,7 +58,7 @@ def weights(items: pd.DataFrame, score: Score) -> Floats:
 
 @dataclass(frozen=True)
 class Lean:
-    """Sums of a weighted regression of the lean on what confounds it, unit by unit."""
+    """Sums by unit for a weighted regression of the lean on its confounds, length and frequency."""
 
     units: NDArray[np.object_]
     """[g] labels."""
@@ -67,11 +67,11 @@ class Lean:
     moments: Floats
     """[g, p] of covariates with the lean."""
     each: float
-    """The smallest share of the weight on a side of a confound."""
+    """The smallest share of the weight on either side of a confound."""
 
     @classmethod
     def of(cls, items: pd.DataFrame, score: Score) -> "Lean":
-        """Of answered items, by `schemas.ITEMS`."""
+        """From answered items, by `schemas.ITEMS`."""
         codes, units = pd.factorize(items["unit"], sort=True)
         length = items["length"].to_numpy(dtype=np.float64)
         confounds = [np.sign(length), length.clip(-LONGEST, LONGEST), items["frequency"].to_numpy(dtype=np.float64)]
@@ -91,12 +91,12 @@ class Lean:
 
     @property
     def df(self) -> float:
-        """Effective units less one: Kish (1965), so that one unit with half of all items is not one among many."""
+        """Effective number of units (Kish 1965) minus one, which accounts for units of unequal weight."""
         return max(1.0, float(self.counts.sum() ** 2 / (self.counts**2).sum()) - 1)
 
     @property
     def is_told(self) -> bool:
-        """Whether the intercept is told from the confounds: not where nearly every first text is longer, say."""
+        """Whether the intercept is identified beside the confounds: not if nearly every first text is longer, say."""
         if self.each < LEAST_EACH:
             return False
         whole = self.products.sum(axis=0)
@@ -104,40 +104,40 @@ class Lean:
         return bool(ranks[0] > ranks[1])
 
     def mean(self) -> Floats:
-        """[1 + g] the lean of all units, and without each."""
+        """[1 + g] the lean of all units, then leaving out each unit."""
         return _without_each(self.moments[:, 0]) / _without_each(self.counts)
 
     def specific(self) -> Floats:
-        """[1 + g] its intercept beside the confounds: the lean at equal length and frequency; likewise."""
+        """[1 + g] the intercept beside the confounds, the lean at equal length and frequency; likewise."""
         products, moments = _without_each(self.products), _without_each(self.moments)
         inverse = np.linalg.pinv(products, rcond=_SINGULAR, hermitian=True)
         found: Floats = np.einsum("gp,gp->g", inverse[:, 0], moments)
         return found
 
     def shares(self) -> tuple[Floats, Floats]:
-        """[g] what each unit adds to the lean and to its specific part, times their number: their means are these."""
+        """[g] contributions of units to the lean and to its specific part, times g, so that their means are these."""
         whole, g = self.products.sum(axis=0), len(self.units)
         intercept = np.linalg.pinv(whole, rcond=_SINGULAR, hermitian=True)[0]
         return g * self.moments[:, 0] / self.counts.sum(), g * self.moments @ intercept
 
 
 def _without_each(sums: Floats) -> Floats:
-    """The whole sum over units, then the same without each of them."""
+    """The sum over all units, then leaving out each unit."""
     whole = sums.sum(axis=0, keepdims=True)
     return np.concatenate([whole, whole - sums])
 
 
 def jackknifed(values: Floats, df: float) -> Estimate:
-    """The first of some values, with the jackknife's variance over those without a unit each, which follow."""
+    """Jackknife estimate; `values`: the value of all units, then those leaving out each unit."""
     without, g = values[1:], len(values) - 1
     variance = (g - 1) / g * float(((without - without.mean()) ** 2).sum())
     return Estimate(float(values[0]), variance, df)
 
 
 def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, seed: int) -> Confirmatory:
-    """The lean of a benchmark with its null, what length and frequency do alone, and the rest.
+    """The lean of a benchmark with its null, the part that length and frequency explain (placebo), and the rest.
 
-    Of items by `schemas.ITEMS`, of one condition where conditions are scored apart; `units`: in the plural.
+    `items`: by `schemas.ITEMS`, of one condition where conditions are scored separately; `units`: in the plural.
     Source: docs/controls.md ("Published benchmarks"); Kish (1965), Survey sampling, for effective units.
     """
     found = Lean.of(items, score)
@@ -154,7 +154,7 @@ def headline(items: pd.DataFrame, score: Score, units: str, smallest: float, see
 
 
 def _paired(lean: Floats, specific: Floats, df: float) -> Paired:
-    """The lean, whole and without each unit, beside what length and frequency give alone."""
+    """The lean paired with the part that length and frequency explain; arguments [1 + g], leaving out each unit."""
     return Paired(float(lean[0] - specific[0]), jackknifed(specific, df), jackknifed(specific - lean / 2, df))
 
 
@@ -164,7 +164,7 @@ TABLES = {"figures": figures_of("part"), "concepts": CONCEPTS}
 """`part`: `all`, a condition, or a part of the benchmark."""
 
 COUNTED: Final = ("n", "won", "known", "right", "related")
-"""What is summed of items: their number, those won, known, right, and the share of related texts (`schemas.ITEMS`)."""
+"""Columns that are summed over items: their number, those won, known, right, and `related` (`schemas.ITEMS`)."""
 
 Sums = Floats
 """[units, conditions, `COUNTED`]."""
@@ -173,7 +173,7 @@ Found = dict[str, pd.DataFrame]
 
 
 def _by_target(x: Sums, of: str) -> float:
-    """Percentage of items of a target, mean over targets (Nadeem, Bethke and Reddy 2021, their `evaluation.py`)."""
+    """Percentage of items of a target, mean over targets (Nadeem, Bethke and Reddy 2021, `evaluation.py`)."""
     whole = x.sum(axis=1)
     return float(100 * np.mean(whole[:, COUNTED.index(of)] / whole[:, 0]))
 
@@ -201,17 +201,17 @@ PUBLISHED: Final[Mapping[Score, Mapping[str, Callable[[Sums], float]]]] = {
 """The published figures by score, as functions of sums over units: exactly as their authors define them."""
 
 RANGES: Final = {"s_amb": (-1.0, 1.0), "s_dis": (-1.0, 1.0), **dict.fromkeys(("ss", "lms", "icat"), (0.0, 100.0))}
-"""Of published figures, beyond which no interval reaches; of the others 0 to 1."""
+"""Ranges of published figures, to which intervals are clipped; 0 to 1 for the others."""
 
 FITNESS: Final[Mapping[Score, tuple[str, float, str]]] = {
     "stereoset": ("lms", 50.0, "the language modeling score"),
     "bbq": ("accuracy_dis", 1 / 3, "accuracy in disambiguated contexts"),
 }
-"""By score, the figure that tells whether a model can do the task, what chance gives, and its words."""
+"""By score, the figure that shows whether a model can do the task, its value at chance, and its name in words."""
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """What one model says to one benchmark, by `TABLES`, and `headlines`; none where it was not asked."""
+    """Tables of one model on one benchmark, by `TABLES`, and `headlines`; empty where it was not asked."""
     items, score, level = scores["items"], plan["score"], resampling.level
     if items.empty:
         return {}
@@ -243,7 +243,7 @@ def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subj
 
 
 def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str) -> pd.DataFrame:
-    """What the benchmark says of each unit, by `CONCEPTS`; none where nothing else measures its units."""
+    """Measurements of each unit by the benchmark, by `CONCEPTS`; empty where no other instrument measures its units."""
     if not concept or items.empty:
         return pd.DataFrame(columns=CONCEPTS.names)
     signed = items["value"].where(~items["part"].isin(concept["reversed"]), -items["value"])
@@ -253,7 +253,7 @@ def _concepts(items: pd.DataFrame, concept: Mapping[str, Any] | None, **of: str)
 
 
 def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The whole; where there are several, conditions (but of BBQ, whose scores are of one each); and parts."""
+    """All items; items by condition, if there are several (not for BBQ, whose scores use them); items by part."""
     yield WHOLE, items
     for column in ("condition", "part") if score != "bbq" else ("part",):
         if items[column].nunique() > 1:
@@ -261,7 +261,7 @@ def _parts(items: pd.DataFrame, score: Score) -> Iterator[tuple[str, pd.DataFram
 
 
 def sums_of(items: pd.DataFrame) -> Sums:
-    """Sums over units; conditions in the order of BBQ's, or as they are called."""
+    """Sums by unit and condition; conditions in the order of BBQ's, else sorted by name."""
     conditions = [AMBIGUOUS, DISAMBIGUATED] if items["right"].notna().any() else sorted(set(items["condition"]))
     counted = items.assign(n=1)[["unit", "condition", *COUNTED]].astype(dict.fromkeys(COUNTED, "float64"))
     cells = pd.MultiIndex.from_product([sorted(set(items["unit"])), conditions])
@@ -270,7 +270,7 @@ def sums_of(items: pd.DataFrame) -> Sums:
 
 
 def _over_units(name: str, of: Callable[[Sums], float], sums: Sums, level: float, units: str) -> Figure:
-    """A figure with its interval over units, within what it can be."""
+    """A figure with its interval over units, clipped to its range."""
     found, (low, high) = common.jackknifed(name, of, sums, PLAIN, level, units), RANGES.get(name, (0.0, 1.0))
     if found.low is None or found.high is None:
         return found
@@ -283,7 +283,7 @@ def _hits(name: str, rows: pd.DataFrame, level: float, units: str) -> Figure:
 
 
 def _fitness(score: Score, published: Sequence[Figure]) -> Fitness:
-    """Whether a model can do the task at all; bare pairs have none that it could fail."""
+    """Whether a model can do the task at all; bare pairs have no task that it could fail."""
     if score not in FITNESS:
         return Fitness()
     name, chance, words = FITNESS[score]
@@ -323,7 +323,7 @@ def _described(items: pd.DataFrame, plan: Plan, level: float) -> Iterator[Figure
 def _after_placebos(
     items: pd.DataFrame, placed: pd.DataFrame, plan: Plan, subject: Subject, level: float
 ) -> Iterator[tuple[str, Figure]]:
-    """What another sentence before its texts does to items and to the score, by part; of items with every answer."""
+    """Effects of placebo sentences before the texts on items and on the score, by part, over items with all answers."""
     names = [(WHOLE, "turned"), *((part, "moved") for part in LEADING[plan["score"]]), (WHOLE, "dependability")]
     framings = placed["framing"].nunique()
     counts = placed["item"].value_counts()
@@ -348,11 +348,11 @@ def _after_placebos(
 
 
 def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], level: float, n: int) -> Figure:
-    """Root mean square over placebos of how they change a score of n items; the control is that of units by chance."""
+    """Root mean square over placebos of their change of a score of n items; control: that by sampling of units."""
     g = len(bare)
     kept = [np.delete(np.arange(g), unit) for unit in range(g) if g >= FEWEST_UNITS]
     with np.errstate(invalid="ignore", divide="ignore"):
-        # [placebos, 1 + units]: of all units, then without each.
+        # [placebos, 1 + units]: all units, then leaving out each unit.
         found = np.array([[of(own[rows]) - of(bare[rows]) for rows in (np.arange(g), *kept)] for own in others])
     changes, control = found[:, 0], None
     if not np.isfinite(changes).all():
@@ -365,7 +365,7 @@ def _moved(of: Callable[[Sums], float], bare: Sums, others: Sequence[Sums], leve
 
 
 def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
-    """Variance of the lean over units, by that over items as if each were a unit (Kish 1965)."""
+    """Variance of the lean over units, divided by that over items as if each were a unit (Kish 1965)."""
     found, weight = Lean.of(items, plan["score"]), weights(items, plan["score"])
     lean, n = items["lean"].to_numpy(dtype=np.float64), len(found.units)
     by_items = float((weight**2 * (lean - (weight @ lean) / weight.sum()) ** 2).sum() / weight.sum() ** 2)
@@ -376,7 +376,7 @@ def _design_effect(items: pd.DataFrame, plan: Plan) -> Figure:
 
 
 def _parts_apart(items: pd.DataFrame) -> Figure:
-    """One-way analysis of variance of the mean lean of units in parts, over parts with two units at least."""
+    """One-way analysis of variance of the mean lean of units between parts, for parts with at least two units."""
     cells = items.groupby(["part", "unit"])["lean"].mean()
     groups = [own.to_numpy(dtype=np.float64) for _, own in cells.groupby("part") if len(own) > 1]
     if len(groups) < 2 or not any(np.ptp(own) for own in groups):
@@ -386,7 +386,7 @@ def _parts_apart(items: pd.DataFrame) -> Figure:
 
 
 def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]") -> pd.DataFrame:
-    """What each unit adds to the lean (pole 1), and to what length and frequency give (0); `beside`: its weight."""
+    """Contribution of each unit to the lean (pole 1), and to its part by length and frequency (0); `beside`: weight."""
     found = Lean.of(items, score)
     if not found.counts.sum():  # every answer is `unknown`
         return pd.DataFrame(columns=HEADLINES.names)
@@ -400,8 +400,8 @@ def headlines_of(items: pd.DataFrame, score: Score, rested_on: "pd.Series[str]")
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much more one model leans than another, over the units that both were asked about.
 
-    Of what units add to the lean and to its specific part, linearised (by `tables.schemas.HEADLINES`): both are means
-    of it. Source: docs/results.md ("Compare").
+    `first`, `second`: linearised contributions of units to the lean and to its part by length and frequency, by
+    `tables.schemas.HEADLINES`; both are means of these. Source: docs/results.md ("Compare").
     """
     both = first.merge(second, on=["unit", "pole"], suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(apart=both["value_first"] - both["value_second"])
@@ -423,7 +423,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
-    """Nothing is of several models."""
+    """Empty: no table covers several models."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""What the page says: how even the rulers are, a row a benchmark and model."""
+"""The report's section on published benchmarks: how even the rulers are, one row per benchmark and model."""
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ DESCRIBED = ("shorter_wins", "share_equal", "design_effect", "parts_apart", "tur
 
 
 def sections(shown: Shown) -> list[Section]:
-    """One table of all benchmarks, on models that were asked and on those whose answers their authors published."""
+    """One table of all benchmarks, on models that were asked and on models whose answers authors published."""
     own = shown.tables["figures"]
     found = pd.concat([own, *(source.of_authors.reindex(columns=own.columns) for source in shown.sources.values())])
     rows = []

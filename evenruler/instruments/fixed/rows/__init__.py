@@ -1,4 +1,4 @@
-"""A published benchmark as rows: a row a text, with its role in an item, its unit and part."""
+"""Rows of a published benchmark: one per text, with its role in an item, its unit and part."""
 
 import math
 import re
@@ -26,10 +26,10 @@ CARRIED = ("unit", "part", "condition", "stratum", "prompt", "criterion")
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Read the files of a benchmark: `texts`, `rejected` and, of what may not be passed on, `ids`, by `schemas`.
+    """Read the files of a benchmark: `texts`, `rejected` and, if they may not be redistributed, `ids`, by `schemas`.
 
-    Items beyond what the largest size asks are left out before rows are made: that takes the time. UserError: a file is
-    not there, has other bytes than declared, or is not as the layout has it.
+    Items beyond what the largest size asks are left out before rows are made, which is slow. UserError where a file is
+    missing, has another checksum than declared, or does not fit the layout.
     """
     source: Source = declaration.source
     where = f"{declaration.name}: files"
@@ -86,7 +86,7 @@ def _fault(item: Item, source: Source) -> str | None:
 
 
 def _sample(items: Iterable[Item], most: int) -> list[Item]:
-    """At most so many items of each unit and condition, evenly spread, with their share of each stratum."""
+    """At most `most` items of each unit and condition, evenly spread, in proportion to strata."""
     groups: dict[tuple[str, str], dict[str, Item]] = {}
     for item in sorted(items, key=lambda item: item.stratum):
         groups.setdefault((item.unit, item.condition), {})[item.name] = item
@@ -94,7 +94,7 @@ def _sample(items: Iterable[Item], most: int) -> list[Item]:
 
 
 def _frequencies(source: Source) -> dict[str, float] | None:
-    """Log frequency of words in the corpus, nats, one added to each count; "" is of words that it lacks."""
+    """Log frequency of words in the corpus, nats, with one added to each count; "" stands for unseen words."""
     if source.frequencies is None:
         return None
     path = pinned(source.frequencies.source, source.frequencies.sha256, "frequencies")

@@ -1,4 +1,4 @@
-"""Readers of published benchmarks, one a layout: from files to items."""
+"""Readers of published benchmarks, one per layout: from files to items."""
 
 import io
 import json
@@ -19,27 +19,27 @@ from evenruler.strict import read_text
 _Told = TypeVar("_Told")
 
 Files = Mapping[str, Path]
-"""By their names in the source."""
+"""Paths by the name of the file in the source."""
 
 REMEDY = "take the file that its authors published"
 
 
 @dataclass(frozen=True)
 class Item:
-    """Two texts or more that are told apart."""
+    """An item: two or three texts to compare."""
 
     name: str
-    """By which the benchmark knows it; no two have the same."""
+    """Its unique name in the benchmark."""
     unit: str
     part: str
     texts: Mapping[str, str]
     """By role."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """By role, how the authors know each text; the item's name and the role by default."""
+    """By role, the authors' key of each text; by default the item's name and the role."""
     prompt: str = ""
     condition: str = ""
     stratum: str = ""
-    """Within unit and condition, what a sample of items is to hold its share of."""
+    """Subgroup of a unit and condition; samples of items are proportional to these."""
     right: str = ""
     """The role of the right answer, where there is one."""
     criterion: float | None = None
@@ -48,7 +48,7 @@ class Item:
 
 
 def pairs(files: Files, source: Source) -> Iterator[Item]:
-    """A table with a pair a row: CrowS-Pairs, and whatever looks like it."""
+    """A table with one pair per row: CrowS-Pairs, and benchmarks of the same form."""
     (path,) = files.values()
     named = source.columns
     for place, row in enumerate(_table(path, ",", named.values())):
@@ -58,7 +58,7 @@ def pairs(files: Files, source: Source) -> Iterator[Item]:
 
 
 def winogender(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences by occupation, other participant, who is meant, and gender of the pronoun; `they` is left out."""
+    """Sentences by occupation, other participant, referent and gender of the pronoun; `they` is left out."""
     stats = _table(_file(files, "occupations"), "\t", ["occupation", "bls_pct_female"])
     share = {row["occupation"]: _men(row["bls_pct_female"]) for row in stats}
     rows = _table(_file(files, "texts"), "\t", ["sentid", "sentence"])
@@ -76,7 +76,7 @@ BRACKETED: Final = re.compile(r"\[([^]]*)\]")
 
 
 def winobias(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences with a stereotypical pronoun and with the other one, line by line in pairs of files."""
+    """Sentences with the stereotypical and with the other pronoun, on the same line of two files."""
     for name in sorted(name.removeprefix("pro-") for name in files if name.startswith("pro-")):
         lines = [read_text(_file(files, f"{side}-{name}"), REMEDY).splitlines() for side in ("pro", "anti")]
         if len(lines[0]) != len(lines[1]):
@@ -98,7 +98,7 @@ def winobias(files: Files, source: Source) -> Iterator[Item]:
 
 
 def bec_pro(files: Files, source: Source) -> Iterator[Item]:
-    """Sentences of a person and a profession: each man's beside the woman's of the same place in its authors' order."""
+    """Sentences with a person and a profession: each man's paired with the woman's at the same place in the file."""
     stats = _table(_file(files, "professions"), "\t", ["simplified_professions", "percent_us"])
     share = {row["simplified_professions"]: _men(row["percent_us"]) for row in stats}
     names = ("Template", "Profession", "Prof_Gender")
@@ -120,7 +120,7 @@ LABELS: Final = {"stereotype": FIRST, "anti-stereotype": SECOND, "unrelated": TH
 
 
 def stereoset(files: Files, source: Source) -> Iterator[Item]:
-    """Contexts with a stereotype, an anti-stereotype and an unrelated text: in a sentence, and in the next one."""
+    """Contexts with a stereotype, an anti-stereotype and an unrelated text, in the same sentence or in the next one."""
     (path,) = files.values()
     for half, examples in said_in(path, read_text(path, REMEDY))["data"].items():
         for example in examples:
@@ -131,9 +131,9 @@ def stereoset(files: Files, source: Source) -> Iterator[Item]:
 
 
 def bbq(files: Files, source: Source) -> Iterator[Item]:
-    """Questions after contexts that say too little or enough, each with three options: JSON lines a category.
+    """Questions after ambiguous or disambiguated contexts, each with three options: one JSON lines file per category.
 
-    Which option is the biased one the authors' table says (`target_loc`), polarity of the question included.
+    The biased option is that of the authors' table (`target_loc`), which accounts for the question's polarity.
     """
     key = ("category", "question_index", "example_id")
     rows = _table(_file(files, "metadata"), ",", [*key, "target_loc"])
@@ -178,7 +178,7 @@ LAYOUTS: Final[Mapping[Layout, Callable[[Files, Source], Iterator[Item]]]] = {
 
 
 def read(files: Files, source: Source) -> list[Item]:
-    """The items of a benchmark, by its layout; UserError where a file is not as that has it."""
+    """The items of a benchmark, by its layout; UserError where a file does not fit it."""
     try:
         return list(LAYOUTS[source.layout](files, source))
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
@@ -188,7 +188,7 @@ def read(files: Files, source: Source) -> list[Item]:
 
 
 def _once(found: Iterable[tuple[str, _Told]]) -> dict[str, _Told]:
-    """By what each is called; refused where one stands twice, as the later would take the place of the earlier."""
+    """A dictionary of the pairs; ValueError where a name occurs twice, since the later would replace the earlier."""
     told: dict[str, _Told] = {}
     for name, one in found:
         if name in told:
@@ -210,7 +210,7 @@ def _file(files: Files, name: str) -> Path:
 
 
 def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str, str]]:
-    """The rows of a table in text, every value a string; of commas with quotes, of tabs without."""
+    """The rows of a text table, every value a string; quotes are parsed with commas, not with tabs."""
     quoting: Literal[0, 3] = 0 if separator == "," else 3
     try:
         text = io.StringIO(read_text(path, REMEDY))
@@ -227,7 +227,7 @@ def _table(path: Path, separator: str, columns: Iterable[str]) -> list[dict[str,
 
 
 def said_in(path: Path, text: str) -> Any:
-    """What a text of JSON says, from this file."""
+    """Parse JSON text from this file; UserError where it is none."""
     try:
         return json.loads(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What a model is asked of a contrast: words at decision points, and replies that are sampled (section 4.2)."""
+"""Requests of a contrast to models: probabilities of words at decision points, and sampled replies (section 4.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -37,9 +37,9 @@ ANSWERS: Final[Mapping[str, pa.Schema]] = {"forms": schemas.FORM_ANSWERS, "repli
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
-    """What a model has not been asked yet: every surface form at every decision point, and replies.
+    """The requests that are not answered yet: every surface form at every decision point, and sampled replies.
 
-    A model without `words` is asked for none; one that cannot `generate`, or was not tuned to chat where `choices` is
+    A model without `words` gets no forms; one that cannot `generate`, or was not tuned to chat where `choices` is
     `chat`, is not sampled. `tables`: `prompts`, `content-free` and `stimuli`, by `schemas`.
     """
     asked = FramingPlan.read(plan)
@@ -70,8 +70,8 @@ def _for_forms(prompts: pd.DataFrame, tables: Tables, asked: FramingPlan, subjec
 
 
 def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) -> Iterator[Request]:
-    """With the sampling settings that the model came with."""
-    if asked.generations <= 1 and asked.most_wordings <= 1:  # so that placebos cannot be told from the cue
+    """Requests for replies, with the model's default sampling settings."""
+    if asked.generations <= 1 and asked.most_wordings <= 1:  # too few to compare placebos with the cue
         prompts = prompts[prompts["framing"].map(placebo_of) <= 0]
     for configuration in _configurations(subject, asked, CHAT):
         rows = asked_replies(prompts, asked.generations, asked.seed, configuration)
@@ -80,19 +80,19 @@ def _for_replies(prompts: pd.DataFrame, asked: FramingPlan, subject: Subject) ->
         yield Request("replies", "generate", told, inputs, settings)
 
 
-@cache  # once for all instruments, however often they say what they ask
+@cache  # print each line once, for all instruments and calls
 def _say(line: str) -> None:
     note(line)
 
 
 def _configurations(subject: Subject, asked: FramingPlan, own: str) -> list[str]:
-    """Those that a model can be asked in; only its own one where the plan says so, if it has that."""
+    """The configurations that a model supports; only `own` where the plan says so and the model supports it."""
     found = [*([PLAIN] if subject.continues else []), *([CHAT] if subject.chats else [])]
     return [own] if asked.configurations == "own" and own in found else found
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Answers by `schemas.FORMS` and `REPLIES`: with the framing of their prompts, and whose they are."""
+    """Answers by `schemas.FORMS` and `REPLIES`: with model, lineage and the framing of their prompts."""
     rows = pd.concat([tables[name][["id", "framing"]] for name in ("prompts", "content-free")])
     framings, found = rows.set_index("id")["framing"], {}
     for name, schema in (("forms", schemas.FORMS), ("replies", schemas.REPLIES)):
@@ -103,7 +103,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """What is asked about n stimuli at most, evenly spread over those of the plan."""
+    """Tables and the plan cut down to at most n of its stimuli, evenly spread."""
     return tables, {**plan, "stimuli": evenly_spread(plan["stimuli"], n)}
 
 
@@ -114,8 +114,8 @@ PLAIN, CHAT = "plain", "chat"
 def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
     """The prompts that are asked, by `asked.asked_prompts`.
 
-    Over stimuli every option stands at every letter as often as their number allows (a Latin square), within each
-    placebo, too.
+    Over stimuli, every option has every letter equally often, as far as their number allows (a Latin square), also
+    within each placebo.
     """
     columns = prompts[["stimulus", "order", "turn", "framing"]].assign(place=range(len(prompts)))
     rows: list[Any] = columns.to_dict("records")
@@ -123,10 +123,10 @@ def asked_prompts(prompts: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
 
 
 def surface_forms(words: Sequence[str], after: str, chat: bool, apart: bool = False) -> list[str]:
-    """Words as they may stand at a decision point (`after` the prompt), with a capital or not, after a space or not.
+    """Variants of words at a decision point (`after` the prompt): with a capital or not, after a space or not.
 
-    `chat`: the answer begins a turn of its own; `apart`: it is a text of its own, as an encoder-decoder's, and no space
-    is before a word.
+    `chat`: the answer begins a turn of its own; `apart`: it is a text of its own, as in an encoder-decoder, so that no
+    space comes before a word.
     """
     forms = of_plan.surface_forms(words, "" if chat or apart else after)
     return [form for form in forms if not (apart and form.startswith(" "))]
@@ -142,7 +142,7 @@ def asked_forms(
     """`id, configuration, prompt, form`: one row per prompt, configuration and surface form.
 
     `options`: by id of a prompt, their texts by letter. Where there are some, a form is a letter, alone or before the
-    first word of its option; else a word of a class. `apart` as of `surface_forms`.
+    first word of its option; else a word of a class. `apart` as in `surface_forms`.
     """
     words, rows = [form for forms in outcomes.values() for form in forms], []
     for row_id, prompt in zip(prompts["id"], prompts["prompt"], strict=True):
@@ -155,9 +155,9 @@ def asked_forms(
 
 
 def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configuration: str) -> pd.DataFrame:
-    """`id, configuration, prompt, repetition, seed` of every reply to sample, in one of the orders, at random.
+    """`id, configuration, prompt, repetition, seed` of every reply to sample, in a random order of options.
 
-    Each row's own seed hangs on `seed` and on what the row is.
+    Each row's own seed depends on `seed`, task, stimulus, framing and repetition.
     """
     rows = []
     for key, orders in prompts.sort_values("id").groupby(["task", "stimulus", "framing"], sort=True):
@@ -171,7 +171,7 @@ def asked_replies(prompts: pd.DataFrame, repetitions: int, seed: int, configurat
 def options_by_prompt(
     prompts: pd.DataFrame, stimuli: pd.DataFrame, asked: FramingPlan
 ) -> dict[str, list[tuple[str, str]]]:
-    """By id of a prompt: slug and text of each option, in the order of the letters; empty where words are read."""
+    """By id of a prompt: slug and text of each option, in the order of letters; empty where it lists no options."""
     listed = {(entry.task, entry.framing): entry.options for entry in asked.options}
     texts = dict(zip(stimuli["stimulus"], stimuli["text"], strict=True))
     found = {}

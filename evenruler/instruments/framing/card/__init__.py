@@ -1,4 +1,4 @@
-"""What a contrast gives to its card."""
+"""The card of a contrast of framings."""
 
 import re
 from pathlib import Path
@@ -23,9 +23,9 @@ WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The card of a contrast, what it publishes, and its task for lm-evaluation-harness."""
+    """The card of a contrast, with the tables it publishes and its task for lm-evaluation-harness."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
-    # An example: a prompt with a cue, without letters if there is one.
+    # Example: a prompt with a cue, preferably one without letters.
     cued = prompts[(prompts["framing"] != BARE) & prompts["placebo"].isna()]
     shown = [*cued.loc[cued["order"].map(len) == 0, "id"], *cued["id"]]
     told = "The answer is compared with that to the same prompt without the cue, and with a placebo in its place."
@@ -59,7 +59,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
             Published("outcomes", "a word of an outcome class", first=["form"]),
             Published("stimuli", "a stimulus", first=["text"]),
         ],
-        parameters={"variant": settings.variant},  # what the rows hang on; the rest is how models are asked
+        parameters={"variant": settings.variant},  # what rows depend on; other settings are about asking models
         quality=headings(plan),
         listed=listed(plan, [(name, cell) for name, task in source.tasks.items() for cell in task.cells]),
         harness=harness_files(declaration.name, source, plan, declaration.version),
@@ -72,7 +72,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[str]:
-    """What a contrast does not show, the limits of every one first; `n_orders`: most orders of options."""
+    """The limits of a contrast, those common to all contrasts first; `n_orders`: most orders of options."""
     variant, tasks = settings.variant, source.tasks.values()
     found = [*WORDS["limits"], *source.limits]
     if source.variants:
@@ -80,7 +80,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
         left_out = f"; {', '.join(others)} would have other prompts" if others else ""
         found.append(f"It was built in the variant `{variant}`{left_out}.")
     for task in tasks:
-        # What is uneven about the options of a task, as in table 3 of the paper.
+        # Imbalances in the options of a task, as in table 3 of the paper.
         where = f"In the task `{task.title}`"
         offered = {cell: options for cell in task.cells if (options := task.options_of(cell, variant))}
         for outcome in source.outcomes:
@@ -88,7 +88,7 @@ def limits(source: ContrastSource, settings: Settings, n_orders: int) -> list[st
             if 0 < len(without) < len(offered):
                 slip = f"{where}, `{outcome}` is no option {' or '.join(without)}"
                 found.append(f"{slip}: a shift of it is the options' doing.")
-        # Two quotations may be one text where a template writes its options out itself.
+        # Where a template spells out its options, two quotations may be the same text.
         quoted = {cell: re.findall('"([^"]+)"', task.template(cell, variant)) for cell in task.cells}
         if twice := [_cues(cell) for cell, texts in quoted.items() if len(set(texts)) < len(texts)]:
             found.append(f"{where}, two options read the same {' or '.join(twice)}.")

@@ -1,4 +1,4 @@
-"""What users write of a contrast, which models are asked what, and the figures that people are shown."""
+"""Declarations of a contrast, its plan (which models are asked what), and the headings of its figures."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,35 +21,35 @@ class PlannedOutcome(Strict):
     outcome: str
     forms: list[str]
     terms: list[str] = Field(default=[])
-    """Words by which replies are read besides the forms."""
+    """Words by which replies are classified besides the forms."""
     not_: list[str] = Field(default=[])
-    """Phrases in which none of these words counts."""
+    """Phrases in which forms and terms do not count."""
 
 
 class PlannedOptions(Strict):
-    """What the prompts of a task list in one framing."""
+    """The options that the prompts of a task list in one framing."""
 
     task: str
     framing: str
     options: dict[str, str]
-    """By slug, with the slot of the stimulus in them."""
+    """By slug; texts may hold the slot of the stimulus."""
 
 
 class FramingPlan(source.HowAsked):
-    """The plan of one contrast: the room `rows` writes it, others read it. Lists where an order means something."""
+    """The plan of one contrast, written by `rows` and read by other packages. Lists where the order matters."""
 
     factors: list[str]
     placebos: dict[str, int]
-    """By factor, how many there are."""
+    """Number of placebos by factor."""
     outcomes: list[PlannedOutcome]
     options: list[PlannedOptions]
-    """Where words are read there is none."""
+    """Only of cells that list options."""
     groups: list[str]
-    """Of stimuli; the first is that of the first stimulus."""
+    """Groups of stimuli; the first is that of the first stimulus."""
     continuation: source.Continuation | None
     replicates: source.Study | None
     stimuli: list[str]
-    """Those that are asked about."""
+    """The stimuli that are asked about."""
     confirmatory: list[str]
     """Effects that get a verdict; none without a headline."""
     headline: str | None
@@ -57,12 +57,12 @@ class FramingPlan(source.HowAsked):
 
     @classmethod
     def read(cls, plan: Mapping[str, Any]) -> "FramingPlan":
-        """The family's part of a plan; what others put beside it, as the tools, is left aside."""
+        """Read the family's part of a plan; other keys, such as `tools`, are ignored."""
         return cls.model_validate({key: value for key, value in plan.items() if key in cls.model_fields})
 
     @property
     def confirmed_tasks(self) -> dict[str, set[str]]:
-        """By factor of a headline, the tasks that its headlines are of; "" of one over all."""
+        """By factor with a headline, the tasks of its headlines; "" for a headline over all tasks."""
         found: dict[str, set[str]] = {}
         for name in self.confirmatory:
             factor, _, task = name.partition(", ")
@@ -76,32 +76,32 @@ class FramingPlan(source.HowAsked):
 
     @property
     def words(self) -> dict[str, list[str]]:
-        """By what replies are read, by class: forms and terms."""
+        """Words by which replies are classified, by class: forms and terms."""
         return {entry.outcome: entry.forms + entry.terms for entry in self.outcomes}
 
     @property
     def left_out(self) -> list[str]:
-        """Phrases of replies in which none of these words counts."""
+        """Phrases of replies in which these words do not count."""
         return [phrase for entry in self.outcomes for phrase in entry.not_]
 
 
 EFFECT = "effect: "
-"""Before the name of a factor, and that of a task where a figure is of one."""
+"""Prefix of figures, before the factor, and the task where a figure is of one."""
 
 CHANGE, TOTAL, UNANSWERED = "change: ", "total shift: ", "unanswered: "
-"""The same: of the headline's class, of all classes, and of replies of no class."""
+"""Prefixes likewise: of changes of the headline's class, of all classes, and of replies of no class."""
 
 MEASURES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_name("measures.yaml"))
-"""Of replicated studies, in words."""
+"""Measures of replicated studies, in words."""
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: it says how likely a text is, or it writes replies."""
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or it generates replies."""
     return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every way of asking on every model."""
+    """Figures shown for every way of asking on every model."""
     asked = FramingPlan.read(plan)
     counted = "mean over the tasks with enough coverage and placebos, as far as there are such"
     over_tasks = f"mean APD with and without the cue; control: with and without placebos in its place, {counted}"
@@ -141,7 +141,7 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def listed(plan: Plan, cells: Sequence[tuple[str, str]]) -> list[Column]:
-    """What a card shows in a row each: coverage of cells, what was excluded, shifts of classes, what was checked."""
+    """Figures that a card shows in one row each: coverage of cells, exclusions, shifts of classes, the check."""
     asked = FramingPlan.read(plan)
     found = [
         Column(f"coverage: {task}, {framing}", f"coverage: {task}, {framing}", "share of the answers of any class")

@@ -1,4 +1,4 @@
-"""`data/sources/framing/*.yaml`: one contrast, a question with and without cues that it is a test, and its settings."""
+"""Sources of contrasts, `data/sources/framing/*.yaml`: a question with and without cues that it is a test; settings."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,73 +16,73 @@ from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_writte
 from evenruler.tables.schemas import BARE
 
 Mass = Literal["words", "forms", "first_token"]
-"""`words`: all tokens of a form, where no letter follows; `forms`: whatever follows, as in lm-evaluation-harness;
-`first_token`: as the paper, its first token alone."""
+"""Mass of a form. `words`: of all its tokens, with no letter after them; `forms`: with anything after them, as in
+lm-evaluation-harness; `first_token`: of its first token alone, as in the paper."""
 
 Choices = Literal["chat", "every"]
 """Which models are sampled: those tuned to chat, or every one."""
 
 Configurations = Literal["own", "every"]
-"""`own`: words where the prompt is as it is, replies in the chat template; of models that have but one of the two,
-that. `every`: both in both."""
+"""`own`: words after the plain prompt, replies in the chat template; for models with only one of the two, that one.
+`every`: both in both."""
 
 Metric = Literal["token", "choice"]
 """Probability of words at the decision point, or shares of sampled replies."""
 
 LEAST_OF_CHOICES = 0.4
-"""The share of valid replies below which a cell is left out: the paper leaves out over 60% invalid."""
+"""The share of valid replies below which a cell is left out: the paper leaves out cells with over 60% invalid."""
 
 
 FEWEST_WORDINGS, FEWEST_PLACEBOS = 3, 12
-"""Of a cue, below which nothing is asserted."""
+"""Fewest wordings and placebos of a cue for a verdict."""
 
 OF_WORDINGS, OF_STIMULI, OF_REPLIES = 67.0, 36.0, 3750.0
-"""Variances of a change on SmolLM2 in squared points: of a wording, of a stimulus; of two replies, given 25 in 100."""
+"""Variances of a change on SmolLM2, squared points: of a wording, of a stimulus; of two replies at a share of 25%."""
 
 
 class HowAsked(Strict):
-    """What is a setting of a contrast, and stands in its plan as well."""
+    """Settings of a contrast that are also in its plan."""
 
     asked: Scaled[bool] = True
-    """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
+    """Whether models are asked when it is built. A benchmark that is only built can still be measured later."""
     mass: Mass = "words"
     placebo_stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(4, 1000, 1000)
-    """Each placebo is asked about at most so many of them, other placebos about others."""
+    """Most stimuli about which each placebo is asked; different placebos get different stimuli."""
     most_wordings: Sized[Annotated[int, Field(ge=1)]] = by_size(1, 1000, 1000)
-    """At most so many wordings of a cue are asked, the first ones. A verdict needs `declare.FEWEST_WORDINGS`."""
+    """Most wordings of a cue that are asked, in order. A verdict needs `FEWEST_WORDINGS`."""
     most_placebos: Sized[Annotated[int, Field(ge=0)]] = by_size(6, 1000, 1000)
-    """The same of placebos."""
+    """The same for placebos."""
     orders: Sized[Annotated[int, Field(ge=2, multiple_of=2)]] = by_size(2, 2, 1000)
-    """At most so many orders of options are asked, in whole pairs of an order and its reverse."""
+    """Most orders of options that are asked, in whole pairs of an order and its reverse."""
     calibrated: bool = True
-    """Whether the probabilities of letters are divided by what a prompt without content gives them."""
+    """Whether the probabilities of letters are divided by those after a prompt without content."""
     configurations: Sized[Configurations] = by_size("own", "own", "every")
     generations: Sized[Annotated[int, Field(ge=0)]] = by_size(1, 1, 10)
     """Sampled replies to a prompt; 0 for none. With one reply and one wording placebos are not sampled."""
     new_tokens: Sized[Annotated[int, Field(ge=1)]] = by_size(20, 20, 50)
-    """At most so many in a reply."""
+    """Most tokens in a reply."""
     choices: Choices = "chat"
     confirmed: Sized[Metric] = by_size("token", "token", "choice")
     """The metric of headline figures."""
     least_coverage: float = Field(default=0.1, gt=0, lt=1)
-    """Of the answers that is of any class; what rests on a cell with less is invalid."""
+    """Least share of the answers that is of any class; what rests on a cell with less is invalid."""
     smallest: float = Field(default=10.0, gt=0, le=100)
-    """Percentage points of the headline's class that are worth naming."""
+    """Smallest change of interest of the headline's class, percentage points."""
     least: int = Field(default=10, ge=2)
-    """Stimuli below which nothing is said."""
+    """Fewest stimuli for a verdict."""
     seed: Seed = 0
 
 
 class Settings(HowAsked, BaseSettings):
-    """How one contrast of framings is built and asked."""
+    """Settings for building and asking one contrast of framings."""
 
     variant: Slug = "balanced"
     """Of templates and options, where the contrast has several."""
     stimuli: Sized[Annotated[int, Field(ge=1)]] = by_size(12, 24, 1000)
-    """At most so many are asked about, evenly spread over the list."""
+    """Most stimuli that are asked about, evenly spread over the list."""
 
     def detects(self, source: "ContrastSource", form: str | None = None) -> str | None:
-        """The change that each headline would find, by what varies on SmolLM2 on average (docs/controls.md)."""
+        """Minimum detectable change of each headline, by average variances on SmolLM2 (docs/controls.md)."""
         stimuli, found = min(self.stimuli, len(source.stimuli)), []
         sampled = form == "sampled" or self.confirmed == "choice"
         replies = OF_REPLIES / 2 / max(self.generations, 1) if sampled else 0.0
@@ -95,7 +95,7 @@ class Settings(HowAsked, BaseSettings):
         return ", ".join(found) or None
 
     def warnings(self, source: "ContrastSource") -> list[str]:
-        """Headlines that can have no verdict at any size."""
+        """Headlines whose verdict will be inconclusive at any size."""
         every = self.model_copy(update={"most_wordings": 1000, "most_placebos": 1000})
         words = every._words(source)
         few = [entry for entry, (cues, n) in words.items() if cues < FEWEST_WORDINGS or n < FEWEST_PLACEBOS]
@@ -103,7 +103,7 @@ class Settings(HowAsked, BaseSettings):
         return [f"{least} of {', '.join(few)}: its verdict will be inconclusive"] if few else []
 
     def _words(self, source: "ContrastSource") -> dict[str, tuple[int, int]]:
-        """Wordings and placebos that are asked of each headline."""
+        """Number of wordings and placebos that are asked for each headline."""
         found = {}
         for entry in source.confirmed:
             factor, _, name = entry.partition(", ")
@@ -124,9 +124,9 @@ class Outcome(Strict):
     forms: list[Text] = Field(min_length=1)
     """Its surface forms, lower-case unless they never are; capitals and spaces before them are added when asked."""
     terms: list[Text] = Field(default=[])
-    """Words by which sampled replies are read besides the forms (nouns, descriptors); token mass keeps to the forms."""
+    """Words by which sampled replies are classified besides the forms (nouns, descriptors); token mass ignores them."""
     not_: list[Text] = Field(default=[], alias="not")
-    """Phrases in which no form and no term counts when a reply is read, as "years old"."""
+    """Phrases of replies in which forms and terms do not count, such as "years old"."""
 
 
 class StimulusEntry(Strict):
@@ -135,16 +135,16 @@ class StimulusEntry(Strict):
     text: Text
     """With its article."""
     group: Slug | None = None
-    """The set that it belongs to, where sets are compared."""
+    """The group that it belongs to, where groups are compared."""
 
 
 def _short(written: type, key: str) -> BeforeValidator:
-    """An entry may be written as the value of one of its keys."""
+    """Validator that lets an entry be written as the mere value of `key`."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, written) else value)
 
 
 class Continuation(Strict):
-    """Whether an answer of one class goes on to name another after all (appendix A.3)."""
+    """Check whether answers of one class go on to name another class (appendix A.3)."""
 
     outcome: Slug
     keywords: list[Text] = Field(min_length=1)
@@ -154,11 +154,11 @@ class ContrastSource(Source):
     """One contrast: its factors, tasks, stimuli and outcome classes."""
 
     factors: dict[Slug, Text] = Field(min_length=1, max_length=3)
-    """The cues, and what each is in words; a prompt has a cue or has it not."""
+    """The cues, each described in words; a prompt either has a cue or not."""
     confirmatory: list[Text] = Field(default_factory=list, max_length=5)
-    """Headline figures, each `FACTOR` or `FACTOR, TASK`; of every factor where none is named."""
+    """Headline figures, each `FACTOR` or `FACTOR, TASK`; by default one for every factor."""
     headline: Slug | None = None
-    """The class whose share they are about; without one there is no headline."""
+    """The class whose share they are about; without one there are no headlines."""
     outcomes: dict[Slug, Annotated[Outcome, _short(list, "forms")]] = Field(min_length=2)
     stimuli: dict[Slug, Annotated[StimulusEntry, _short(str, "text")]] = Field(min_length=1)
     tasks: dict[Slug, TaskEntry] = Field(min_length=1)
@@ -177,7 +177,7 @@ class ContrastSource(Source):
             _once(f"in class {name} the form", [*outcome.forms, *outcome.terms])
         forms = [form.lower() for outcome in outcomes.values() for form in outcome.forms]
         for form, longer in permutations(forms, 2):
-            # What follows the shorter one is no letter, so the probability of the longer one would be in both.
+            # No letter follows the shorter one, so that its probability would include that of the longer one.
             if longer.startswith(form) and not longer[len(form)].isalpha():
                 raise ValueError(f"{longer!r} begins with the form {form!r} and would be counted twice")
         return outcomes
@@ -207,7 +207,7 @@ class ContrastSource(Source):
         for fault in faults_of_placebos(self.tasks, words, self.variants):
             raise ValueError(fault)
         for factor in self.factors:
-            # Some cells tell of it; and where it has placebos, as many in every task that tells.
+            # Some pair of cells measures it; if it has placebos, every task that measures it has equally many.
             comparing = {name: task for name, task in self.tasks.items() if task.pairs(factor)}
             if not comparing:
                 raise ValueError(f"no task has two cells that differ in {factor} alone, so it cannot be measured")
@@ -232,7 +232,7 @@ class ContrastSource(Source):
 
     @property
     def variants(self) -> list[str]:
-        """The variants that tasks tell apart; none where everything holds for all."""
+        """The variants that tasks distinguish; empty where everything is the same for all."""
         return list(dict.fromkeys(variant for task in self.tasks.values() for variant in task.variants))
 
     @property
@@ -248,9 +248,9 @@ def _once(what: str, texts: Iterable[str]) -> None:
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ContrastSource:
-    """Read and check the source of one contrast, and that it has the variant that is asked for.
+    """Read and check the source of one contrast, and that it has the variant of the settings.
 
-    UserError; where a file of that name is missing, it names the nearest one.
+    UserError where it fails; for a missing file it names the nearest one.
     """
     require_written(path, "source for the contrast", MEND)
     source = validate(ContrastSource, read_yaml(path), path)

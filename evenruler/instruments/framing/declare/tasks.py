@@ -1,4 +1,4 @@
-"""Ways of asking: cells of cues with a template each, placebos in the place of cues, and options."""
+"""Tasks, ways of asking: cells (combinations of cues) with a template each, placebos in place of cues, and options."""
 
 import re
 from collections import Counter
@@ -17,12 +17,12 @@ JOINED, NUMBERED = "+", "~"
 
 
 def framing_of(cues: Sequence[str]) -> str:
-    """What a row with these cues has in its column `framing`."""
+    """Value of the column `framing` for these cues."""
     return JOINED.join(cues) or BARE
 
 
 def cues_of(framing: str) -> list[str]:
-    """The cues that `framing_of` named, in their order; a placebo is one of them, with its number."""
+    """The inverse of `framing_of`: cues in their order; a placebo is the cue with a number."""
     return [] if framing == BARE else framing.split(JOINED)
 
 
@@ -32,12 +32,12 @@ def without(framing: str, factor: str) -> str:
 
 
 def with_placebo(framing: str, factor: str, placebo: int) -> str:
-    """The same framing with a placebo in the place of the cue of a factor, or another wording of it (`placebo_of`)."""
+    """The same framing with a placebo in place of the cue of a factor, or with another wording of it (`placebo_of`)."""
     return framing_of([f"{cue}{NUMBERED}{placebo}" if cue == factor else cue for cue in cues_of(framing)])
 
 
 def real_framing(framing: str) -> str:
-    """The same framing with the cue where a placebo or another wording stands."""
+    """The same framing with the original cue in place of a placebo or another wording."""
     return framing_of([cue.partition(NUMBERED)[0] for cue in cues_of(framing)])
 
 
@@ -45,13 +45,13 @@ STIMULUS, OPTIONS, ANSWER = "{STIMULUS}", "{OPTIONS}", "{ANSWER}"
 """Slots of templates: the attribute, the list of options, and the place where the model answers."""
 
 PLACEBO = "{PLACEBO}"
-"""Stands in the place of a cue."""
+"""Slot of templates for a placebo in place of a cue."""
 
 LETTER, OPTION = "{LETTER}", "{OPTION}"
-"""Slots of how one option is written."""
+"""Slots in the format of one option."""
 
 Options = Annotated[dict[Slug, Text], Field(min_length=1)]
-"""By slug; a slug that is an outcome class stands for it, every other is a filler."""
+"""By slug; the slug of an outcome class stands for that class, every other is a filler."""
 
 TemplateSetting = Annotated[
     Annotated[Text, Tag("[one]")] | Annotated[dict[Slug, Text], Tag("[by variant]")],
@@ -61,7 +61,7 @@ TemplateSetting = Annotated[
 
 
 def _depth(value: Any) -> int:
-    """How many mappings stand in each other."""
+    """Depth of nested mappings."""
     return 1 + max(map(_depth, value.values()), default=0) if isinstance(value, dict) else 0
 
 
@@ -78,18 +78,18 @@ OptionsSetting = Annotated[
 
 
 class Placebos(Strict):
-    """What stands in the place of a factor's cue and says nothing of the construct."""
+    """Texts in place of a factor's cue that are unrelated to the construct."""
 
     cells: dict[str, TemplateSetting] = Field(min_length=1)
-    """By framing with the cue: its template with {PLACEBO} where the cue is; a variant that is left out has none."""
+    """By framing with the cue: its template with {PLACEBO} in place of the cue; a variant left out has no placebos."""
     texts: list[Text] = Field(min_length=1)
-    """What is put there, one after the other; the first of every task go together, and so on."""
+    """The placebos, in order; those of the same number in different tasks belong together."""
     wordings: list[Text] = Field(default_factory=list)
-    """Other wordings of the cue, put there too: the second, the third and so on."""
+    """Other wordings of the cue, filled in likewise: the second, the third and so on."""
 
     @property
     def numbered(self) -> dict[int, str]:
-        """What is put there by its number (`placebo_of`): placebos, then wordings."""
+        """Texts by number (`placebo_of`): placebos, then wordings."""
         wordings = {-number: text for number, text in enumerate(self.wordings, start=2)}
         return dict(enumerate(self.texts, start=1)) | wordings
 
@@ -108,11 +108,11 @@ class TaskEntry(Strict):
     placebos: dict[Slug, Placebos] = Field(default_factory=dict)
     """By factor."""
     option: Text | None = None
-    """How one option is written, with {LETTER} and {OPTION}."""
+    """Format of one option, with {LETTER} and {OPTION}."""
     separator: str = ", "
     """Between two options."""
     options: OptionsSetting | None = None
-    """What the model chooses from; a variant or framing without options is read for the words of the classes."""
+    """The options to choose from; where a variant or framing has none, answers are the words of the classes."""
 
     @model_validator(mode="after")
     def _options_are_written(self) -> "TaskEntry":
@@ -127,7 +127,7 @@ class TaskEntry(Strict):
 
     @property
     def variants(self) -> list[str]:
-        """The variants that it tells apart; none where everything holds for all."""
+        """The variants that it distinguishes; empty where everything is the same for all."""
         settings: list[Any] = list(self.cells.values())
         settings += [self.options] if self._options_by_variant else []
         return list(dict.fromkeys(variant for setting in settings if isinstance(setting, dict) for variant in setting))
@@ -138,13 +138,13 @@ class TaskEntry(Strict):
         return chosen if isinstance(chosen, str) else chosen[variant]
 
     def options_of(self, cell: str, variant: str) -> Options:
-        """The options of one framing, in the order of the file; none where words are read."""
+        """The options of one framing, in the order of the file; empty where it lists none."""
         chosen: Any = self._chosen(variant)
         found: Options = chosen.get(cell, {}) if _depth(chosen) == 2 else chosen
         return found
 
     def replaced(self, variant: str) -> Iterator[tuple[str, str, int, str, str]]:
-        """What stands in the place of cues: factor, cell, number and text of it (`Placebos.numbered`), and template."""
+        """Replacements of cues: factor, cell, number and text (`Placebos.numbered`), and the template with it."""
         for factor, placebos in self.placebos.items():
             for cell in placebos.cells:
                 if template := placebos.template(cell, variant):
@@ -152,12 +152,12 @@ class TaskEntry(Strict):
                         yield factor, cell, number, text, template.replace(PLACEBO, text)
 
     def pairs(self, factor: str) -> list[str]:
-        """The framings with the cue of a factor that are also there without it."""
+        """The framings with the cue of a factor whose counterpart without it exists, too."""
         return [cell for cell in self.cells if factor in cues_of(cell) and without(cell, factor) in self.cells]
 
     @property
     def _options_by_variant(self) -> bool:
-        """Keys that are no cell are variants."""
+        """Whether the keys of `options` are variants, that is, none is a cell."""
         depth = _depth(self.options)
         return depth > 2 or (depth == 2 and not set(self.options or ()) & set(self.cells))
 
@@ -173,7 +173,7 @@ def option_text(option: str, stimulus: str) -> str:
 
 
 def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], variants: list[str]) -> Iterator[str]:
-    """What is wrong with a task, a line each; the first is what a user is told."""
+    """What is wrong with a task, one line per fault; users see the first."""
     for cell, templates in task.cells.items():
         where = f"task {name}, cell {cell!r}"
         cues = cues_of(cell)
@@ -186,7 +186,7 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
             options = task.options_of(cell, variant)
             if options and not set(options) & set(outcomes):
                 yield f"{where}: no option stands for an outcome class ({', '.join(outcomes)})"
-            # There is a letter for each; that two read the same, as in table 3, is for the card to say.
+            # Two options with the same text, as in table 3, are allowed: the card reports them.
             if len(options) > len(LETTERS):
                 yield f"{where}: {len(options)} options, at most {len(LETTERS)}"
             for slug, text in options.items():
@@ -216,7 +216,7 @@ def faults(name: str, task: TaskEntry, factors: list[str], outcomes: list[str], 
 
 
 def _faults_of_template(where: str, template: str, options: Options, needed: list[str]) -> Iterator[str]:
-    """A template asks about the stimulus and lists the options, if any; the model answers at its end."""
+    """Faults of a template: it has to name the stimulus, list the options, if any, and end where the model answers."""
     found = Counter(slots(template))
     if found[ANSWER] != 1 or not template.endswith(ANSWER):
         yield f"{where}: no decision point; the template ends with {ANSWER}, where the model answers"
@@ -242,7 +242,7 @@ def _faults_of_slots(where: str, text: str, allowed: list[str]) -> Iterator[str]
 def faults_of_placebos(
     tasks: Mapping[str, TaskEntry], words: Mapping[str, Sequence[str]], variants: Sequence[str]
 ) -> Iterator[str]:
-    """What is wrong with placebos of tasks, a line each; `words`: forms and terms by class."""
+    """What is wrong with placebos of tasks, one line per fault; `words`: forms and terms by class."""
     for name, task in tasks.items():
         for factor, placebos in task.placebos.items():
             for number, text in enumerate(placebos.texts, start=1):
@@ -251,7 +251,7 @@ def faults_of_placebos(
                     if found := re.search(any_of, text, re.IGNORECASE):
                         where = _named(name, factor, number, text)
                         yield f"{where}: {found.group()!r} is a word of the class {outcome}, so that it is no placebo"
-    # What has the prompts of a cell, or of a placebo or wording before: its rows would be left out.
+    # Prompts equal to those of a cell, or of an earlier placebo or wording: such rows would be left out.
     for variant in variants or ["every"]:
         seen: dict[tuple[str, ...], str] = {}
         for task in tasks.values():
@@ -268,7 +268,7 @@ def faults_of_placebos(
 
 
 def _prompt(task: TaskEntry, cell: str, template: str, variant: str) -> tuple[str, ...]:
-    """What makes the prompts of a cell what they are, whatever the stimulus."""
+    """All that determines the prompts of a cell, except the stimulus."""
     options = task.options_of(cell, variant)
     return (template, task.option or "", task.separator, *options, *options.values())
 

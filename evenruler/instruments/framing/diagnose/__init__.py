@@ -1,4 +1,4 @@
-"""How cues move what a model answers (framing, sections 4.3 and 5, appendices A and B)."""
+"""Diagnosis of framing: how cues change a model's answers (sections 4.3 and 5, appendices A and B)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -38,11 +38,11 @@ COVERAGE, EXCLUDED, CONTINUATION = "coverage", "excluded cells", "continuation c
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """What one model says to one contrast: by `TABLES`, all but `comparisons`; `scores` may be empty.
+    """Tables of one model on one contrast: by `TABLES`, all but `comparisons`; `scores` may be empty.
 
-    Cells of the metric `choice` with too many invalid replies are in `distributions` and `exclusions`, count in the
-    coverage, and are in nothing else. Cells of `token` with too little mass are in no shift, and make effects unfit.
-    UserError: `mass: first_token`, and no first token is a class's own.
+    Cells of the metric `choice` with too many invalid replies are only in `distributions`, `exclusions` and the
+    coverage. Cells of `token` with too little mass are left out of shifts, and make effects unfit. UserError where
+    `mass` is `first_token`, and a class has no first token of its own.
     """
     asked = FramingPlan.read(plan)
     prompts, stimuli = tables["prompts"].assign(benchmark=name), tables["stimuli"]
@@ -53,7 +53,7 @@ def figures(
     distributions = stacked([by_words, answered.choice_distributions(read, asked.forms)])
     excluded = answered.exclusions(distributions, asked.least_coverage)
     counted = answered.without_excluded(distributions, excluded, [CHOICE])
-    # Shifts of classes are of cells with enough coverage; of one reply to a question there is none.
+    # Shifts of classes need enough coverage, and more than one reply per question.
     metrics = (TOKEN, CHOICE) if asked.generations > 1 else (TOKEN,)
     covered = answered.without_excluded(distributions[distributions["metric"].isin(metrics)], excluded, metrics)
     found = {
@@ -69,7 +69,7 @@ def figures(
         real = read[read["framing"].map(placebo_of) == 0]
         found["continuations"] = answered.continuations(real, asked.factors, neutral.outcome, neutral.keywords)
     if asked.replicates is not None:
-        # In the order of the source, which says from which group the preference of another is taken off.
+        # In the order of the source, which decides from which group's preference the other's is subtracted.
         members = stimuli.groupby("group")["stimulus"].agg(list)
         groups = {stimulus: group for group in asked.groups for stimulus in members[group]}
         found["replications"] = replications(counted, read, asked.forms, groups, asked.replicates, resampling.level)
@@ -81,18 +81,18 @@ def figures(
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
     """Compare the shifts of classes over all models of each contrast (section 5.3), by `schemas.COMPARISONS`."""
-    from evenruler.instruments.framing.diagnose.comparisons import comparisons  # its libraries take seconds to import
+    from evenruler.instruments.framing.diagnose.comparisons import comparisons  # imports slow libraries (seconds)
 
     found = [pd.DataFrame(columns=schemas.COMPARISONS.names)]
     for instrument in dict.fromkeys(record.instrument for record in records):
         shifted = stacked([record.found["shifts"] for record in records if record.instrument == instrument])
-        # One order of rows whatever that of the records: sums hang on it in their last bits.
+        # Sort rows, since the last bits of sums depend on their order.
         found.append(comparisons(shifted.sort_values(schemas.SHIFTS.names[:-1]), resampling))
     return {"comparisons": stacked(found)}
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as nested records: by contrast, part of it, model and figure."""
+    """Figures as nested records: by contrast, part, model and figure."""
     return as_metrics(tables["figures"], "part")
 
 
@@ -101,11 +101,11 @@ def figures_of(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Figures of every part (configuration and metric) of a model on a contrast, by `schemas.FIGURES`, and `HEADLINES`.
 
-    Source: section 4.3; the probability of a shift as the mean of the effects is a decision of ours.
+    Source: section 4.3; taking the mean of the effects as the probability of a shift is our decision.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     bars, cells = dict[str, Fitness](), [pd.DataFrame(columns=["stimulus", "placebo", "value", "part", "figure"])]
-    # A model that is not sampled has its headline by the probability of words, one without these by its replies.
+    # The headline of a model without samples rests on the probability of words, without these on its replies.
     metrics = set(found["distributions"]["metric"])
     judged_by = asked.confirmed if asked.confirmed in metrics else next(iter(metrics), TOKEN)
     for key, measured in found["distributions"].groupby(["configuration", "metric"], sort=True):
@@ -117,11 +117,11 @@ def figures_of(
             own[table] = found[table][of_part]
         apds = own["effects"].pivot(index="stimulus", columns=["factor", "placebo", "task"], values="apd")
         described = Effects(apds, measured, own["exclusions"], asked, level)
-        # What a placebo asks for may rightly be of no class, and most prompts hold one.
+        # Without placebos: answers to these may rightly be of no class, and most prompts hold one.
         replies = found["choices"][found["choices"]["configuration"] == configuration]
         of_cues = replies[replies["framing"].map(placebo_of) <= 0]
         bars[part] = bar = Fitness(unfit=answered.unmeasured(measured, of_cues))
-        # Headlines are of words as the prompt is, and of replies in the chat template, if a model has both.
+        # Headlines use words after the plain prompt and replies in the chat template, if a model supports both.
         plain = subject.continues if metric == TOKEN else not subject.chats
         if metric == judged_by and configuration == (PLAIN if plain else CHAT):
             for headline, fitness, total, points in headlines(measured, own["exclusions"], asked):
@@ -144,7 +144,7 @@ def figures_of(
 
 
 def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Of all cells, of each that has no placebo, and how many have too little."""
+    """Coverage of all cells and of each cell, without placebos, and how many cells have too little."""
     cells = measured.drop_duplicates(["task", "framing", "stimulus"])
     real = cells[cells["framing"].map(placebo_of) == 0]
     by_stimulus = real.pivot(index="stimulus", columns=["task", "framing"], values="coverage")
@@ -158,7 +158,7 @@ def _coverage(measured: pd.DataFrame, exclusions: pd.DataFrame, level: float) ->
 
 
 def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, Figure]]:
-    """The continuation check, with Wilson's interval from `FEWEST_UNITS` replies on (appendix A.3)."""
+    """The continuation check, with Wilson's interval for at least `FEWEST_UNITS` replies (appendix A.3)."""
     for row in continuations[continuations["factor"] == EVERY].to_dict("records"):
         part, n = f"{row['configuration']}, {CHOICE}", int(row["n"])
         if not n:
@@ -170,7 +170,7 @@ def _checked(continuations: pd.DataFrame, level: float) -> Iterator[tuple[str, F
 
 
 def _replicated(replications: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """A replicated study's measures before, after, and their change beside that with placebos (appendix B)."""
+    """Measures of a replicated study before and after, and their change, with that of placebos (appendix B)."""
     for row in replications.astype(object).where(replications.notna(), None).to_dict("records"):
         metric = row["metric"] if row["metric"] in (TOKEN, CHOICE) else TOKEN
         part, n, reason = f"{row['configuration']}, {metric}", int(row["n"]), row["reason"]

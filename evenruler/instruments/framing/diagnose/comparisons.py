@@ -22,38 +22,38 @@ from evenruler.measurement.figures import jackknifed
 from evenruler.measurement.resampling import PLAIN
 
 FEWEST_LINEAGES = 5
-"""Lineages of models from which on models count as drawn from a population: a random intercept each."""
+"""Fewest lineages for which models are taken as random, with a random intercept each."""
 
 MIXED, FIXED, TUKEY, JACKKNIFE = "mixed model", "fixed effects", "tukey", "jackknife"
 
-# Shifts are between -1 and 1; errors this small are rounding.
+# Shifts lie between -1 and 1; errors below this are rounding.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Mean shifts of the classes by a linear model, up to what all of them share."""
+    """Mean shifts of the classes by a linear model, up to a common constant."""
 
     means: Floats
     covariance: Floats
     df: float
-    """Degrees of freedom of their errors; infinite where these are normal."""
+    """Degrees of freedom of the errors; infinite for normal ones."""
 
 
 def comparisons(shifts: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
     """Compare the mean shifts of all pairs of classes, over models, factors, tasks and stimuli.
 
-    From five lineages of models on a linear mixed model is fitted, `shift ~ class` with a random intercept per model
-    (REML; Wald tests and intervals). Below, models are fixed effects, and errors are clustered by stimulus (t with as
-    many degrees of freedom as stimuli less one). `tukey` is the same contrasts with Tukey's correction for all pairs
-    of classes: p and simultaneous intervals by the studentised range. The mixed model takes shifts for independent
+    With five lineages of models or more, a linear mixed model is fitted, `shift ~ class` with a random intercept per
+    model (REML; Wald tests and intervals). With fewer, models are fixed effects, and errors are clustered by stimulus
+    (t, degrees of freedom: stimuli minus one). `tukey`: the same contrasts with Tukey's correction for all pairs of
+    classes, p and simultaneous intervals by the studentised range. The mixed model assumes shifts to be independent
     given the model, which those of one stimulus are not; `jackknife` leaves out whole stimuli, and has no p.
 
-    Of shifts by `schemas.SHIFTS`, by `COMPARISONS`: per benchmark, configuration, metric and pair of classes the model,
-    `tukey` and `jackknife`. `difference` is how much more `outcome` shifts than `against`, which comes before it in the
-    alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
-    singular, or has nothing to judge by.
-    Source: section 5.3; the rule of five and errors below it are decisions of ours.
+    `shifts`: by `schemas.SHIFTS`. Returns `COMPARISONS`: per benchmark, configuration, metric and pair of classes the
+    model, `tukey` and `jackknife`. `difference`: how much more `outcome` shifts than `against`, which comes before it
+    in the alphabet; n counts the shifts that the method used. Null with the reason where a model did not converge, is
+    singular, or shifts have no spread.
+    Source: section 5.3; the rule of five, and the errors used below it, are our decisions.
     """
     part = ["benchmark", "configuration", "metric"]
     found = [
@@ -71,7 +71,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
     sums = shifts.groupby(["stimulus", "outcome"])["shift"].agg(["sum", "size"]).unstack(fill_value=0)
 
     def difference(drawn: Floats) -> float:
-        """Of [stimuli, 4]: sums of the shifts of two classes, and how many there are of each."""
+        """`drawn`: [stimuli, 4] sums of the shifts of two classes, and the number of shifts of each."""
         one, other, n_one, n_other = drawn.sum(axis=0)
         return float(one / n_one - other / n_other)
 
@@ -88,7 +88,7 @@ def _of_part(shifts: pd.DataFrame, resampling: Resampling) -> Iterator[dict[str,
 
 
 def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | None, level: float) -> dict[str, object]:
-    """The difference of two classes, corrected for all pairs of so many by Tukey; null with a reason for no fit."""
+    """The difference of two classes, Tukey-corrected for all pairs of `corrected_for` classes; null without a fit."""
     row: dict[str, object] = dict.fromkeys(("difference", "low", "high", "p", "reason"))
     if isinstance(fit, str):
         return row | {"reason": fit}
@@ -99,7 +99,7 @@ def _contrast(fit: _Fit | str, first: int, second: int, corrected_for: int | Non
         return row | {"reason": "the shifts have no spread to judge by"}
     p, critical = float(2 * stats.t.sf(abs(difference) / error, fit.df)), float(stats.t.isf((1 - level) / 2, fit.df))
     if corrected_for is not None:
-        # Taken from one, the studentised range loses small p; the correction never makes one smaller.
+        # `studentized_range.sf` is inaccurate for small p; the correction never lowers p.
         range_p = stats.studentized_range.sf(math.sqrt(2) * abs(difference) / error, corrected_for, fit.df)
         p, critical = max(p, float(range_p)), _critical_range(level, corrected_for, fit.df) / math.sqrt(2)
     half = critical * error
@@ -112,7 +112,7 @@ def _critical_range(level: float, classes: int, df: float) -> float:
 
 
 def _mixed(shifts: pd.DataFrame) -> _Fit | str:
-    """`shift ~ class` with a random intercept per model, or why there is none."""
+    """`shift ~ class` with a random intercept per model, or why it cannot be fitted."""
     shift, classes, models = _coded(shifts)
     design = np.column_stack([classes, models])
     if np.abs(shift - design @ np.linalg.lstsq(design, shift)[0]).max() < _ROUNDING:
@@ -121,7 +121,7 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
         warnings.simplefilter("always")
         try:
             model = MixedLM(shift, classes, groups=models.argmax(axis=1))
-            # One variance is sought; where it is small, methods by gradient stop short of it or end on nonsense.
+            # One variance is estimated; where it is small, gradient methods stop too early or diverge.
             result = model.fit(reml=True, method=["powell"], xtol=1e-8, ftol=1e-10)
             covariance = np.asarray(result.cov_params(), dtype=np.float64)
         except LinAlgError:
@@ -135,7 +135,7 @@ def _mixed(shifts: pd.DataFrame) -> _Fit | str:
 
 
 def _fixed(shifts: pd.DataFrame) -> _Fit | str:
-    """`shift ~ class + model`, errors clustered by stimulus, or why there is none."""
+    """`shift ~ class + model`, errors clustered by stimulus, or why it cannot be fitted."""
     shift, classes, models = _coded(shifts)
     stimuli = shifts["stimulus"].nunique()
     if stimuli < 2:
@@ -148,6 +148,6 @@ def _fixed(shifts: pd.DataFrame) -> _Fit | str:
 
 
 def _coded(shifts: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
-    """Shifts [n], and what is of which class and model, [n, classes] and [n, models], ones and zeros."""
+    """Shifts [n], and dummy variables of class and model, [n, classes] and [n, models]."""
     classes, models = (pd.get_dummies(shifts[column], dtype=float).to_numpy() for column in ("outcome", "model"))
     return shifts["shift"].to_numpy(dtype=np.float64), classes, models

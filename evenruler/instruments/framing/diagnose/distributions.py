@@ -1,4 +1,4 @@
-"""How often each class is the answer: by token probability, by sampled replies, and of how much of the answers."""
+"""Distributions over classes of answers, by token probability and by sampled replies, with their coverage."""
 
 import math
 import re
@@ -20,13 +20,13 @@ TOKEN, CHOICE = "token", "choice"
 """The metrics: probability of words at the decision point, and share of sampled replies."""
 
 EVERY = "all"
-"""The factor of a row that is over all replies."""
+"""Value of `factor` in rows over all replies."""
 
 CONFIGURATION = ["benchmark", "model", "lineage", "configuration"]
-"""What replies are of."""
+"""Columns that identify one configuration of one model."""
 
 CELL = [*CONFIGURATION, "task", "framing"]
-"""What shares are of; coverage is of one by one metric."""
+"""Columns that identify one cell; its coverage is by metric."""
 
 _MODEL = ["model", "lineage", "configuration"]
 _STIMULUS = ["task", "framing", "stimulus"]
@@ -43,13 +43,13 @@ def token_distributions(
     """Mass and share of every class, by task, framing and stimulus: `schemas.DISTRIBUTIONS`, metric `token`.
 
     The mass of a class is the sum over its distinct surface forms. A letter has the class of the option that it stands
-    for; its mass is that of the letter with no word after it, and of the letter with the first word of its option.
-    Orders of options are averaged. `forms`, `prompts` (with a column `benchmark`) and `content_free` by `schemas`;
-    `outcomes`: surface forms by class.
+    for; its mass is that of the letter without a word after it plus that with the first word of its option. Orders of
+    options are averaged. `forms`, `prompts` (with a column `benchmark`) and `content_free` by `schemas`; `outcomes`:
+    surface forms by class.
 
-    Masses of letters are divided by those that they have in `content_free`, their sum kept (Zhao et al. 2021); with
-    None they stay as they are. By the mass of the first token, each counts once, one that begins forms of several
-    classes for none of them; UserError where none is a class's own.
+    Masses of letters are divided by those in `content_free`, with their sum kept (Zhao et al. 2021); None leaves them
+    unchanged. With `mass` `first_token`, each first token counts once, and not at all if it begins forms of several
+    classes; UserError where a class has none of its own.
     """
     if forms.empty:
         return pd.DataFrame(columns=DISTRIBUTIONS.names)
@@ -59,7 +59,7 @@ def token_distributions(
     weighed = _weighed(forms, forms["id"].isin(without_words), mass)
     joined = weighed.merge(described, on="id", validate="m:1").assign(metric=TOKEN)
     lettered = joined["order"].map(len).astype(bool)
-    # Without an end a letter holds what goes on after it, so that counts once.
+    # Unless the end is scored (`whole`), the mass of a letter includes its continuations, so these are left out.
     whole = joined[lettered & (joined["by_itself"] | joined["whole"])]
     whole = whole.drop_duplicates([*_MODEL, "id", "letter", "once"])
     key = [*_MODEL, "benchmark", "metric", *_STIMULUS, "id", "order", "letter"]
@@ -79,7 +79,7 @@ def token_distributions(
 
 
 def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd.DataFrame:
-    """Forms with `mass`, and where letters are read the letter; it counts what is the same in `once` a single time."""
+    """Forms with `mass` and `letter`; forms with the same `once` are to be counted a single time."""
     texts = forms["form"].str.strip()
     by_itself = lettered & (texts.str.len() == 1)
     nats, once = forms["nats"], forms["form"]
@@ -92,7 +92,7 @@ def _weighed(forms: pd.DataFrame, lettered: "pd.Series[bool]", mass: Mass) -> pd
 
 
 def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd.DataFrame) -> pd.DataFrame:
-    """Masses divided by each letter's mean share of the letters without content; a prompt's sum stays as it is."""
+    """Masses divided by each letter's mean share after prompts without content; the sum of a prompt is kept."""
     own = weighed[weighed["by_itself"]].drop_duplicates([*_MODEL, "id", "letter", "once"])
     own = own.merge(content_free[["id", "task", "framing"]], on="id")
     masses = own.groupby([*_MODEL, "task", "framing", "id", "letter"])["mass"].sum()
@@ -108,7 +108,7 @@ def _calibrated(by_letter: pd.DataFrame, weighed: pd.DataFrame, content_free: pd
 
 
 def _first_tokens(joined: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Every first token once, and only where it is one class's own."""
+    """Every first token once, without those that several classes share."""
     prompt = ["model", "id", "configuration"]
     distinct = joined.drop_duplicates([*prompt, "outcome", "first_token"])
     classes = distinct.groupby([*prompt, "first_token"])["outcome"].transform("nunique")
@@ -140,11 +140,11 @@ def read_replies(
     options: Mapping[str, Sequence[tuple[str, str]]],
     left_out: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Every reply to these prompts, read by `evenruler.text.choices.RULES`, by `CHOICES`.
+    """Every reply to these prompts, classified by `evenruler.text.choices.RULES`, by `CHOICES`.
 
-    A row without a reply is an invalid one, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by
-    `PROMPTS` with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
-    `ask.options_by_prompt`, a prompt may lack where words are read, ValueError where they are not those of its `order`;
+    A row without a reply is invalid, by the rule `WITHHELD`. `replies` by `schemas.REPLIES`, `prompts` by `PROMPTS`
+    with a column `benchmark`; `outcomes`: words by class, its surface forms and its terms; `options`: by
+    `ask.options_by_prompt`, optional for prompts without options, ValueError where they differ from `order`;
     `left_out`: phrases in which a word does not count.
     """
     for identifier, order in zip(prompts["id"], prompts["order"], strict=True):
@@ -162,9 +162,9 @@ def read_replies(
 
 
 def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """How often each class was chosen, by cell and stimulus; by `schemas.DISTRIBUTIONS`, of the metric `choice`.
+    """How often each class was chosen, by cell and stimulus: `schemas.DISTRIBUTIONS`, metric `choice`.
 
-    `mass` is of all replies, `share` of the valid ones (null where none is).
+    `mass`: share of all replies, `share`: share of the valid ones (null where none is).
     """
     chose = pd.DataFrame({outcome: choices["outcome"] == outcome for outcome in outcomes}, index=choices.index)
     cells = chose.groupby([choices[column] for column in (*CELL, "stimulus")], sort=True)
@@ -177,9 +177,9 @@ def choice_distributions(choices: pd.DataFrame, outcomes: Mapping[str, Sequence[
 
 
 def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, keywords: Sequence[str]) -> pd.DataFrame:
-    """How many replies of the neutral class hold a keyword, which names another class after all (appendix A.3).
+    """How many replies of the neutral class hold a keyword, and so may name another class (appendix A.3).
 
-    The paper looked at each of them by hand besides; nobody does here, so the share is an upper bound. By
+    The paper checked each of them by hand, which is not done here, so the share is an upper bound. By
     `CONTINUATIONS`: all replies of a model first, then those without and with the cue of each factor.
     """
     words = re.compile(rf"\b(?:{'|'.join(map(re.escape, keywords))})\b", re.IGNORECASE)
@@ -196,33 +196,33 @@ def continuations(choices: pd.DataFrame, factors: Sequence[str], neutral: str, k
 
 
 def exclusions(distributions: pd.DataFrame, least: float) -> pd.DataFrame:
-    """How much of the answers of every cell is of any class, and whether that is too little; by `EXCLUSIONS`.
+    """Coverage of every cell, the share of its answers of any class, and whether it is too low; by `EXCLUSIONS`.
 
-    `least`: of the metric `token`; of choices it is `LEAST_OF_CHOICES`.
+    `least`: for the metric `token`; for `choice` it is `LEAST_OF_CHOICES`.
     """
     one_class = distributions.drop_duplicates([*CELL, "metric", "stimulus"])
     rows = []
     for key, own in one_class.groupby([*CELL, "metric"], sort=True):
         floor = LEAST_OF_CHOICES if key[-1] == CHOICE else least
         covered = float(np.average(own["coverage"], weights=own["n"]))
-        low = covered < floor - 1e-12  # a rounding of the mean takes no cell out
+        low = covered < floor - 1e-12  # tolerance, so that rounding of the mean excludes no cell
         rows.append((*key, covered, floor, int(own["n"].sum()), low))
     columns = [*CELL, "metric", "coverage", "least", "n", "excluded"]
     return pd.DataFrame(rows, columns=columns).reindex(columns=EXCLUSIONS.names)
 
 
 def without_excluded(distributions: pd.DataFrame, exclusions: pd.DataFrame, metrics: Collection[str]) -> pd.DataFrame:
-    """Distributions without the cells of some metrics that are excluded; those of others stay."""
+    """Distributions without excluded cells of `metrics`; those of other metrics stay."""
     out = exclusions[exclusions["excluded"].astype(bool) & exclusions["metric"].isin(list(metrics))]
     gone = set(out[[*CELL, "metric"]].itertuples(index=False, name=None))
     stays = [cell not in gone for cell in distributions[[*CELL, "metric"]].itertuples(index=False, name=None)]
-    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # of none, an empty list is no columns
+    return distributions[np.array(stays, dtype=bool)].reset_index(drop=True)  # an empty list would select columns
 
 
 def unmeasured(measured: pd.DataFrame, replies: pd.DataFrame) -> str | None:
-    """Why answers in one part (configuration and metric) measure nothing; None where they do.
+    """Why answers in one part (configuration and metric) measure nothing, or None.
 
-    `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; no row where words have probabilities.
+    `measured`: by `schemas.DISTRIBUTIONS`. `replies`: by `schemas.CHOICES`; only used for the metric `choice`.
     """
     if measured["metric"].iloc[0] == CHOICE and (why := unanswered(counted(replies))):
         return why

@@ -1,4 +1,4 @@
-"""How far a cue moves the answers: APD and shifts of classes, and figures of them (framing, sections 4.3 and 5.3)."""
+"""How much a cue changes the answers: APD, shifts of classes, and their figures (framing, sections 4.3 and 5.3)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, confirm
 UNIT = "stimuli"
 
 INVALID = "invalid"
-"""A reply of no class: one class more."""
+"""The class of replies without a class."""
 
 SMALLEST_UNANSWERED = 15.0
-"""Percentage points of replies, as in other families."""
+"""Smallest change of interest in unanswered replies, percentage points, as in other families."""
 
 SHIFT = "shift: "
-"""Before the name of a class, or of two with a minus between."""
+"""Prefix of figures, before the name of a class, or of two with a minus between."""
 
 TOLERANCE = 1e-6
 """How far the sum of a distribution may be from 1."""
@@ -68,12 +68,12 @@ def apd(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """GenEffect, InstrEffect and their like for every stimulus: mean APD over feasible pairs of cells.
+    """GenEffect, InstrEffect and similar effects for every stimulus: mean APD over feasible pairs of cells.
 
-    A pair is two cells of a task that differ in one factor's cue alone, or in a placebo in its place. The paper divides
-    by two whatever is feasible; here the mean is over the pairs that are there, with a share in both cells. Of
-    distributions by `schemas.DISTRIBUTIONS`, cells that are excluded taken out; by `EFFECTS`, with no row where a
-    stimulus has no feasible pair. Source: section 4.3, GenEffect and InstrEffect.
+    A pair is two cells of a task that differ only in one factor's cue, or in a placebo in its place. The paper always
+    divides by two; here the mean is over the pairs that exist, with a share in both cells. `distributions`: by
+    `schemas.DISTRIBUTIONS`, without excluded cells. Returns `EFFECTS`, without stimuli that have no feasible pair.
+    Source: section 4.3, GenEffect and InstrEffect.
     """
     found = [of.assign(apd=apd(less, more)) for of, less, more in pairs(distributions, factors)]
     if not found:
@@ -83,10 +83,10 @@ def effects(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame
 
 
 def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
-    """Signed relative shift of every class from without a cue to with it, (p2 - p1) / (p2 + p1): by `schemas.SHIFTS`.
+    """Signed relative shift of every class by a cue, (p2 - p1) / (p2 + p1) with p2 the share with it: `schemas.SHIFTS`.
 
-    From -1 (the cue makes the class vanish) to 1 (it brings it), 0 where the class has no share in either cell.
-    Arguments are those of `effects`. Source: section 5.3; what 0 / 0 is, is a decision of ours.
+    From -1 (the class occurs only without the cue) to 1 (only with it), 0 where it has no share in either cell.
+    Arguments as in `effects`. Source: section 5.3; 0 for 0 / 0 is our decision.
     """
     pair, found = [*MEASURED, "factor", "at", "stimulus"], []
     for of, less, more in pairs(distributions[distributions["framing"].map(placebo_of) == 0], factors):
@@ -99,13 +99,13 @@ def shifts(distributions: pd.DataFrame, factors: Sequence[str]) -> pd.DataFrame:
 
 
 def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> dict[tuple[str, int], str]:
-    """By framing without the cue of a factor and number of the placebo (0: the cue): the framing with it."""
+    """The framing with a factor's cue or placebo, by the framing without it and the placebo's number (0: the cue)."""
     found = {}
     for framing in framings:
         real, placebo = real_framing(framing), placebo_of(framing)
         if unknown := set(cues_of(real)) - set(factors):
             raise ValueError(f"the framing {framing!r} has the cue {min(unknown)!r}, expected {', '.join(factors)}")
-        # Else it lacks the cue, or the placebo stands for that of another factor.
+        # False if it lacks the cue, or if the placebo replaces the cue of another factor.
         own = factor in cues_of(real) and framing in (real, with_placebo(real, factor, placebo))
         if own and (bare := without(real, factor)) in framings:
             found[bare, placebo] = framing
@@ -115,7 +115,7 @@ def partners(framings: Sequence[str], factors: Sequence[str], factor: str) -> di
 def pairs(
     distributions: pd.DataFrame, factors: Sequence[str], column: str = "share"
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]]:
-    """What feasible pairs are of, [pairs, ...], and shares without and with cue or placebo, [pairs, classes].
+    """Keys of feasible pairs, [pairs, ...], and shares without and with the cue or placebo, [pairs, classes].
 
     ValueError where a framing has a cue that is no factor, or a cell lacks a class.
     """
@@ -136,28 +136,28 @@ def pairs(
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of one model in one part: configuration and metric."""
+    """Effects of one model in one part (configuration and metric)."""
 
     table: pd.DataFrame
     """APD by stimulus, columns factor, placebo, task."""
     measured: pd.DataFrame
-    """By `schemas.DISTRIBUTIONS`: everything, to say why there is none."""
+    """By `schemas.DISTRIBUTIONS`, with excluded cells, to explain why a figure is lacking."""
     exclusions: pd.DataFrame
     asked: FramingPlan
     level: float
 
     def figures(self) -> Iterator[Figure]:
-        """Of every factor in every task and over its tasks, and the mean over factors; they describe.
+        """Descriptive figures of every factor in every task and over its tasks, and the mean over factors.
 
-        A task is left out of the mean where a cell of it is below its coverage, if another is not; and of those that
-        are left, where it has no placebos, if another has. So effect and control are of the same tasks.
+        The mean leaves out tasks with a cell of too little coverage, unless all have one, and of the others those
+        without placebos, unless none has any. So effect and control are over the same tasks.
         """
         tasks, told = sorted(self.measured["task"].unique()), list[Any](self.table.columns.tolist())
         columns, weights, lacking = list[tuple[str, int, str]](), list[float](), None
         for factor in self.asked.factors:
             known = [task for task in tasks if (factor, 0, task) in told]
             unfit = {}
-            for task in known if self.measured["metric"].iloc[0] != CHOICE else ():  # of choices no such cell is left
+            for task in known if self.measured["metric"].iloc[0] != CHOICE else ():  # choices have no such cells left
                 if why := low_coverage(self.measured, self.exclusions, self.asked.factors, factor, task):
                     unfit[task] = why
             for task in tasks:
@@ -165,7 +165,7 @@ class Effects:
             with_placebos = {task for of, placebo, task in told if of == factor and placebo > 0}
             counted = counted_tasks(known, unfit, with_placebos)
             figure = self._figure(factor, counted or tasks, factor, unfit.get(counted[0]) if counted else None)
-            # Which of the tasks with the cue the mean is over, and why.
+            # The tasks with the cue that the mean leaves out, and why.
             without = {
                 "too little coverage": [task for task in unfit if task not in counted],
                 "no placebos": [task for task in known if task not in counted and task not in unfit],
@@ -191,7 +191,7 @@ class Effects:
             return Figure(EFFECT + name, None, 0, UNIT, reason=reason)
         cue = self.table[factor][0][known].dropna(how="all").to_numpy(dtype=np.float64)
         found = jackknifed(EFFECT + name, lambda rows: float(_means(rows).mean()), cue, PLAIN, self.level, UNIT)
-        # The control is of placebos that have every task, each over the stimuli that it was asked about.
+        # The control is over placebos asked in every task, each with the stimuli that it was asked about.
         by_placebo: Any = self.table[factor].mean()
         means = by_placebo.unstack("task").reindex(columns=known).dropna()
         control = finite(float(means[means.index > 0].mean(axis=1).mean()))
@@ -214,9 +214,9 @@ class Effects:
 def low_coverage(
     measured: pd.DataFrame, exclusions: pd.DataFrame, factors: Sequence[str], factor: str, task: str
 ) -> str | None:
-    """The cell of a cue's pairs in a task that has the least coverage, in words, where that is too little.
+    """The cell with the least coverage in a cue's pairs of a task, in words, if it is too low, else None.
 
-    Of replies a placebo may bring few of any class: an invalid one is an answer to it. Tables are of one part.
+    Placebos of sampled replies do not count: an invalid reply may be a proper answer to them. Tables are of one part.
     """
     out = exclusions[exclusions["excluded"].astype(bool) & (exclusions["task"] == task)]
     covered = dict(zip(out["framing"], out["coverage"], strict=True))
@@ -228,22 +228,22 @@ def low_coverage(
 
 
 def counted_tasks(tasks: list[str], unfit: Collection[str], with_placebos: Collection[str]) -> list[str]:
-    """Of several tasks those with enough coverage, if there are such, and of these those with placebos."""
+    """The tasks with enough coverage, or all if none has; of these the ones with placebos, or all if none has."""
     covered = [task for task in tasks if task not in unfit] or tasks
     return [task for task in covered if task in with_placebos] or covered
 
 
 def _means(rows: Floats) -> Floats:
-    """[columns] mean over rows of those that there are."""
+    """[columns] mean over rows, ignoring NaN."""
     known = ~np.isnan(rows)
     found: Floats = np.where(known, rows, 0.0).sum(axis=0) / known.sum(axis=0)
     return found
 
 
 def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -> Iterator[Figure]:
-    """The mean shift of every class and the difference of every two, a later class less an earlier.
+    """The mean shift of every class and the differences of all pairs, the later class minus the earlier.
 
-    Of one model in one part; means are over factors, tasks and pairs of cells that count, then stimuli.
+    For one model in one part; means are over factors, tasks and pairs of cells, then over stimuli.
     """
     if shifts.empty:
         return
@@ -258,10 +258,10 @@ def shift_figures(shifts: pd.DataFrame, outcomes: Sequence[str], level: float) -
 def headlines(
     measured: pd.DataFrame, exclusions: pd.DataFrame, asked: FramingPlan
 ) -> Iterator[tuple[Confirmatory, Fitness, Figure | None, pd.DataFrame]]:
-    """Every headline figure of a model in one part, that of all classes, which describes, and points of the first.
+    """Every headline of a model in one part, its fitness, the descriptive figure of all classes, and its points.
 
-    Of replies, also how far each cue makes them none of any class, cells with hardly an answer included. Points are
-    [stimuli, wordings and placebos], by their numbers: wordings are 0 and below.
+    For replies, also how much each cue changes the share without a class, even in cells with few answers. Points:
+    [stimuli, wordings and placebos] percentage points, columns by number: wordings are 0 and below.
     """
     every = changes_of(measured, asked)
     for factor, confirmed in asked.confirmed_tasks.items() if INVALID in every else ():
@@ -270,7 +270,7 @@ def headlines(
         points = by_cue.reset_index().pivot(index="stimulus", columns="placebo", values=INVALID)
         figure = headline(UNANSWERED + factor, points, SMALLEST_UNANSWERED, asked.least, asked.seed)
         yield figure, Fitness(), None, points
-    # A placebo or wording after which no class is likely leaves; a cell of the contrast itself is a bar.
+    # Leave out placebos and wordings with too little coverage; in cells of the contrast itself it makes figures unfit.
     others = exclusions[exclusions["framing"].map(placebo_of) != 0]
     kept = without_excluded(measured, others, [TOKEN])
     changes = every if len(kept) == len(measured) else changes_of(kept, asked)
@@ -289,9 +289,9 @@ def headlines(
 
 
 def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
-    """`factor, task, at, placebo, stimulus`, and by class the percentage points by which a wording or placebo moves it.
+    """`factor, task, at, placebo, stimulus`, and by class its change by a wording or placebo in percentage points.
 
-    Of words, of the probability of any class; of replies, of all replies, so that an invalid one is a class.
+    For words, points of the probability of any class; for replies, of all replies, with invalid ones as a class.
     """
     sampled = bool((measured["metric"] == CHOICE).any())
     key, found = ["factor", "task", "at", "placebo", "stimulus"], []
@@ -304,14 +304,14 @@ def changes_of(measured: pd.DataFrame, asked: FramingPlan) -> pd.DataFrame:
 
 
 def over_tasks(changes: pd.DataFrame) -> pd.DataFrame:
-    """[placebo x stimulus, classes] mean over pairs of cells, then over tasks, of which none is lacking."""
+    """[placebo x stimulus, classes] mean over pairs of cells, then over tasks; rows that lack a task are left out."""
     by_task = changes.drop(columns=["factor", "at"]).groupby(["placebo", "stimulus", "task"]).mean()
     whole: Any = by_task.stack().unstack("task").dropna()
     return pd.DataFrame(whole.mean(axis=1).unstack(), columns=by_task.columns, dtype=float)
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """How much more one model is moved than another, over stimuli, wordings and placebos that both were asked."""
+    """How much more one model's answers change than another's, over stimuli, wordings and placebos of both."""
     one, other = (own.astype({"at": int}).pivot(index="unit", columns="at", values="value") for own in (first, second))
     least = int(Settings.model_fields["least"].default)
     return headline(str(first["figure"].iloc[0]), (one - other).dropna(axis=1, how="all"), smallest, least, 0)
@@ -320,7 +320,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 def headline(
     name: str, points: pd.DataFrame, smallest: float, least: int, seed: int, more: Mapping[str, int] | None = None
 ) -> Confirmatory:
-    """One headline figure of points, [stimuli, wordings and placebos]; `more` are further levels."""
+    """One headline figure from `points`, [stimuli, wordings and placebos]; `more`: further levels to report."""
     numbers: list[Any] = list(points.columns)
     wordings = points[[number for number in numbers if number <= 0]].dropna()
     placebos = points[[number for number in numbers if number > 0]]
@@ -334,7 +334,7 @@ def headline(
         effect, beside = paired(crossed[wordings.columns], crossed[placebos.columns])
         p_null = sign_flips(crossed[wordings.columns].mean(axis=1), seed)
         return confirmatory(name, UNIT, levels | {UNIT: len(crossed)}, effect, p_null, beside, smallest, lacking)
-    # Each placebo stands beside some stimuli alone, or there is none: what the cue does is told, and nothing of it.
+    # No stimuli have all placebos, or there are none: the change is reported without a test against placebos.
     by_stimulus = wordings.mean(axis=1)
     found = jackknife(np.mean, by_stimulus, level=1 - ALPHA)
     placebo = float(placebos.mean().mean()) if placebos.size else None
@@ -352,7 +352,7 @@ def _lacking(levels: dict[str, int], crossed: int, least: int) -> str | None:
 
 
 def _total(name: str, by_cue: pd.DataFrame, seed: int) -> Figure:
-    """How far all classes move together: the squared length of the mean change of shares, free of noise's part."""
+    """Joint change of all classes: the squared length of the mean change of shares, corrected for noise."""
     cues = by_cue[by_cue.index.get_level_values("placebo") <= 0]
     shares = cues.groupby(level="stimulus").mean().to_numpy() / 100
     if len(shares) < 2:

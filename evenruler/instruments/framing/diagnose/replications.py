@@ -1,4 +1,4 @@
-"""Measures of two published studies, before and after their prompts say what they test (framing, appendix B)."""
+"""Measures of two published studies, without and with the cue that tells what is tested (framing, appendix B)."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,10 @@ from evenruler.tables.schemas import BARE
 Stimuli = NDArray[np.intp]
 
 AS = "AS"
-"""How the name of a measure begins that is the mean absolute change of others; it has no before and after."""
+"""Prefix of measures that are the mean absolute change of others; they have no before and after."""
 
 MEANS = {"GAS", "GLD", "S"}
-"""Means over stimuli: of other stimuli they are the same but for chance. The others bend."""
+"""Measures that are means over stimuli and get intervals. The others are nonlinear, and so biased in samples."""
 
 BOTH_WAYS = "`configurations: every` asks both in both ways"
 
@@ -37,30 +37,30 @@ class Measure:
     metric: str
     of: Callable[[Stimuli, int], float]
     stimuli: Stimuli
-    """Those that have a value on both sides; `of` leaves others out."""
+    """The stimuli with a value on both sides."""
     why_none: str | None = None
     lowest: float = 0.0
-    """Where its range begins; it ends at 1."""
+    """Lower end of its range; the upper is 1."""
 
     @property
     def reason(self) -> str | None:
-        """Why it has no value."""
+        """Why it has no value, or None."""
         return self.why_none or (None if len(self.stimuli) else "no stimulus has a value on both sides")
 
     def change(self, stimuli: Stimuli) -> float:
-        """From before to after."""
+        """After minus before."""
         return self.of(stimuli, 1) - self.of(stimuli, 0)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What one model answered in one configuration."""
+    """Answers of one model in one configuration."""
 
     distributions: pd.DataFrame
     replies: pd.DataFrame
     outcomes: Mapping[str, Sequence[str]]
     sides: list[str]
-    """Framings, the one without the cue first. A prompt counts on all of them or on none."""
+    """Framings, the one without the cue first. A prompt counts only if it has a value on all of them."""
     stimuli: pd.Index
     elsewhere: bool
     """Whether the model was asked in another configuration."""
@@ -77,9 +77,9 @@ class Answers:
         return found
 
     def gendered(self) -> Floats:
-        """[sides, stimuli, 2] how many replies hold a form of a class, and how many there are."""
+        """[sides, stimuli, 2] number of replies that hold a form of a class, and of all replies."""
         forms = "|".join(re.escape(form) for of_class in self.outcomes.values() for form in of_class)
-        given = self.replies.dropna(subset="reply")  # what was withheld may have had a form or not
+        given = self.replies.dropna(subset="reply")  # withheld replies are unknown
         hit = given["reply"].astype(str).str.contains(rf"(?<!\w)(?:{forms})(?!\w)", case=False, regex=True)
         by_framing = given.assign(hit=hit.astype(float)).pivot_table(
             index=["stimulus", "task"], columns="framing", values="hit", aggfunc=["sum", "size"]
@@ -90,14 +90,14 @@ class Answers:
 
 
 def measures(answers: Answers, study: Study, groups: Mapping[str, str | None]) -> dict[tuple[str, str], Measure]:
-    """By metric and name, those of AS after the ones that they are made of; `groups` of stimuli are for `p-at`."""
+    """Measures by metric and name, AS after those it is made of; `groups`: of stimuli, for `p-at`."""
     found = _probing(answers) if study == "indirect-probing" else _preferring(answers, groups)
     return {(measure.metric, measure.name): measure for measure in found}
 
 
 def _probing(answers: Answers) -> list[Measure]:
     replies = answers.gendered()
-    # Shares are masses over their sum, so that they are GLD as they are.
+    # Shares are masses over their sum, so their differences are GLD.
     shares, mass = answers.prompts("token", "share"), answers.prompts("token", "mass")
     distances = np.stack([np.nansum(np.abs(shares[..., 0] - shares[..., 1]), axis=2), _tasks(shares)], axis=-1)
     by_stimulus = np.nansum(mass, axis=2) / np.maximum(_tasks(mass), 1)[..., None]
@@ -106,7 +106,7 @@ def _probing(answers: Answers) -> list[Measure]:
         return float(sums[0] / sums[1])
 
     def add(stimuli: Stimuli, side: int) -> float:
-        # Of two distributions given up to a factor; scipy's is nan where rounding takes its square below 0.
+        # Normalises both. Not scipy's `jensenshannon`, which is NaN where rounding makes its square negative.
         with np.errstate(invalid="ignore"):
             p, q = (masses / masses.sum() for masses in by_stimulus[side, stimuli].T)
         divergence = (rel_entr(p, (p + q) / 2).sum() + rel_entr(q, (p + q) / 2).sum()) / 2
@@ -115,7 +115,7 @@ def _probing(answers: Answers) -> list[Measure]:
     known = _known(_tasks(mass))
     unsampled = wordless = None
     if answers.replies.empty:
-        # A model that was asked in two ways was asked for words in one and for replies in the other.
+        # With two configurations, words were asked for in one and replies in the other.
         remedy = BOTH_WAYS if answers.elsewhere else "`generations` above 0 and `choices: every` ask for them"
         unsampled = f"no replies were asked for in this way; {remedy}"
     if "token" not in set(answers.distributions["metric"]):
@@ -124,7 +124,7 @@ def _probing(answers: Answers) -> list[Measure]:
     gas = Measure("GAS", "choice", _of_sums(replies, share), _known(replies[..., 1]), unsampled)
     gld = Measure("GLD", "token", _of_sums(distances, share), _known(distances[..., 1]), wordless)
     of_words = [gld, Measure("ADD", "token", add, known, wordless or no_mass)]
-    # The second AS is of what is of the probability of words alone.
+    # The second AS uses only measures of word probability.
     of_both = _sensitivity(AS, "all", [gas, *of_words])
     return [gas, *of_words, of_both, _sensitivity(f"{AS} of GLD and ADD", "token", of_words)]
 
@@ -156,22 +156,22 @@ def _preferring(answers: Answers, groups: Mapping[str, str | None]) -> list[Meas
 
 
 def _of_sums(table: Floats, statistic: Callable[[Floats], float]) -> Callable[[Stimuli, int], float]:
-    """A measure that is a function of sums over stimuli, of [sides, stimuli, ...]."""
+    """A measure that is a function of sums over stimuli; `table`: [sides, stimuli, ...]."""
     return lambda stimuli, side: statistic(table[side, stimuli].sum(axis=0))
 
 
 def _tasks(prompts: Floats) -> Floats:
-    """[sides, stimuli] how many tasks have a value, of [sides, stimuli, tasks, classes]."""
+    """[sides, stimuli] number of tasks with a value, from [sides, stimuli, tasks, classes]."""
     return np.asarray((~np.isnan(prompts[..., 0])).sum(axis=2), dtype=np.float64)
 
 
 def _known(counts: Floats) -> Stimuli:
-    """The stimuli that have any value, of [sides, stimuli] where values are paired."""
+    """The stimuli with any value, from [sides, stimuli] counts, which are 0 on all sides or on none."""
     return np.flatnonzero(counts[0])
 
 
 def _sensitivity(name: str, metric: str, measures: Sequence[Measure]) -> Measure:
-    """The mean absolute change of measures, each brought to a range of width 1; 0 before."""
+    """The mean absolute change of measures, each scaled to a range of width 1; 0 on side 0."""
     stimuli = np.unique(np.concatenate([measure.stimuli for measure in measures]))
     reasons = [f"{measure.name} is null: {measure.reason}" for measure in measures if measure.reason]
 
@@ -191,22 +191,22 @@ def replications(
 ) -> pd.DataFrame:
     """Compute a study's own measures of every model, without and with the one cue of a contrast.
 
-    What they are, docs/framing.md says ("Replications"); of `indirect-probing` AS has the metric `all`, since it
-    takes words and replies in one configuration. What has a value on one side only is left out on both. A measure is
-    null with the reason where nothing has a value on both sides; `AS` is where one of its measures is. By
-    `schemas.REPLICATIONS`.
+    They are defined in docs/framing.md ("Replications"); for `indirect-probing` AS has the metric `all`, since it
+    combines words and replies of one configuration. Prompts with a value on one side only are left out on both. A
+    measure is null with the reason where no stimulus has a value on both sides; `AS` is null where one of its measures
+    is. By `schemas.REPLICATIONS`.
 
     `distributions` (without excluded cells) and `choices` (may be empty) by `schemas`, of one contrast; `outcomes`:
-    surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError:
-    there are not two classes, or there is more than one cue.
-    Source: appendix B. The paper's tables of AS disagree with its text; what it is here is a decision of ours.
+    surface forms of the classes; `groups`: of every stimulus, for `p-at`; both in the order of the source. ValueError
+    where there are not two classes, or more than one cue.
+    Source: appendix B. The paper's tables of AS disagree with its text; the definition here is our decision.
     """
-    framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # of the cue, its first wording alone
+    framings = {*distributions["framing"], *choices["framing"]} - {BARE}  # below, `cues` are first wordings alone
     cues = sorted(framing for framing in framings if not placebo_of(framing))
     if len(outcomes) != 2 or len(cues) > 1:
         told = f"classes {', '.join(outcomes)}; framings {', '.join(cues)}"
         raise ValueError(f"a replication compares two classes under one cue, found {told}")
-    # Where nothing was asked with the cue, the other side is one that no row has.
+    # If nothing was asked with the cue, the other side is "", which no row has.
     sides = [BARE, *(cues or [""])]
     placebos = sorted((framing for framing in framings if placebo_of(framing) > 0), key=placebo_of)
     rows: list[Row] = []
@@ -225,7 +225,7 @@ def replications(
 
 
 def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
-    """A measure without and with the cue, and its change beside the mean of those with placebos."""
+    """A measure without and with the cue, its change, and as control the mean change with placebos."""
     row: Row = {"metric": measure.metric, "measure": measure.name, "n": len(measure.stimuli), "reason": measure.reason}
     if measure.reason:
         return row
@@ -238,7 +238,7 @@ def _row(measure: Measure, beside: Sequence[Measure], level: float) -> Row:
 
 
 def _told(of: Callable[[Stimuli], float], measure: Measure, name: str, prefix: str, lowest: float, level: float) -> Row:
-    """A measure as `name`, and where it has one its interval over stimuli as `low` and `high` with a prefix."""
+    """A value as `name`, and for `MEANS` its interval over stimuli as `low` and `high` with a prefix."""
     if measure.name not in MEANS:
         return {name: finite(of(measure.stimuli))}
     highest = -lowest if name == "change" else 1.0

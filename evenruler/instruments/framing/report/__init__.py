@@ -1,4 +1,4 @@
-"""What the page says of a contrast: how far cues move answers, and in which direction; sections and their tables."""
+"""Sections of the report on a contrast, with tables: how much cues change answers, and in which direction."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def in_words(slug: str) -> str:
 
 
 def with_titles(told: str, source: ContrastSource) -> str:
-    """A text with the titles of tasks in the place of their slugs."""
+    """A text with the titles of tasks in place of their slugs."""
     names = "|".join(map(re.escape, sorted(source.tasks, key=len, reverse=True)))
     return re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", lambda found: f"“{source.tasks[found.group()].title}”", told)
 
@@ -46,11 +46,11 @@ SHIFT, COVERAGE = "shift probability", "coverage"
 NONE = "none (no such reply)"
 
 Records = Mapping[tuple[str, str, str], Mapping[Any, Any]]
-"""Of `schemas.FIGURES`, by metric, model and figure."""
+"""Rows of `schemas.FIGURES` by metric, model and figure."""
 
 
 def headlines(source: ContrastSource, known: Records) -> list[Table]:
-    """Every headline figure beside what placebos do, with its verdict."""
+    """Every headline figure with its placebos and its verdict."""
     rows: list[list[str | Cell]] = []
     for (metric, model, name), record in sorted(known.items()):
         if not name.startswith(CHANGE):
@@ -73,8 +73,8 @@ def headlines(source: ContrastSource, known: Records) -> list[Table]:
 
 
 def effects_with_controls(source: ContrastSource, known: Records, effects: pd.DataFrame) -> list[Table]:
-    """Every effect of a cue beside what placebos in its place do; they describe. `effects` by `schemas`."""
-    # Over all tasks first; where a factor has one, of that alone.
+    """Every effect of a cue with that of placebos in its place, as description. `effects`: by `schemas.EFFECTS`."""
+    # Over all tasks first, if a factor has several, then by task.
     names: list[tuple[str, str, str]] = []
     for factor in source.factors:
         tasks = {f"{factor}, {task}": entry.title for task, entry in source.tasks.items() if entry.pairs(factor)}
@@ -111,7 +111,7 @@ def _asked(known: Records) -> list[tuple[str, str]]:
 
 
 def whole(known: Records) -> list[Table]:
-    """What is of all cues and cells, a row a metric and model."""
+    """Figures over all cues and cells, one row per metric and model."""
     rows = [
         [METRICS[metric], model, *(figure(known.get((metric, model, name))) for name in (SHIFT, COVERAGE))]
         for metric, model in _asked(known)
@@ -142,7 +142,7 @@ def comparisons(comparisons: pd.DataFrame) -> list[Table]:
 
 
 def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
-    """Cells x models with the share of the answers that is of any class (table 2); cells with placebos are left out."""
+    """Coverage, cells x models (table 2): share of the answers that is of any class; without cells with placebos."""
     real = exclusions[exclusions["framing"].map(placebo_of) == 0]
     if real.empty:
         return []
@@ -175,7 +175,7 @@ def coverage(source: ContrastSource, exclusions: pd.DataFrame) -> list[Table]:
 
 
 def continuations(source: ContrastSource, continuations: pd.DataFrame) -> list[Table]:
-    """Replies of the neutral class that name another after all (appendix A.3)."""
+    """Share of replies of the neutral class that name another class (appendix A.3)."""
     if source.continuation is None or continuations.empty:
         return []
     known = {(row["model"], row["factor"], row["cue"]): row for row in continuations.to_dict("records")}
@@ -236,7 +236,7 @@ def _section(contrast: str, source: ContrastSource, tables: Tables) -> Section:
 
 
 def _called(table: pd.DataFrame) -> pd.DataFrame:
-    """Models by their name, in the chat template with that after it; the two words of `part` and `name` as columns."""
+    """`model` with "(chat)" after it for the chat template, `name` without; both words of `part` as columns."""
     if "part" in table:
         parts = [str(part).split(", ") for part in table["part"]]
         table = table.assign(configuration=[part[0] for part in parts], metric=[part[-1] for part in parts])
@@ -247,7 +247,7 @@ def _called(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model") -> pd.DataFrame:
-    """Rows in the order of the declaration, by one column before all others, with words in place of slugs."""
+    """Rows in the order of the declaration, sorted by `first` before other columns, with words in place of slugs."""
     words: dict[str, dict[str, str]] = {
         "metric": METRICS,
         "factor": {slug: in_words(slug) for slug in source.factors},
@@ -262,7 +262,7 @@ def _declared(table: pd.DataFrame, source: ContrastSource, first: str = "model")
 
 
 def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 2 task by task, with placebos."""
+    """Figure 2, by task and with placebos."""
     if effects.empty:
         return []
     by_task = figures["figure"].str.extract(f"^{EFFECT}(?P<factor>.+?), (?P<task>.+)$").dropna()
@@ -272,7 +272,7 @@ def _cues_among_placebos(source: ContrastSource, effects: pd.DataFrame, figures:
 
 
 def _sensitivity(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 1, of several cues."""
+    """Figure 1, if there are several cues."""
     cues = effects[effects["placebo"] == 0]
     if cues.empty or len(source.factors) < 2:
         return []
@@ -292,7 +292,7 @@ def _shifts(source: ContrastSource, shifts: pd.DataFrame, figures: pd.DataFrame)
 
 
 def _metrics(source: ContrastSource, effects: pd.DataFrame, figures: pd.DataFrame) -> list[Picture]:
-    """Figure 4: what both metrics know of, and nothing else."""
+    """Figure 4: only effects that both metrics have."""
     named = effects.assign(figure=EFFECT + effects["factor"] + ", " + effects["task"])
     key = ["metric", "model", "figure"]
     told = pd.MultiIndex.from_frame(figures.loc[figures["value"].notna(), key])
@@ -309,7 +309,7 @@ def _replications(source: ContrastSource, replications: pd.DataFrame) -> list[Ta
     """A published study's measures before and after the intervention, and what placebos change (figure 5)."""
     if source.replicates is None or replications.empty:
         return []
-    replications = replications.sort_values("model", kind="stable")  # as everywhere else on the page
+    replications = replications.sort_values("model", kind="stable")  # as elsewhere on the page
     records: list[dict[Any, Any]] = replications.to_dict("records")
     rows = [
         [
@@ -338,11 +338,11 @@ FOLLOWS = {
     Verdict.INVALID: "too few of the answers are of any class, or all are alike",
     Verdict.INCONCLUSIVE: "",
 }
-"""What each verdict says here, in the order in which they are told."""
+"""Meaning of each verdict here, in the order of the lead."""
 
 
 def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
-    """A sentence a model, and one for those without verdicts."""
+    """One sentence per model and metric, and one for models without verdicts."""
     judged = figures[figures["figure"].str.startswith(CHANGE)]
     if judged.empty:
         return "Nothing has a verdict: what follows describes."
@@ -357,7 +357,7 @@ def lead(source: ContrastSource, figures: pd.DataFrame) -> str:
 
 
 def _change(record: dict[Any, Any], source: ContrastSource) -> str:
-    """Cue and task, the change, and that of placebos."""
+    """Cue and task, their change, and that of placebos."""
     factor, _, task = str(record["figure"]).removeprefix(CHANGE).partition(", ")
     where = f" in “{source.tasks[task].title}”" if task else ""
     beside = "" if missing(record["placebo"]) else f", placebos {number(record['placebo'], 1)}"

@@ -1,4 +1,4 @@
-"""Altair charts of a contrast: how far cues move answers, and what they change (figures 1 to 5 of the paper)."""
+"""Altair charts of a contrast: how much cues change answers, and which classes (figures 1 to 5 of the paper)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -12,31 +12,31 @@ from evenruler.report.style import GROUND, INK, ONE_HUE, PALE_HUE, QUIET
 from evenruler.tables import stacked
 
 DIGITS = 4
-"""Decimals that a page keeps; values that agree in them are one value."""
+"""Decimals that a page keeps; values that agree in them count as equal."""
 WIDE, NARROW, LABELS = 640, 300, 230
-"""Pixels: of a panel, of one of several, and those that a name of a model may take."""
+"""Pixels: width of a panel, of one of several side by side, and most of a model's name."""
 GOLDEN = 0.618034
-"""Its multiples, less their whole part, spread evenly over 0 to 1, however many they are."""
+"""The fractional parts of its multiples spread evenly over 0 to 1, for any number of them."""
 SPREAD = 0.9
 """Height of the band of dots; a violin is 2 high."""
 CUE, STIMULUS, PLACEBO = "cue", "cue, one stimulus", "a placebo in its place"
 DOTS: Final = {CUE: (ONE_HUE, 95), STIMULUS: (PALE_HUE, 26), PLACEBO: (QUIET, 40)}
-"""Hue and area of a dot beside placebos, by what it is of."""
+"""Hue and area of a dot, by what it shows."""
 MOMENTS: Final = ["before", "after"]
 
 
 def in_order(names: "pd.Series[Any]") -> list[str]:
-    """Each name once, as they come."""
+    """Each name once, in order of first occurrence."""
     return [str(name) for name in names.unique()]
 
 
 def _where(condition: str) -> alt.Chart:
-    """The rows of which this holds; a layer's own data is that of all."""
+    """A layer with the rows that satisfy the condition; all layers share their data."""
     return alt.Chart().transform_filter(condition)
 
 
 def _numbers(**titles: str) -> list[alt.Tooltip]:
-    """What is told of numbers, by their fields."""
+    """Tooltips of numbers, by field."""
     return [alt.Tooltip(f"{field}:Q", title=title, format=".3f") for field, title in titles.items()]
 
 
@@ -52,7 +52,7 @@ def _panels(
     size: tuple[float, int],
     between: Mapping[str, int],
 ) -> alt.FacetChart:
-    """A panel a name of `row`, each below the other, the name on its left; those of `column` beside each other."""
+    """One panel per name of `row`, below each other with the name on the left; those of `column` side by side."""
     below = alt.Header(labelAngle=0, labelAlign="left", labelLimit=LABELS, labelFontSize=12)
     by: dict[str, Any] = {"row": alt.Row(f"{row.name}:N", sort=in_order(row), title=None, header=below)}
     if column is not None:
@@ -63,7 +63,7 @@ def _panels(
 
 
 def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """How far the cues move each model's answers, a dot a stimulus: mean over tasks, then over factors (figure 1).
+    """How much the cues change each model's answers, one dot per stimulus: mean over tasks, then factors (figure 1).
 
     `effects`: by `schemas.EFFECTS`. `means`: by `model` the mean with its interval: `value`, `low`, `high`.
     """
@@ -73,12 +73,12 @@ def shift_probability(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetCh
 
 
 def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """What each cue does in each task beside placebos in its place (figure 2, by task and with controls).
+    """Effect of each cue in each task, with placebos in its place (figure 2, by task and with controls).
 
-    `effects`: by `schemas.EFFECTS`, with placebos, of which each is a dot, however few. `means`: of cues, by `model`,
-    `factor` and `task` the mean with its interval; one that too few stimuli have is drawn stimulus by stimulus.
+    `effects`: by `schemas.EFFECTS`, with placebos, one dot each, however few. `means`: of cues, by `model`, `factor`
+    and `task` the mean with its interval; with too few stimuli, one dot per stimulus is drawn instead.
     """
-    # One line a dot: `kind`, `value`, and of a cue `low` and `high`; `what`: the kind, and which one.
+    # One line per dot: `kind`, `value`, for a cue `low` and `high`; `what`: label of the dot.
     panel = ["model", "factor", "task"]
     cues, placebos = effects[effects["placebo"] == 0], effects[effects["placebo"] > 0]
     enough = cues.groupby(panel, sort=False)["stimulus"].transform("nunique") >= FEWEST_UNITS
@@ -88,8 +88,8 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
     known = by_placebo.agg(value="mean", size="size").reset_index()
     what = "placebo " + known["placebo"].astype(str) + ", of " + known["size"].astype(str) + " stimuli"
     dots = [known[[*panel, "value"]].assign(kind=PLACEBO, what=what), single.assign(kind=STIMULUS)]
-    found = stacked([*dots, drawn.assign(kind=CUE, what=CUE)])  # what is drawn later lies on top
-    # Vega puts a panel without rows before all others, which then stand under names that are not theirs.
+    found = stacked([*dots, drawn.assign(kind=CUE, what=CUE)])  # later rows are drawn on top
+    # Vega puts a panel without rows first, which gives all others wrong names; so add an empty row.
     every = pd.MultiIndex.from_product([in_order(effects[name]) for name in panel[1:]], names=panel[1:])
     empty = every.difference(pd.MultiIndex.from_frame(found[panel[1:]]), sort=False)
     found = stacked([found, empty.to_frame(index=False).assign(model=found["model"].iloc[0])])
@@ -115,7 +115,7 @@ def cues_among_placebos(effects: pd.DataFrame, means: pd.DataFrame) -> alt.Facet
 
 
 def metrics(effects: pd.DataFrame) -> alt.FacetChart:
-    """Both metrics above each other, a panel a task, a dot a stimulus of one model: mean over factors (figure 4).
+    """Both metrics above each other, one panel per task, one dot per stimulus and model: mean over factors (figure 4).
 
     `effects`: by `schemas.EFFECTS`, of cues. Means are over all dots.
     """
@@ -129,7 +129,7 @@ def _shared(names: "pd.Series[Any]", width: int) -> float:
 
 
 def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFrame:
-    """Means with jackknife intervals over stimuli, left out with all their rows: `value`, `low`, `high`, `stimuli`."""
+    """Means with jackknife intervals that leave out all rows of a stimulus: `value`, `low`, `high`, `stimuli`."""
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         stimuli = group.groupby("stimulus", sort=True)[of].agg(["sum", "count"]).to_numpy()
@@ -141,12 +141,12 @@ def over_stimuli(table: pd.DataFrame, by: Sequence[str], of: str) -> pd.DataFram
 def _violins(
     dots: pd.DataFrame, means: pd.DataFrame, *, row: str, column: str | None = None, size: tuple[float, int]
 ) -> alt.FacetChart:
-    """Dots on the mirrored density of a panel, with mean and interval; too few or equal dots stand without one."""
+    """Dots on the mirrored density of a panel, with mean and interval; no density for too few or equal dots."""
     panel = [row, *([column] if column else [])]
     title = "APD: 0, the same shares of classes; 1, none in common" if column is None else "APD"
     across = alt.Scale(domain=[-1.1, 1.1], nice=False)
     middle = alt.YDatum(0, scale=across, axis=None)
-    # The density between the outermost dots, as high everywhere as its own peak allows.
+    # The density between the outermost dots, scaled to the same peak in every panel.
     shape = (
         _where("datum.shaped")
         .transform_density("apd", as_=["apd", "density"], groupby=[*panel], resolve="independent", steps=80)
@@ -155,7 +155,7 @@ def _violins(
         .mark_area(color=ONE_HUE, opacity=0.2, tooltip=None)
         .encode(x=_apd(title), y=alt.Y("upper:Q", scale=across, axis=None), y2="lower:Q")
     )
-    # A dot a stimulus; hover for all that is known of it.
+    # One dot per stimulus, with all its fields in the tooltip.
     known = [*(alt.Tooltip(f"{name}:N") for name in dots.columns if name != "apd"), *_numbers(apd="APD")]
     each = _where("isValid(datum.stimulus)").mark_circle(color=ONE_HUE, opacity=0.6, size=26)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "color": INK, "stroke": GROUND, "size": 75}
@@ -172,7 +172,7 @@ def _violins(
 
 
 def _with_means(dots: pd.DataFrame, means: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
-    """One line a dot, with its place across the violin, and one a mean, without a stimulus; none of few stimuli."""
+    """One line per dot, with its place across the violin, and one per mean (no stimulus), unless stimuli are few."""
     dots = dots.assign(apd=dots["apd"].round(DIGITS))
     by_panel = dots.groupby(panel, sort=False)
     enough = by_panel["stimulus"].transform("nunique") >= FEWEST_UNITS
@@ -189,12 +189,12 @@ def _apd(title: str, field: str = "apd") -> alt.X:
 
 
 def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
-    """How much more or less of every class there is with the cues, a panel a model (figure 3).
+    """How much more or less often every class occurs with the cues, one panel per model (figure 3).
 
     `shifts`: by `schemas.SHIFTS`, of cues; drawn where there are too few stimuli. `means`: by `model` and `outcome` the
     mean with its interval.
     """
-    # One line a bar, `stimulus` null; where it would be of too few stimuli, one line a stimulus.
+    # One line per bar, `stimulus` null; with too few stimuli, one line per stimulus instead.
     bar = ["model", "outcome"]
     by_stimulus = shifts.groupby([*bar, "stimulus"], sort=False)["shift"].mean().rename("value").reset_index()
     enough = by_stimulus.groupby(bar, sort=False)["stimulus"].transform("size") >= FEWEST_UNITS
@@ -215,14 +215,14 @@ def shifts(shifts: pd.DataFrame, means: pd.DataFrame) -> alt.FacetChart:
         (data["low"].notna(), interval.encode(y=classes, x=alt.X("low:Q", title=title), x2="high:Q")),
     ]
     zero = alt.Chart().mark_rule(color=INK).encode(x=alt.XDatum(0))
-    # A layer without any row would have no extent to draw it in.
+    # Leave out layers without rows, which would have no extent.
     layered = alt.layer(*(layer for drawn, layer in layers if drawn.any()), zero)
     return _panels(layered, data, shifts["model"], size=(WIDE - 70, 22 * len(outcomes)), between={"row": 10})
 
 
 def replications(replications: pd.DataFrame) -> alt.FacetChart:
-    """Every measure of a study before and after the intervention, a panel a model (framing, figure 5)."""
-    # One line a measure and moment; `way`: where the value goes.
+    """Every measure of a study before and after the intervention, one panel per model (framing, figure 5)."""
+    # One line per measure and moment; `way`: direction of the change.
     found = replications.round(DIGITS).reset_index(drop=True)
     ways = (found["after"] - found["before"]).map(np.sign).map({1: "up", -1: "down", 0: "same"})
     moments = []

@@ -1,4 +1,4 @@
-"""One contrast written out: tasks x cells x stimuli x orders of options (framing, section 3 and table 3)."""
+"""Rows of one contrast: tasks x cells x stimuli x orders of options (framing, section 3 and table 3)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ Row = dict[str, Any]
 FAMILY = "framing"
 
 CONTENT_FREE = ("N/A", "[MASK]", "")
-"""What stands for stimulus and options in a prompt without content (Zhao et al. 2021)."""
+"""Fillers of stimulus and options in a prompt without content (Zhao et al. 2021)."""
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Every prompt of a contrast, its classes, its stimuli, what was rejected, and the plan."""
+    """Build the tables of a contrast: prompts, classes, stimuli and rejected prompts; and its plan."""
     source = declaration.source
     rows = compose(declaration.name, source, declaration.settings)
     said = f"{declaration.name}: {len(rows['prompts']):,} prompts, {len(rows['rejected']):,} rejected"
@@ -41,7 +41,7 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
     return FramingPlan(
         **how_asked,
         factors=list(source.factors),
-        placebos={  # as many in every task that tells of the factor
+        placebos={  # equally many in every task that measures the factor
             factor: max((len(own[factor].texts) for own in of_tasks if factor in own), default=0)
             for factor in source.factors
         },
@@ -62,9 +62,9 @@ def _plan(source: ContrastSource, settings: Settings) -> Plan:
 
 
 def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, list[Row]]:
-    """Write every task out for every feasible cell and stimulus, with options in balanced orders, by `schemas`.
+    """Rows of every task for every feasible cell and stimulus, with options in balanced orders, by `schemas`.
 
-    A prompt that an earlier row already has is rejected, not repeated.
+    A prompt that repeats that of an earlier row is rejected.
     """
     prompts, rejected = once(_prompts(name, source, settings), "prompt")
     outcomes = [
@@ -84,13 +84,13 @@ def compose(name: str, source: ContrastSource, settings: Settings) -> dict[str, 
 
 
 def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
-    """Orders in which each option stands equally often at every position: k where k is even, 2 k where it is odd.
+    """Orders with each option equally often at every position: k orders of k options if k is even, 2 k if odd.
 
     They come in pairs, an order and its reverse: in any number of whole pairs every option has the same mean position.
-    Where there is but one option, or none, there is one order.
+    For one option, or none, there is one order.
     """
     shuffled = [options[i] for i in np.random.default_rng(seed).permutation(len(options))]
-    step = 1 if len(shuffled) % 2 else 2  # turned by two, an order and its reverse take odd and even positions
+    step = 1 if len(shuffled) % 2 else 2  # rotated by two, an order and its reverse take odd and even positions
     turned = [shuffled[i:] + shuffled[:i] for i in range(0, len(shuffled), step)]
     pairs = [order for forward in turned or [[]] for order in (forward, forward[::-1])]
     return pairs if len(options) > 1 else pairs[:1]
@@ -98,7 +98,7 @@ def balanced_orders(options: Sequence[str], seed: int) -> list[list[str]]:
 
 def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
     for task_name, task in source.tasks.items():
-        # The same orders in every cell and for every stimulus: what differs between two cells is the cue alone.
+        # The same orders in every cell and for every stimulus, so that two cells differ only in the cue.
         seed = int(content_sha256(name, task_name, str(settings.seed))[:16], 16)
         for stimulus, entry in source.stimuli.items():
             for asked in _cells(task, settings.variant):
@@ -111,7 +111,7 @@ def _prompts(name: str, source: ContrastSource, settings: Settings) -> Iterator[
 
 
 def _without_content(name: str, source: ContrastSource, settings: Settings) -> Iterator[Row]:
-    """Prompts that list letters and say nothing: what a model makes of the letters alone (Zhao et al. 2021)."""
+    """Prompts without content that list letters, for a model's prior over the letters (Zhao et al. 2021)."""
     for task_name, task in source.tasks.items():
         for asked in _cells(task, settings.variant):
             for text in CONTENT_FREE if asked.options else ():
@@ -126,11 +126,11 @@ class _Cell:
     template: str
     options: dict[str, str]
     placebo: str | None = None
-    """The placebo in the place of a cue."""
+    """The placebo in place of a cue."""
 
 
 def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
-    """Every cell of a task, then every placebo and further wording of every cue of it."""
+    """Every cell of a task, then every placebo and every further wording of its cues."""
     for cell in task.cells:
         yield _Cell(cell, task.template(cell, variant), task.options_of(cell, variant))
     for factor, cell, number, text, filled in task.replaced(variant):
@@ -139,7 +139,7 @@ def _cells(task: tasks.TaskEntry, variant: str) -> Iterator[_Cell]:
 
 
 def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Sequence[str]) -> str:
-    """A prompt up to where the model answers."""
+    """The prompt, up to where the model answers."""
     listed = task.separator.join(
         fill(task.option or "", {tasks.LETTER: letter, tasks.OPTION: option}, "literal")
         for letter, option in zip(LETTERS, options, strict=False)
@@ -150,7 +150,7 @@ def _written(task: tasks.TaskEntry, template: str, stimulus: str, options: Seque
 def _of_cell(
     name: str, source: ContrastSource, settings: Settings, task: str, asked: _Cell, own: dict[str, str], prompt: str
 ) -> Row:
-    """What every prompt of a cell has; `own` names it among the others."""
+    """The columns that every prompt has; `own`: identifies it within its cell."""
     variant = settings.variant if source.variants else "all"
     where = {"task": task, "variant": variant, "framing": asked.framing}
     common = carried(row_id(family=FAMILY, benchmark=name, **where, **own), source, prompt)

@@ -1,4 +1,4 @@
-"""What models are asked of probes: how likely every sentence is, and vectors of templates."""
+"""Requests of probes to models, and score tables from their answers: likelihoods, choices, embeddings of templates."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -49,18 +49,18 @@ ANSWERS = {
     choosing.SENTENCES: choosing.WROTE,
     "embeddings": columns("text: str; vector: [float32]"),
 }
-"""`likelihoods`: of sentences, bare and after prefixes; `choices`: between two of them; `sentences`: that a chat wrote;
-`embeddings`: of templates, slots as "someone"."""
+"""`likelihoods` of sentences, bare and after prefixes; `choices` between two sentences; `sentences` that a chat model
+wrote; `embeddings` of templates, with "someone" for each slot."""
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """What to ask next: all at once."""
+    """The requests that are not answered yet, all at once."""
     found = []
     if choosing.TABLE not in answers and subject.form == CHOICE and plan.get("choice"):
         known = choosing.known_pairs(plan["choice"]["known"])
         found.append(choosing.request_of(stacked([questions(tables, plan), known])))
     if choosing.SENTENCES not in answers and subject.form == WRITTEN and plan.get("written"):
-        from evenruler.instruments import writing  # which few need
+        from evenruler.instruments import writing  # needed rarely
 
         found.append(writing.request_of(sentences(tables, plan)))
     if "likelihoods" not in answers and subject.can("loglikelihood") and subject.asked_in(LIKELIHOOD):
@@ -79,12 +79,12 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> l
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Numbers made of answers.
+    """Score tables made from the answers.
 
     Returns:
-        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY`, less
-        `benchmark`, of templates in their sets and of generations, none where they were not embedded; `choices` and
-        `sentences` as they are read, where any was asked.
+        `scores`: log-likelihoods by `evenruler.tables.schemas.SCORES`; `diversity`: by `schemas.DIVERSITY` without
+        `benchmark`, of templates within their sets and generations, empty where they were not embedded; `choices` and
+        `sentences` after parsing, where any were asked.
     """
     likelihoods = answers["likelihoods"].rename(columns={"nats": "value", "tokens": "n_tokens"})
     of_subject = {"model": subject.name, "lineage": subject.lineage, "configuration": "bare"}
@@ -97,21 +97,21 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         asked = stacked([questions(tables, plan), choosing.known_pairs(plan["choice"]["known"])])
         found[choosing.TABLE] = choosing.read(chosen, asked)
     if len(wrote := answers[choosing.SENTENCES]):
-        from evenruler.instruments import writing  # likewise
+        from evenruler.instruments import writing  # needed rarely
 
         found[choosing.SENTENCES] = writing.read(wrote, sentences(tables, plan), by_group(plan, "pronouns"))
     return found
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The sentences of n attributes, evenly spread."""
+    """Tables cut down to n attributes, evenly spread."""
     kept = evenly_spread(sorted(set(tables["attributes"]["attribute"])), n)
     own = {name: tables[name][tables[name]["attribute"].isin(kept)] for name in ("attributes", "probes")}
     return {**tables, **own}, plan
 
 
 def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id` is the same one without prefix."""
+    """Sentences after every prefix, by `prefixes.after_prefixes`; `bare_id`: id of the sentence without prefix."""
     chosen = probes[~probes["control"]].assign(bare_id=lambda rows: rows["id"])
     few = (["set"], "template", plan["prefixed_templates"]), (["set", "group"], "target", plan["prefixed_targets"])
     for within, column, most in few:
@@ -124,20 +124,20 @@ def after_prefixes(probes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 PLACEBO, RIVAL = "placebo", "rival"
-"""The framings of sentences with placebo nouns in the place of targets, and with rival words in that of attributes."""
+"""Framings of sentences with placebo nouns in place of targets, and with rival words in place of attributes."""
 
 TARGETS = "words"
-"""The list of targets: no set has several yet."""
+"""Name of the list of targets: every set has only one so far."""
 
 
 def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The sentences of the headline sets with placebo nouns, and with rivals; derived, so none is published twice.
+    """Sentences of the headline sets with placebo nouns or rivals; derived from the tables, so they are not published.
 
     `tables`: `templates` and `attributes`, by their schemas in `schemas`.
 
     Returns:
-        `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`; placebos of some
-        attributes, evenly spread along their criterion, or of each key as many, with their list for `group` and pole 0.
+        `set, template, attribute, target, group, pole, keying, key, variant, text, framing, id`. Placebo sentences use
+        some attributes, evenly spread along the criterion or equally many per key; `group`: their list, `pole`: 0.
     """
     templates = tables["templates"]
     templates = templates[templates["set"].isin(plan["headline"]) & ~templates["control"]]
@@ -149,7 +149,7 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
         (known[attribute], noun, {"attribute": attribute, "group": name, "pole": 0, "target": noun, "framing": PLACEBO})
         for attribute, (name, noun) in product(chosen, nouns)
     ]
-    groups = plan.get("groups", list(plan["targets"]))  # of which `targets` of a plan that was read are in no order
+    groups = plan.get("groups", list(plan["targets"]))  # `targets` loses its order when a plan is read from file
     targets = [(pole, plan["targets"][group]) for pole, group in zip((1, -1), groups, strict=True)] if chosen else []
     own = {"group": TARGETS, "framing": RIVAL}
     pairs += [
@@ -172,12 +172,12 @@ def with_placebos(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Pairs of sentences between which a chat chooses; derived, so none is published twice.
+    """Pairs of sentences between which a chat model chooses; derived from the tables, so they are not published.
 
     Returns:
-        `id, framing, set, template, keying, attribute, group, word, beside, first, second`: of targets (`BARE`), of
-        nouns (`group` numbers two pairs), of targets with rival words. `word` is both words, `beside`
-        the place of the attribute on its axis.
+        `id, framing, set, template, keying, attribute, group, word, beside, first, second`: pairs of targets (`BARE`),
+        of nouns (`group` numbers the two pairs that belong together), and of targets with rival words. `word`: both
+        words; `beside`: position of the attribute on its axis.
     """
     own, attributes = plan["choice"], tables["attributes"].set_index("attribute")
     bare = tables["probes"][tables["probes"]["set"].isin(plan["headline"]) & ~tables["probes"]["control"]]
@@ -202,13 +202,13 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """Sentences that a chat writes of its own accord, known words (`KNOWN`) in two of the prompts; derived, too.
+    """Prompts for sentences that a chat model writes freely, known words (`KNOWN`) in two each; derived as well.
 
     Returns:
-        `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word` is that of the attribute,
-        `right` what a known one should say.
+        `id, framing, template, keying, attribute, group, word, beside, right, prompt`; `word`: that of the attribute;
+        `right`: the group expected for a known word.
     """
-    from evenruler.instruments import writing  # likewise
+    from evenruler.instruments import writing  # needed rarely
 
     own, attributes = plan["written"], tables["attributes"].set_index("attribute")
     about = evenly_spread(sorted(own["about"]), plan["written_prompts"])
@@ -225,17 +225,17 @@ def sentences(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def by_group(plan: Plan, key: str) -> dict[str, list[str]]:
-    """What `written` of a plan says of the first and of the second group; its own keys have lost their order."""
+    """Entries of `written[key]` for the first and the second group, ordered by `groups` of the plan."""
     return {said: plan["written"][key][group] for said, group in zip((FIRST, SECOND), plan["groups"], strict=True)}
 
 
 def axis_of(attributes: pd.DataFrame) -> "pd.Series[float]":
-    """Where attributes lie on the axis that a gain is along: their `criterion`, else their `key`; NaN for others."""
+    """Positions of attributes on the axis of the gain: `criterion` if there is one, else `key`; NaN where lacking."""
     return attributes["criterion" if attributes["criterion"].notna().any() else "key"].astype(float)
 
 
 def _along(attributes: pd.DataFrame, most: int) -> list[str]:
-    """At most so many of the attributes that have a place on an axis, by slug, evenly spread along it."""
+    """Slugs of at most `most` attributes that have a position on the axis, evenly spread along it."""
     known = attributes["criterion"].dropna().sort_index().sort_values(kind="stable")
     if len(known):
         return evenly_spread(list(map(str, known.index)), most)
@@ -244,10 +244,10 @@ def _along(attributes: pd.DataFrame, most: int) -> list[str]:
 
 
 def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -> pd.DataFrame:
-    """SD(t) and LD(t) of every template within its set, controls left out, and within its generation.
+    """SD(t) and LD(t), the semantic and lexical diversity of every template in its set (no controls) or generation.
 
-    `set` is null for generations, `run` and `generation` for sets; the best set of the start has `BEST_START` for a
-    run. `embeddings`: of all their texts, slots as "someone"; empty where they were not embedded.
+    `set` is null for generations, `run` and `generation` for sets; the best subset of the start has `BEST_START` as
+    `run`. `embeddings`: by text with "someone" for each slot; empty where texts were not embedded.
     """
     rows: list[dict[str, object]] = []
     for key, templates in _groups(tables) if embeddings else ():
@@ -263,7 +263,7 @@ def diversities(tables: Tables, embeddings: Mapping[str, NDArray[np.float32]]) -
 
 
 def _groups(tables: Tables) -> Iterator[tuple[dict[str, object], pd.DataFrame]]:
-    """What a diversity is of, and the templates."""
+    """Key columns and templates of every set and generation."""
     scored = tables["templates"][~tables["templates"]["control"]]
     for name, templates in scored.groupby("set", sort=True):
         yield {"set": name}, templates

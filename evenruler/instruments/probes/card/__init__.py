@@ -1,4 +1,4 @@
-"""What the card of probes says, with their validity from the evidence."""
+"""The card of a probe benchmark, with answers on its validity from the evidence."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,18 +18,18 @@ from evenruler.text.english import with_capital
 __all__ = ["card"]
 
 PAPER = Paper("Wang and others, PMPO")
-"""We know of no address of it."""
+"""No public address of the paper is known."""
 
 UNREAD = "Likelihoods leave no text to read, so that there is no qualitative analysis: not done."
 
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 FIRST: dict[str, Sequence[str]] = {"attributes": ["word"], "gradients": (), "biases": ()}
-"""Columns that people read, where it is not the text."""
+"""By table, the columns for readers where it is not `text`."""
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """The words of an instrument's card, what it publishes, and its tasks for lm-evaluation-harness."""
+    """The texts of an instrument's card, the tables it publishes, and its tasks for lm-evaluation-harness."""
     source: ProbeSource = declaration.source
     settings: Settings = declaration.settings
     evolve = settings.evolve
@@ -70,18 +70,18 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def _example(tables: Tables, evolve: Evolve | None) -> Example | None:
-    """A sentence, or a template that was chosen; no control."""
+    """An example row, never a control: a sentence, or a chosen template if the set evolved."""
     rows = tables["templates" if evolve else "probes"]
     rows = rows[((rows["set"] == CHOSEN) if evolve else (rows["keying"] == 1)) & ~rows["control"]]
     if rows.empty:
         return None
-    # An article that follows its word ("agree") goes before one that stays as a template has it ("literal").
+    # Sorting by variant prefers articles that agree with their word ("agree") to those left as they are ("literal").
     told = WORDS["example"]["template" if evolve else "sentence"]
     return Example(rows.sort_values(["variant", "id"])["id"].iloc[0], told)
 
 
 def reading(source: ProbeSource, prefixed: int, evolve: Evolve | None) -> str:
-    """How a score is read, its direction in words, what is put before sentences, and how templates evolved."""
+    """How to read a score, in words: its direction, the prefixes of sentences, and how templates evolved."""
     words = WORDS["reading"]
     told = [words["score"].format(direction=source.direction)]
     if prefixed and source.framings:
@@ -93,7 +93,7 @@ def reading(source: ProbeSource, prefixed: int, evolve: Evolve | None) -> str:
 
 
 def limits(source: ProbeSource, without_criterion: int, evolve: Evolve | None) -> list[str]:
-    """What a probe set does not show; the limits of every probe set first."""
+    """The limits of a probe set, those common to all probe sets first."""
     words = WORDS["limits"]
     found = [*words["of_all"], *source.limits]
     if source.criterion is None:
@@ -134,7 +134,7 @@ def answers(source: ProbeSource, tables: Tables, plan: Plan, evidence: Evidence)
 
 
 def _errors(evidence: Evidence) -> str:
-    """Which templates do not go with the rest of their set."""
+    """Error analysis in words: templates that may not correlate positively with the rest of their set."""
     low = {
         f"`{item}` of `{part}` on {model}": found.get("low")
         for part, models in evidence.items()

@@ -1,4 +1,4 @@
-"""What users write of probes: settings, and sources with their criterion; and what a bias is."""
+"""Declarations of probes, as users write them: settings, and sources with their criterion."""
 
 from evenruler.instruments.probes.declare.settings import Settings, headings
 from evenruler.instruments.probes.declare.source import load
@@ -8,5 +8,5 @@ __all__ = ["Settings", "headings", "load", "takes"]
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: one that says how likely sentences are, or that writes any."""
+    """Whether a model of the catalogue can be measured: it returns log-likelihoods, or it generates text."""
     return catalogue.can(model, "loglikelihood") or catalogue.can(model, "generate")

@@ -1,4 +1,4 @@
-"""How probes are built, asked and evolved: an entry of `instruments`; what a bias is, and the figures in words."""
+"""Settings of probes (an entry of `instruments`), the definition of a bias, and the figures in words."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -20,31 +20,31 @@ from evenruler.strict import Seed, Slug, Strict, read_yaml
 _FIGURES = [Column(name, **own) for name, own in read_yaml(Path(__file__).with_name("figures.yaml")).items()]
 
 FEWEST_PLACEBOS = 12
-"""Lists of nouns; with six, what placebos do as well is found in half of the cases, with twelve in three quarters."""
+"""Fewest placebo lists for a verdict. An unspecific gain is detected in half of cases with six, 3/4 with twelve."""
 
 OF_LISTS, OF_TEMPLATES, OF_WORDS = 0.2, 0.35, 0.16
-"""Variances of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, and of one template and one word
-of each group, with what crosses them."""
+"""Variance components of a gain on SmolLM2, nats squared: of a pair of lists beyond their words, of one template, and
+of one word in each group, interactions included."""
 
 DETECTED_SHARES = 32, 20
-"""Gains of shares, percentage points, that are found in 80 of 100, with eight templates and more
+"""Minimum detectable gains of shares (power .8), percentage points: with up to eight templates, and with more
 (`tests.performance.planted_choices`)."""
 
 DETECTED_WRITTEN = 34, 28
-"""The same of pronouns in sentences of a chat's own, with eight prompts and with sixteen."""
+"""The same for pronouns in sentences that a chat model writes, with up to eight prompts and with sixteen."""
 
 QUANTILES = 3.08
-"""The .975 and the .8 quantile of t with 11 degrees of freedom (placebo lists less one), added."""
+"""Sum of the .975 and .8 quantiles of t with 11 degrees of freedom (placebo lists minus one)."""
 
 LENGTHS_APART = next(figure.most or 0.0 for figure in _FIGURES if figure.figure == "token_difference")
-"""Tokens by which groups may differ, which is rounding."""
+"""Difference in mean tokens between groups that is reported; smaller ones are rounding."""
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every set on every model; which way a gain goes, where the plan names the groups."""
+    """Figures shown for every set on every model, with the direction of gains where the plan names the groups."""
     if "groups" not in plan:
         return list(_FIGURES)
-    first, second = plan["groups"]  # in the order of the source, which `targets` of a plan that was read has lost
+    first, second = plan["groups"]  # in the order of the source, which `targets` loses when a plan is read from file
     said = "what is high on the axis is closer to {} than what is low"
     of_gain = {"says": [said.format(first), said.format(second)], "ends": [first, second]}
     refused = [f"what is high on the axis is answered {how}" for how in ("less", "more")]
@@ -54,10 +54,10 @@ def headings(plan: Plan) -> list[Column]:
 
 
 def shared_words(targets: Sequence[str], groups: Sequence[object]) -> list[str]:
-    """Words that two targets or more of one group share, and none of the other; `groups`: of each target.
+    """Words shared by at least two targets of one group and by none of the other; `groups`: of each target.
 
-    Whatever a model makes of such a word belongs to the whole group, as if it were one target: even models of random
-    weights tell "young man, young woman" from "old man, old woman".
+    The effect of such a word is common to the whole group, as if it were one target: even models with random weights
+    tell "young man, young woman" from "old man, old woman".
     """
     having: dict[str, list[object]] = {}
     for target, group in zip(targets, groups, strict=True):
@@ -73,7 +73,7 @@ def bias(scores: ArrayLike, groups: Sequence[object]) -> NDArray[np.float64]:
 
     Args:
         scores: [..., targets] log-likelihoods of whole sentences, nats.
-        groups: [targets] the group of each target, two in all (else ValueError); G1 is the one that is named first.
+        groups: [targets] the group of each target, two in all (else ValueError); G1 is the first to occur.
 
     Returns:
         [...] nats; positive means closer to G1.
@@ -92,7 +92,7 @@ _FromOne = Annotated[int, Field(ge=1)]
 
 
 class FitnessWeights(Strict):
-    """What each part of the fitness of a template counts (equation 2)."""
+    """Weights of the parts of a template's fitness (equation 2)."""
 
     alpha: float = Field(default=0.2, ge=0)
     gradient_focus: float = Field(default=0.1, ge=0)
@@ -107,50 +107,50 @@ class FitnessWeights(Strict):
 
 
 class Evolve(Strict):
-    """How a set of templates evolves. Numbers are those of the scale in use."""
+    """Settings of the evolution of a template set. `Scaled` values are those of the scale in use."""
 
     of: Slug
-    """The file under `data/sources/probes` that it evolves of, without ending."""
+    """The source under `data/sources/probes` that it evolves from: file name without ending."""
     model: Scaled[Slug]
     """The causal model whose answers decide which templates are good."""
     operator: Scaled[Slug]
     """The model that rewords templates: a causal one that chats, or one of kind `chat`."""
     start: Slug = "seed"
-    """The template set where evolution starts; its length is that of every population."""
+    """The template set that evolution starts from; every population has its size."""
     generations: Scaled[_FromOne] = by_scale(3, 10)
     elites: int = Field(default=4, ge=1)
-    """Best templates that are kept as they are."""
+    """Number of best templates that are kept unchanged."""
     length: int = Field(default=8, ge=1)
-    """Templates of the chosen set, as many as `standard` asks of others; no two are of a lineage, whatever it says."""
+    """Size of the chosen set, as large as `standard` asks of other sets; smaller if there are fewer lineages."""
     tournament: int = Field(default=3, ge=1)
-    """Templates of which the best becomes a parent."""
+    """Number of templates drawn, the best of which becomes a parent."""
     weights: FitnessWeights = Field(default_factory=FitnessWeights)
     guided: tuple[float, float] = Field(default=(0.5, 0.9), strict=False)  # YAML has lists
-    """How probable it is that a word is replaced, rather than the whole reworded: in the first generation and in the
-    last, linearly between."""
+    """Probability that a word is replaced rather than the whole template reworded: in the first generation and in the
+    last, linear in between."""
     alpha_clip: float = Field(default=1.0, gt=0)
-    """Alpha without a template is clipped to -this and this, since one broken set would flatten the rest."""
+    """Alpha without a template is clipped to minus and plus this, since one broken set would flatten the rest."""
     gradient_attributes: Scaled[_FromOne] = by_scale(2, 1000)
-    """At most so many attributes, evenly spread, for which words are taken out of templates."""
+    """Most attributes, evenly spread, over which the gradients of words are computed."""
     samples: Scaled[_FromOne] = by_scale(8, 3)
-    """Rewordings that are asked for at once for each place in the population that is open."""
+    """Rewordings requested at once for each open place in the population."""
     shots: Scaled[bool] = by_scale(True, False)
-    """Whether the operator is shown examples, which small models need, rather than told."""
+    """Whether the operator gets few-shot examples, which small models need, instead of an instruction."""
     tries: int = Field(default=3, ge=1)
-    """How often it is asked anew for a place where no rewording was acceptable."""
+    """Most rounds of requests for a place, until a rewording is acceptable."""
     new_tokens: int = Field(default=48, ge=1)
-    """At most so many in a rewording."""
+    """Most tokens in a rewording."""
     max_words: Scaled[Annotated[int, Field(ge=3)]] = by_scale(16, 30)
-    """Longest template; the slots count as words. Every word is one more to take out."""
+    """Most words in a template, slots included. Gradients cost one more shortened template for every word."""
     acceptability: float = Field(default=0.75, ge=0)
-    """How much less likely a rewording may be than its parent, in nats a token."""
+    """How much less likely a rewording may be than its parent, in nats per token."""
     closeness: float = Field(default=0.5, ge=-1, le=1)
-    """The least cosine of a template that is chosen with the mean embedding of those that evolution starts with. Of
-    our own sets no template has less than .54; "Alabama I met a ..." has .45."""
+    """Least cosine of a chosen template with the mean embedding of the starting templates. The lowest in our own sets
+    is .54; "Alabama I met a ..." has .45."""
     bar: float = Field(default=0.5, ge=0, le=1)
-    """The least share of an operator's replies that keep every rule; below it sets are called a demonstration."""
+    """Least share of the operator's replies that keep every rule; below it the sets are called a demonstration."""
     ablation: Scaled[bool] = by_scale(False, True)
-    """Whether a second run, which replaces random words instead of hotspots, shows what guidance brings."""
+    """Whether a second run replaces random words instead of hotspots, to show the benefit of guidance."""
     seed: Seed = 7
 
     @field_validator("guided")
@@ -162,7 +162,7 @@ class Evolve(Strict):
 
 
 def halves(attributes: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Two halves of attributes, by turns in the order of their slugs: one chooses a set, the other judges it."""
+    """Split attributes into two halves, alternating in slug order: one half chooses a set, the other judges it."""
     ordered = sorted(attributes)
     return ordered[::2], ordered[1::2]
 
@@ -180,49 +180,49 @@ class Settings(BaseSettings):
 
     article: ArticleSetting = "agree"
     """`agree`: "a/an" before a filled slot follows the filled word; `literal`: as the template has it.
-    For all template sets, or by set (`agree` for those not named). What evolves has that of the set it starts with."""
+    For all template sets, or by set (`agree` for those not named). An evolved set has that of its start."""
     embedder: Slug
-    """The model whose vectors say how far templates lie apart."""
+    """The embedding model from which the semantic diversity of templates is computed."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(12, 12, 1000)
-    """At most so many attributes, evenly spread, whose sentences are also asked after `framings` of the source."""
+    """Most attributes, evenly spread, whose sentences are also asked after the `framings` of the source."""
     prefixed_templates: Sized[_FromOne] = by_size(3, 3, 1000)
-    """Of each set, at most so many."""
+    """Most templates of each set that are asked after framings."""
     prefixed_targets: Sized[_FromOne] = by_size(2, 2, 1000)
-    """Of each group, at most so many."""
+    """Most targets of each group that are asked after framings."""
     headline: list[Slug] = Field(default_factory=list)
-    """Template sets that get a verdict, and are asked with placebos; the first of the source where none is named."""
+    """Template sets that get a verdict and are asked with placebos; by default the first of the source."""
     placebo_attributes: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 1000, 1000)
-    """At most so many attributes, evenly spread along criterion or keys, whose sentences are also asked with the
-    nouns of `placebos`; without any there is no verdict."""
+    """Most attributes, evenly spread along criterion or keys, whose sentences are also asked with the nouns of
+    `placebos`; 0 leaves no verdict."""
     choice_attributes: Sized[_FromOne] = by_size(22, 22, 1000)
-    """At most so many attributes, evenly spread along criterion or keys, about which a chat chooses sentences."""
+    """Most attributes, evenly spread along criterion or keys, for which a chat model chooses between sentences."""
     choice_templates: Sized[_FromOne] = by_size(2, 8, 1000)
-    """In at most so many templates of each headline set."""
+    """Most templates of each headline set in which a chat model chooses."""
     choice_placebo_templates: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 2, 4)
-    """The same with nouns of two lists of `placebos`; without any there is no verdict."""
+    """The same for choices between nouns of two lists of `placebos`; 0 leaves no verdict."""
     written_prompts: Sized[_FromOne] = by_size(1, 8, 16)
-    """About so many things a chat writes a sentence on every attribute; of one nobody knows what another would give."""
+    """Most prompts by which a chat model writes on every attribute; variation between prompts needs at least two."""
     reliability: float = Field(default=0.6, ge=0, le=1)
-    """Alpha below which a set does not measure."""
+    """Least alpha; a set below it is unfit to measure."""
     evolve: Evolve | None = None
-    """Makes it a set that evolves of another, and how."""
+    """If set, the instrument evolves from another, with these settings."""
 
     @property
     def made_by(self) -> Literal["evolve"] | None:
-        """The stage that makes what it is built from: templates that evolve."""
+        """The stage that makes its source: `evolve` where templates evolve."""
         return "evolve" if self.evolve else None
 
     def written_as(self, name: str) -> str:
-        """The file that users write, without ending; what evolves has that of what it evolves of."""
+        """The source file that users write, without ending; an evolved instrument has that of its original."""
         return self.evolve.of if self.evolve else name
 
     def replies(self, name: str) -> Path:
-        """What its operator said: each has a file of its own, so that no scale writes over another."""
+        """The file of the operator's replies: one per operator, so that no scale overwrites that of another."""
         assert self.evolve is not None
         return Path("replies", self.evolve.operator, f"{name}.jsonl")
 
     def uses(self, source: Any) -> list[Use]:
-        """The embedder; and where templates evolve, who measures and who rewords them."""
+        """The models it needs: the embedder and, where templates evolve, the measured model and the operator."""
         found = [Use(self.embedder, "embed", "embedder")]
         if self.evolve:
             found.append(Use(self.evolve.model, "loglikelihood", "evolve.model", tool=False))
@@ -230,7 +230,7 @@ class Settings(BaseSettings):
         return found
 
     def warnings(self, source: Any) -> list[str]:
-        """What keeps every verdict open, whatever a model answers; or lets it mean less than it says."""
+        """Reasons why every verdict will be inconclusive, whatever a model answers, or will mean less than it says."""
         groups = {target: group for group, words in source.targets.items() for target in words}
         shared = shared_words(list(groups), list(groups.values()))
         found = [f"targets of one group share a word, so that nothing can be told: {', '.join(shared)}"] * bool(shared)
@@ -245,7 +245,7 @@ class Settings(BaseSettings):
         return found
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The gain that a headline set would find, by what varies on SmolLM2 (docs/controls.md); choices: simulated."""
+        """Minimum detectable gain of headline sets, by variances on SmolLM2 (docs/controls.md); choices: simulated."""
         if source.criterion is None and source.keys is None:
             return None
         if form == "written":
@@ -266,7 +266,7 @@ class Settings(BaseSettings):
         return ", ".join(found)
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """Targets of one group, or placebos, that are longer: a longer word makes any sentence less likely."""
+        """Warn of targets of one group, or placebos, with more tokens: longer words make any sentence less likely."""
         means = {group: fmean(lengths(list(words.values()))) for group, words in source.targets.items()}
         (short, least), (long, most) = sorted(means.items(), key=lambda item: item[1])
         found = []
@@ -280,7 +280,7 @@ class Settings(BaseSettings):
         return found
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """As for any instrument; and the operator of what evolves can be asked as it is asked."""
+        """As for any instrument; also check that the operator supports how `evolve` prompts it."""
         super().require_able(source, catalogue, where)
         if self.evolve is None:
             return
@@ -297,7 +297,7 @@ class Settings(BaseSettings):
         return self.headline or [next(iter(source.sets))]
 
     def article_of(self, template_set: str) -> Article:
-        """How slots of a template set are filled, of one that users write or that evolved."""
+        """How articles before slots of a template set are filled, whether it is written or evolved."""
         if isinstance(self.article, str):
             return self.article
         return self.article.get(self.evolve.start if self.evolve else template_set, "agree")

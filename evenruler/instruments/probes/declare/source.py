@@ -1,4 +1,4 @@
-"""`data/sources/probes/*.yaml`: templates, attributes, targets and criterion of one domain; and what evolved of one."""
+"""Sources of probes, `data/sources/probes/*.yaml` or evolved: templates, attributes, targets, criterion of a domain."""
 
 import math
 import re
@@ -25,12 +25,12 @@ class CriterionEntry(Strict):
     """A published number per attribute to validate against."""
 
     file: Text
-    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and the named one."""
+    """A CSV under `data/sources/probes/shared/` with the columns `attribute`, `match` and that named by `column`."""
     column: Text
     complement_of: float | None = None
     """The criterion is this minus the column (100 turns percent of women into percent of men)."""
     label: Text
-    """What the criterion counts after that, for axes and cards."""
+    """What the resulting criterion counts, for axes and cards."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _value(row: dict[str, str], entry: CriterionEntry, path: Path) -> float | No
 SLOTS = (ATTRIBUTE, TARGET)
 
 EVOLVED, DEMONSTRATION = ", evolved", " (demonstration)"
-"""What the title of a source says that evolved, and after that where the operator was below its bar."""
+"""Added to the title of an evolved source, the second where the operator was below its bar."""
 
 _OF_WHAT_EVOLVES = re.compile(r"g\d+-\d+")
 
@@ -97,7 +97,7 @@ class TemplateEntry(Strict):
     keying: Keying = 1
     """+1; -1 where a higher likelihood means less association."""
     control: bool = False
-    """Whether it stays out of scores: it is asked and shown, as what a model does that ignores the others' words."""
+    """Whether it is asked and shown but not scored: the baseline of a model that ignores the wording of the others."""
 
     @field_validator("text")
     @classmethod
@@ -118,11 +118,11 @@ def _template(value: Any) -> Any:
 
 
 class TemplateSet(Strict):
-    """A set of templates, which together are one instrument."""
+    """A set of templates that are scored together."""
 
     title: Text
     source: Text | None = None
-    """Who wrote the templates; that of the file by default."""
+    """Who wrote the templates; by default the `source` of the file."""
     licence: Text | None = None
     templates: dict[Slug, Annotated[TemplateEntry, BeforeValidator(_template)]] = Field(min_length=1)
 
@@ -143,7 +143,7 @@ class TemplateSet(Strict):
 
 
 class Keys(Strict):
-    """Attributes at the two ends of the construct, where there is no criterion; as they stand in `attributes`."""
+    """Attributes at the two ends of the construct, where there is no criterion; words as in `attributes`."""
 
     high: list[Text] = Field(min_length=1)
     """With a positive gain they are closer to the first group of targets than `low` is."""
@@ -151,19 +151,19 @@ class Keys(Strict):
 
     @property
     def keyed(self) -> dict[str, int]:
-        """1 or -1 by word."""
+        """By word: 1 if high, -1 if low."""
         return {**dict.fromkeys(self.high, 1), **dict.fromkeys(self.low, -1)}
 
 
 FEWEST_KEYED = 8
-"""Attributes of each key that a contrast of keys takes."""
+"""Fewest attributes of each key for a contrast of keys."""
 
 LEAST_NOUNS = 2
-"""In a placebo list: of one noun nobody knows how far the next would lie."""
+"""Fewest nouns in a placebo list: a single one shows no variation."""
 
 
 class Written(Strict):
-    """Pronouns by which a sentence that a chat writes is of a group; and words of which it is known whose they are."""
+    """Pronouns that assign a sentence of a chat model to a group, and words whose group is known."""
 
     pronouns: dict[Slug, list[Text]]
     known: dict[Slug, list[Text]]
@@ -176,17 +176,17 @@ class ProbeSource(Source):
     attributes: Words
     criterion: CriterionEntry | None = None
     keys: Keys | None = None
-    """In place of a criterion."""
+    """Used instead of a criterion."""
     placebos: list[list[Text]] = Field(default_factory=list)
-    """Lists of nouns for persons without the construct: what any list of words does, they do."""
+    """Lists of nouns for persons, unrelated to the construct: they show what any list of words does."""
     concept: Concept | None = None
-    """What attributes are, if other instruments measure them, too; high values are closer to the first targets."""
+    """The concept of attributes, if other instruments measure them too; high values are closer to the first targets."""
     rivals: Keys | None = None
-    """Words in the place of attributes that are off the construct and differ as keyed ones do: good and bad, say."""
+    """Words in place of attributes, off the construct, that differ as the keyed ones do: good and bad, say."""
     written: Written | None = None
-    """How a sentence that a chat writes about an attribute is read, where its pronouns tell the groups."""
+    """How sentences that a chat model writes about an attribute are read, where pronouns tell the groups apart."""
     framings: Framings | None = None
-    """What sentences are also put after, to see what that moves."""
+    """Prefixes after which sentences are asked too, to see how they shift biases."""
     sets: dict[Slug, TemplateSet] = Field(min_length=1)
     _published: Criterion | None = PrivateAttr(default=None)
 
@@ -244,7 +244,7 @@ class ProbeSource(Source):
 
 
 def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
-    """Read and check a source that users write or that evolved, also against its settings, and its criterion."""
+    """Read a source, written or evolved, with its criterion; check it, also against the settings."""
     require_written(path, "source for the probes", "write the file or mend the name in params.yaml")
     source = validate(ProbeSource, read_yaml(path), path)
     if not (path.name == "source.yaml" and set(source.sets) == {CHOSEN, ELITES, POPULATION}):  # users wrote it
@@ -260,7 +260,7 @@ def load(path: Path, settings: Settings, shared: Path) -> ProbeSource:
 
 
 def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
-    """The set that evolution starts with is there, is long enough to select from, and has no names of what evolves."""
+    """Check the starting set: it exists, is large enough to select from, and uses no slugs of evolved templates."""
     if evolve.start not in source.sets:
         what = f"no template set {evolve.start!r} for `evolve.start`; {nearest(evolve.start, source.sets)}"
         raise UserError(what, where=str(path), remedy="mend the name in params.yaml")
@@ -274,5 +274,5 @@ def _require_start(path: Path, source: ProbeSource, evolve: Evolve) -> None:
 
 
 def without_slots(template: str) -> str:
-    """A template as it is embedded: each slot written as "someone"."""
+    """A template as it is embedded: "someone" for each slot."""
     return template.replace(ATTRIBUTE, "someone").replace(TARGET, "someone")

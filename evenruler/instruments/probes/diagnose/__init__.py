@@ -1,4 +1,4 @@
-"""How models associate, how well each set of templates measures it, and what evolution achieved."""
+"""Diagnosis of probes: what models associate, how well each template set measures it, what evolution achieved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -35,23 +35,23 @@ TABLES["concepts"] = CONCEPTS
 
 _OF_BIASES = ("mean", "sd", "item_rest_correlation", "low", "high", "alpha_if_removed")
 ITEM_STATISTICS = (*_OF_BIASES, schemas.SEMANTIC, schemas.LEXICAL)
-"""What cards show of every template."""
+"""Statistics of every template that cards show."""
 
 COMPARED = ("value", "other", "difference", "low", "high")
-"""What cards show of every comparison, where there is one."""
+"""Fields of every comparison that cards show, where they are not null."""
 
 Found = dict[str, pd.DataFrame]
 
 
 def figures(name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling) -> Found:
-    """What one model associates, and how well every set of templates of one instrument measures it; by `TABLES`.
+    """Associations of one model, and how well every template set of one instrument measures them; by `TABLES`.
 
     ValueError where the model lacks the score of a sentence, UserError where no attribute has all its sentences in a
     set.
     """
     diversity = scores["diversity"].assign(benchmark=name)[schemas.DIVERSITY.names]
     if {"choices", "sentences"} & set(scores):
-        from evenruler.instruments.probes.diagnose.choice import choice_figures  # a module that few need
+        from evenruler.instruments.probes.diagnose.choice import choice_figures  # needed rarely
 
         chosen = choice_figures(name, tables, plan, scores, subject.name, resampling.level)
         return {**chosen, "diversity": diversity}
@@ -77,9 +77,9 @@ def diagnose(
 ) -> dict[str, pd.DataFrame]:
     """Diagnose one model on every template set of one instrument.
 
-    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`, `placebos` are by `ask.with_placebos`;
-    there is no score where the model can say none. By `TABLES` (`figures` with `set` for `part`, `items` less
-    diversities); a table without rows is left out. Errors as of `figures`.
+    `probes` and `prefixed` (by `ask.after_prefixes`) have a column `benchmark`; `placebos`: by `ask.with_placebos`;
+    `scores`: empty where the model returns no likelihoods. Returns tables by `TABLES` (`figures` with `set` for `part`,
+    `items` without diversities), without empty ones. Errors as in `figures`.
     """
     likelihoods = scores[scores["measure"] == "loglikelihood"]
     if likelihoods.empty:
@@ -129,14 +129,14 @@ def diagnose(
 
 
 FLATTERED = "This model chose the templates, which flatters it."
-"""Of an evolved set on the model that it evolved on."""
+"""Note on the headline of an evolved set on the model that it evolved on."""
 
 ASSOCIATED = (SPREAD, R)
-"""Figures of what a model associates, beside the headline: where the instrument is invalid, they say so."""
+"""Figures of associations other than the headline; they are marked where the instrument is invalid."""
 
 
 def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Confirmatory, pd.DataFrame] | None:
-    """The gain of a set on a model, and what it is made of, of all `asked` of it; None without places on an axis."""
+    """The gain of a set on a model, and the rows of `asked` it is made of; None if no attribute lies on an axis."""
     beside = asked["attribute"].map(axis_of(known)).where(asked["framing"] != RIVAL, asked["key"])
     rows = asked.rename(columns={"attribute": "unit", "template": "at", "target": "word"}).assign(beside=beside)
     rows = rows[rows["at"].isin(cube.templates) & beside.notna()]
@@ -147,7 +147,7 @@ def _headline(cube: Cube, known: pd.DataFrame, asked: pd.DataFrame) -> tuple[Con
 
 
 def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Plan) -> pd.DataFrame:
-    """What one set says of each attribute on one model, by `CONCEPTS`."""
+    """Measurements of each attribute by one set on one model, by `CONCEPTS`."""
     biases = cube.biases().rename(index=known["word"].to_dict())
     by_item = biases.rename_axis("unit").reset_index().melt("unit", value_name="value")
     own = concepts(by_item, plan["concept"]["of"], errors_beside_items(biases))
@@ -158,7 +158,7 @@ def _concepts(cube: Cube, known: pd.DataFrame, key: Mapping[str, str], plan: Pla
 
 
 def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterator[Figure]:
-    """Of one set on one model: what describes it."""
+    """Descriptive figures of one set on one model."""
     biases, level = cube.biases(), resampling.level
     yield from quality.associations(cube, known["criterion"], level)
     yield from quality.further_validity(biases.mean(axis=1), known, level)
@@ -176,7 +176,7 @@ def _figures(cube: Cube, known: pd.DataFrame, resampling: Resampling) -> Iterato
 
 
 def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
-    """Tables of one set on one model. Associations are beyond what each template gives to all, with intervals."""
+    """Tables of one set on one model. `centred` associations are beyond each template's mean, with intervals."""
     biases = cube.biases()
     intervals = [quality.mean_interval(row, level) for row in (biases - biases.mean()).to_numpy()]
     associations = known.loc[biases.index, ["word", "criterion", "match"]].rename_axis("attribute").reset_index()
@@ -192,7 +192,7 @@ def _of_biases(cube: Cube, known: pd.DataFrame, level: float) -> Found:
 
 
 def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, known: pd.DataFrame) -> None:
-    """A set has a score; what was left out of it, since a sentence was rejected, is said."""
+    """Require at least one scored attribute, and report what was left out because a sentence was rejected."""
     here = probes[(probes["set"] == key["set"]) & ~probes["control"]]
     where = f"{key['benchmark']}, set {key['set']}"
     if not cube.attributes:
@@ -204,7 +204,7 @@ def _require_some(cube: Cube, key: Mapping[str, Any], probes: pd.DataFrame, know
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> Found:
-    """What depends on no model, and what evolved against what it evolved of; by `TABLES`, less those of nothing."""
+    """Figures of no single model, and evolved sets against their originals; by `TABLES`, without empty tables."""
     firsts = {record.instrument: record for record in reversed(records)}
     found: dict[str, list[pd.DataFrame]] = {}
     for name in sorted(firsts):
@@ -217,13 +217,13 @@ def across(records: Sequence[Record], resampling: Resampling) -> Found:
 def _of_instrument(
     record: Record, firsts: Mapping[str, Record], records: Sequence[Record], resampling: Resampling
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What is told of an instrument once, whoever was asked."""
+    """Tables that an instrument has once, whichever models were asked."""
     diversity = record.found["diversity"]
     of_sets = quality.of_sets(diversity[diversity["set"].notna()])
     yield "figures", of_sets.reindex(columns=schemas.FIGURES.names)
     if "evolved" not in record.plan:
         return
-    from evenruler.instruments.probes.diagnose import evolution  # likewise
+    from evenruler.instruments.probes.diagnose import evolution  # needed rarely
 
     yield "generations", evolution.by_generation(record, resampling)
     yield "rewordings", evolution.rewordings(record.tables["tries"], record.instrument)
@@ -233,12 +233,12 @@ def _of_instrument(
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """What cards show: figures by instrument, set and model.
+    """Evidence for cards: figures by instrument, set and model.
 
-    Under `items` stands what every template adds to its set; of what evolved under `compared` what it is beside
-    others, and under `generations`, of the last population on the model that it evolved on, how it came to be.
+    `items`: statistics of every template in its set. Of evolved sets also `compared`, comparisons with other sets, and
+    `generations`, figures by run and generation on the model that they evolved on, under the last population.
     """
-    if tables["figures"].empty:  # nobody was asked
+    if tables["figures"].empty:  # no model was asked
         return {}
     found = as_metrics(tables["figures"], "part")
     for row in tables["items"].to_dict("records"):
@@ -246,7 +246,7 @@ def evidence(tables: Tables) -> dict[str, Any]:
         items = _below(found, row["benchmark"], row["set"], row["model"], "items")
         items[row["template"]] = {"control": bool(row["control"]), **statistics}
     for row in tables["comparisons"].to_dict("records"):
-        # What halves of the attributes judged stands by itself.
+        # Held-out comparisons get a key of their own.
         against = row["against"] if pd.isna(row["half"]) else f"{row['against']} ({row['half']})"
         told = {name: float(row[name]) for name in COMPARED if not pd.isna(row[name])}
         told |= {"n": int(row["n"]), "unit": row["unit"], "transfer": bool(row["transfer"])}
@@ -262,14 +262,14 @@ def evidence(tables: Tables) -> dict[str, Any]:
 
 
 def _below(found: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """What stands under some keys, one within the other."""
+    """The nested dictionary under these keys, made where it is missing."""
     for key in keys:
         found = found.setdefault(key, {})
     return found
 
 
 def plots(tables: Tables) -> Found:
-    """What `dvc plots` draws."""
+    """Tables that `dvc plots` draws."""
     associations = tables["associations"]
     return {
         "validity": associations if associations.empty else associations.dropna(subset=["criterion"]),

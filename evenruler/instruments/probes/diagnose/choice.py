@@ -1,7 +1,7 @@
-"""What a chat says: between two sentences, and in sentences of its own; how that rises along the axis, who is answered.
+"""Figures of chat models: choices between two sentences, sentences they write, and unanswered replies, by attribute.
 
-A choice asked both ways is the score of a pair of words, 50 points either side of none, and so is the pronoun of a
-sentence; with these scores the gain is made as that of likelihoods is, with pairs in the place of words.
+A choice asked in both orders scores a pair of words from -50 to 50 points, and so does the pronoun of a sentence; the
+gain is computed from these scores as from likelihoods, with pairs in place of words.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ KNOWN, SHARE, WRITTEN_SHARE, NAMED = "known_answers", "chosen_share", "written_s
 
 @dataclass(frozen=True)
 class _Part:
-    """What was asked of one template set, or written, and who answered."""
+    """Questions on one template set, or on written sentences, with their answers."""
 
     name: str
     figure: str
@@ -40,17 +40,17 @@ class _Part:
     `unanswered`."""
     fit: Fitness
     known: tuple[int, int]
-    """Known answers that are right, and of how many."""
+    """Number of right answers to questions with known answers, and number of these questions."""
     rested_on: "pd.Series[str]"
-    """By unit, a hash of what was published, or asked, of it."""
+    """By unit, a hash of its published rows, or of its prompts."""
 
 
 def choice_figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, model: str, level: float
 ) -> dict[str, pd.DataFrame]:
-    """Figures of what one chat chose or wrote, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
+    """Figures of what one chat model chose or wrote, by `schemas.FIGURES`, and `headlines`, by `HEADLINES`.
 
-    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of intervals that describe.
+    `scores`: `choices` by `choosing.read`, or `sentences` by `writing.read`; `level`: of descriptive intervals.
     """
     rows: list[tuple[str, Confirmatory | Figure, Fitness]] = []
     made_of = []
@@ -93,11 +93,11 @@ def _written(tables: Tables, plan: Plan, scores: Tables) -> Iterator[_Part]:
 
 
 def _points(asked: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Percentage points of choices of the first sentence beyond half, `value`, signed by keying; and who is left out.
+    """Share of the first sentence minus a half, `value` in percentage points, signed by keying; and what is left out.
 
-    An attribute of which half of the replies are no choice leaves, and so do words (of nouns, the whole list) that got
-    no choice at all in some template. Else a pair that was not chosen from both ways has what its template and words
-    have on average, and the attribute.
+    Left out are attributes with more than half of the replies unanswered, and words (of nouns, the whole list)
+    without any choice in some template. Other missing values are imputed: the mean of their template and words, plus
+    the mean deviation of the attribute from such means.
     """
     silent = asked[asked["framing"] == BARE].groupby("unit")["unanswered"].mean()
     left = sorted(silent.index[silent > MOST_UNANSWERED])
@@ -121,7 +121,7 @@ def _gain(part: _Part, points: pd.DataFrame, left: list[str]) -> Confirmatory:
 
 
 def _described(part: _Part, points: pd.DataFrame, fit: Fitness, level: float) -> Iterator[Figure]:
-    """Known answers, the share of the first group in all, and how many sentences are of either."""
+    """Share of right known answers, share of the first group, and of written sentences, share that name a group."""
     right, n = part.known
     wrote = part.figure == WRITTEN_GAIN
     if n:

@@ -20,7 +20,7 @@ Cell = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Cube:
-    """What a model said of every sentence of a set, signed by keying."""
+    """A model's scores of every sentence of a set, signed by keying."""
 
     scores: NDArray[np.float64]
     """[attributes, templates, targets] log-likelihoods, nats; their sign is changed where keying is -1."""
@@ -34,7 +34,7 @@ class Cube:
 
     @property
     def balanced(self) -> bool:
-        """Whether both groups have as many targets, two at least."""
+        """Whether both groups have equally many targets, at least two."""
         return bool(self.poles.sum() == 0 and len(self.poles) > 3)
 
     def biases(self) -> pd.DataFrame:
@@ -63,7 +63,7 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
     """The scores of the sentences that were asked after prefixes, and of the same sentences without.
 
     By `CELL` of the set without prefix, then by prefix; `BARE` is the same sentences without one. `prefixed` has a
-    column `benchmark`. ValueError where a model was asked for none of the sentences, or for an attribute in part.
+    column `benchmark`. ValueError where a model lacks scores of all the sentences, or of some of an attribute.
     """
     if prefixed.empty:
         return {}
@@ -82,6 +82,6 @@ def cubes_after_prefixes(prefixed: pd.DataFrame, likelihoods: pd.DataFrame) -> d
 
 
 def shifts(of_set: dict[str, Cube], placebos: set[str]) -> pd.DataFrame:
-    """`schemas.SHIFTS`, less what they are of: what every prefix does to the biases of one set on one model."""
+    """How every prefix shifts the biases of one set on one model: `schemas.SHIFTS` without its key columns."""
     biases = {prefix: cube.biases().mean(axis=1) for prefix, cube in of_set.items()}
     return of_prefixes(biases.pop(BARE), biases, placebos) if BARE in biases else pd.DataFrame()

@@ -1,8 +1,8 @@
-"""What an evolution achieved: figures by generation, evolved sets against others, and what became of replies.
+"""Results of an evolution: figures by generation, evolved sets against others, and outcomes of the replies.
 
 The figures are those of any set of templates (`quality`). An evolved set was chosen for its figures on the model that
-it evolved on, so they flatter it there; what it is worth shows on other models (`transfer`), and beside what costs no
-evolution: less of the start, elites, any words; and held-out halves.
+it evolved on, so they flatter it there; its worth shows on other models (`transfer`), on held-out halves of the
+attributes, and against cheaper sets: subsets of the start, elites, random rewordings.
 """
 
 import math
@@ -29,7 +29,7 @@ from evenruler.measurement.shifts import LEVEL, REORDERING
 from evenruler.measurement.validity import FEWEST_PAIRS
 
 Sides = tuple[str, str]
-"""The set that evolved, and what it is held against."""
+"""The evolved set, and the set that it is compared with."""
 
 AT_COMMON_LENGTH = f"alpha_at_{quality.COMMON_LENGTH}"
 
@@ -44,7 +44,7 @@ def _row(
     reason: str | None = None,
     **ends: float | None,
 ) -> Row:
-    """By `schemas.COMPARISONS`, less benchmark and model; `ends`: `low` and `high` of the difference."""
+    """A row by `schemas.COMPARISONS`, without benchmark and model; `ends`: `low` and `high` of the difference."""
     sides = {"set": of[0], "against": of[1], "half": None, "value": value, "other": other}
     difference = None if value is None or other is None else value - other
     return {"figure": figure, **sides, "difference": difference, "n": n, "unit": unit, "reason": reason, **ends}
@@ -53,9 +53,9 @@ def _row(
 def compared(
     of: Sides, sets: Sequence[pd.DataFrame], criterion: "pd.Series[float] | None", resampling: Resampling
 ) -> Iterator[Row]:
-    """All that rests on biases, over the attributes that both sets share; without a criterion there is no `r`.
+    """Compare all figures that rest on biases, over the attributes that both sets share; no `r` without a criterion.
 
-    `sets`: attributes x templates of both, bias in nats; an interval (jackknife) leaves an attribute out of both.
+    `sets`: biases of both, attributes x templates, nats; jackknife intervals leave an attribute out of both at once.
     """
     shared = sets[0].index.intersection(sets[1].index).sort_values()
     both = [matrix.loc[shared] for matrix in sets]
@@ -76,7 +76,7 @@ def _of_both(
     why: Callable[[Floats], str | None],
     level: float,
 ) -> Row:
-    """A figure of each set, and the difference if both have it, with its interval; `why` a matrix has none."""
+    """A figure of each set, and their difference with interval; `why`: why a matrix has none, or None."""
     n, none = len(matrices[0]), [why(x) for x in matrices]
     one, other = (None if reason else finite(float(statistic(x))) for x, reason in zip(matrices, none, strict=True))
     named = zip(of, (one, other), none, strict=True)
@@ -91,13 +91,13 @@ def _of_both(
 
 
 def diversities_compared(of: Sides, templates: pd.DataFrame, other: pd.DataFrame) -> Iterator[Row]:
-    """Diversity of both sets, given that of their templates; n counts the templates of the first."""
+    """Mean diversity of both sets, from that of their templates; n counts the templates of the first."""
     for one, against in zip(quality.mean_diversities(templates), quality.mean_diversities(other), strict=True):
         yield _row(of, one.figure, one.value, against.value, one.n, one.unit, one.reason or against.reason)
 
 
 def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
-    """Reliability and diversity of each population of what evolved, by `schemas.GENERATIONS`; all biases are there."""
+    """Reliability and diversity of each population, by `schemas.GENERATIONS`; ValueError where a bias is missing."""
     rows, diversity, model = [], record.found["diversity"], record.plan["evolved"]["model"]
     for (run, generation), population in record.tables["history"].groupby(["run", "generation"], sort=True):
         x = _of_population(population, record.tables["biases"]).to_numpy()
@@ -109,9 +109,9 @@ def by_generation(record: Record, resampling: Resampling) -> pd.DataFrame:
 
 
 def guidance(record: Record, resampling: Resampling) -> pd.DataFrame:
-    """What replacing hotspots brings: the guided run's last population, and the set chosen of it, against the random's.
+    """Effect of replacing hotspots: last population and chosen set of the guided run, against the random run's last.
 
-    It is one run of each: intervals are over attributes and say nothing about the luck of a run. By
+    There is one run of each: intervals are over attributes and do not cover the chance between runs. By
     `schemas.COMPARISONS`, the sets `population` and `evolved` against `random`; empty unless both ran. Fitness is
     relative to a population, so it is not compared.
     """
@@ -141,10 +141,10 @@ def _last_of(rows: pd.DataFrame, run: str) -> pd.DataFrame:
 
 
 def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
-    """What became of the replies to each kind of wish, by `schemas.REWORDINGS`.
+    """Outcomes of the replies to each kind of wish, by `schemas.REWORDINGS`.
 
-    One row a reason with the number of replies that it turned down and their share of that kind's replies. Those that
-    were taken stand first, without a reason, also where there are none. The n of a kind add up to its replies.
+    One row per reason, with the number of replies rejected for it and their share of that kind's replies. Accepted
+    replies come first, with a null reason, even if there are none. The n of a kind add up to its replies.
     """
     kind = ["run", "operator", "operation", "voice"]
     taken = tries.groupby(kind, dropna=False, as_index=False).agg(n=("accepted", "sum"), replies=("accepted", "size"))
@@ -157,12 +157,12 @@ def rewordings(tries: pd.DataFrame, benchmark: str) -> pd.DataFrame:
 
 
 def matrix_of(biases: pd.DataFrame) -> pd.DataFrame:
-    """Attributes x templates, both in order of their slugs; an attribute that lacks a bias is left out."""
+    """Biases as attributes x templates, both in slug order; an attribute that lacks a bias is left out."""
     return biases.pivot(index="attribute", columns="template", values="bias").dropna()
 
 
 def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
-    """Attributes x templates of one run and generation, all of them."""
+    """Biases of one run and generation, attributes x templates; ValueError where one is missing."""
     run, templates = population["run"].iloc[0], sorted(population["template"])
     own = biases[(biases["run"] == run) & biases["template"].isin(templates)]
     matrix: pd.DataFrame = own.pivot(index="attribute", columns="template", values="bias").reindex(columns=templates)
@@ -172,16 +172,16 @@ def _of_population(population: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFra
 
 
 def comparisons(record: Record, other: Record, records: Sequence[Record], resampling: Resampling) -> pd.DataFrame:
-    """The chosen set, and the paper's elites, against what can be had without them, on every model that was asked both.
+    """The chosen set, and the paper's elites, against sets that cost no evolution, on every model that was asked both.
 
-    Both are held against the sets of `held_against`, and against what costs no evolution: `UNREVERSED`, the start
-    without the templates whose correlation with the rest has an interval below 0 on that model, and `BEST_START`,
-    chosen as the chosen set was, of the start alone; the chosen set also against the elites. Rows of `HELD_OUT` are of
-    sets that one half of the attributes chose, judged by the other, mean of both ways; the model is the one that the
-    templates evolved on. So it is of diversity, which depends on no model; its n counts the evolved set's templates.
+    Both are compared with the sets of `held_against`, with `UNREVERSED` (the start without the templates whose
+    correlation with the rest has an interval below 0 on that model) and with `BEST_START` (chosen like the chosen set,
+    but from the start alone); the chosen set also with the elites. In rows of `HELD_OUT` each half of the attributes
+    chose a set that the other half judges, mean of both ways; their model is the one that the templates evolved on. So
+    it is for diversity, which depends on no model, and whose n counts the evolved set's templates.
 
     By `schemas.COMPARISONS`; intervals leave the same attribute out of both sets, `TAKEN` and diversities have none.
-    `record` is of what evolved, `other` of what it evolved of, on any model; `records`: all instruments and models.
+    `record`: of the evolved instrument, `other`: of its original, on any model; `records`: all instruments and models.
     """
     name, plan = record.instrument, record.plan["evolved"]
     both = (name, other.instrument)
@@ -203,19 +203,19 @@ def comparisons(record: Record, other: Record, records: Sequence[Record], resamp
 
 
 def held_against(record: Record, other: Record) -> list[str]:
-    """The sets that what evolved is held against: the one that it began with, and those that have a verdict."""
+    """Sets of the original that evolved sets are compared with: those with a verdict, and the start."""
     return list(dict.fromkeys([*other.plan["headline"], record.plan["evolved"]["start"]]))
 
 
 def _all_of_start(choices: pd.DataFrame, *columns: str) -> bool:
-    """Whether the best set of the start is the start: there is nothing to hold another against then."""
+    """Whether the best subset of the start is the whole start, so that it needs no comparison of its own."""
     return bool(choices.loc[choices["template"] == choices["root"], list(columns)].all(axis=None))
 
 
 def _pairs(
     own: pd.DataFrame, of: Tables, start: str, against_sets: Sequence[str], choices: pd.DataFrame
 ) -> Iterator[tuple[Sides, tuple[pd.DataFrame, pd.DataFrame]]]:
-    """On one model, what evolved beside what costs no evolution."""
+    """Pairs of sets to compare on one model, by name, with their biases."""
     sets = {name: matrix_of(of["biases"][of["biases"]["set"] == name]) for name in against_sets}
     chosen, elites = (matrix_of(own[own["set"] == name]) for name in (CHOSEN, ELITES))
     items = of["items"]
@@ -230,11 +230,11 @@ def _pairs(
 
 
 TAKEN = (quality.COEFFICIENT, DETECTABLE, LEVEL, REORDERING)
-"""Figures of a set on a model that comparisons take as they are."""
+"""Figures of a set on a model that comparisons copy, without computing them again."""
 
 
 def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
-    """On one model, `TAKEN` of the chosen set beside those of others; without an interval."""
+    """`TAKEN` of the chosen set against those of other sets on one model, without intervals."""
     known = pd.concat([own[own["part"].isin([CHOSEN, ELITES])], of])
     for figure in TAKEN:
         of_sets = known[known["figure"] == figure].set_index("part")
@@ -245,7 +245,7 @@ def _taken(own: pd.DataFrame, of: pd.DataFrame) -> Iterator[Row]:
 
 
 def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iterator[Row]:
-    """Diversities, which depend on no model, of the chosen set and others; not of subsets that a model decides."""
+    """Diversities, which depend on no model, of the chosen set against others, but subsets that a model decides."""
     own, of = record.found["diversity"], other.found["diversity"]
     against = {name: of[of["set"] == name] for name in against_sets} | {ELITES: own[own["set"] == ELITES]}
     if not _all_of_start(record.tables["choices"], "best_start"):
@@ -256,7 +256,7 @@ def _diverse(record: Record, other: Record, against_sets: Sequence[str]) -> Iter
 
 
 def _held_out(tables: Tables, start: str, attributes: pd.DataFrame, resampling: Resampling) -> Iterator[Row]:
-    """What one half chose, judged by the other, both ways, words fixed: against the best of the start, and all."""
+    """Sets chosen by one half, judged by the other, both ways, words fixed: against the start and its best subset."""
     biases, choices, history = tables["biases"], tables["choices"], tables["history"]
     matrix = matrix_of(biases[biases["run"] == GUIDED])
     first = history[(history["run"] == GUIDED) & (history["generation"] == 0)]["template"]
@@ -287,10 +287,10 @@ def _judged(
     known: "pd.Series[float]",
     level: float,
 ) -> Row:
-    """One figure of what each half chose, by the other half, mean of both ways; the interval leaves out attributes.
+    """One figure of the sets that each half chose, on the other half, mean of both; the jackknife is over attributes.
 
-    `biases`: of one side and the other, what the first half chose and what the second did, attributes x templates;
-    `second`: which attributes are of that half; `known`: what the figure takes of each attribute, if anything.
+    `biases`: for each side, the set that the first half chose and that of the second, attributes x templates;
+    `second`: mask of the attributes in the second half; `known`: value by attribute that the figure needs, if any.
     """
     n = len(second)
     if min(int(second.sum()), int((~second).sum())) < FEWEST_PAIRS or not all(x.size for side in biases for x in side):

@@ -1,7 +1,7 @@
-"""What a word of one group gains on a word of the other from one attribute to another: the headline of a set of probes.
+"""The gain, headline of a set of probes: how the score difference of two groups' words changes along the attributes.
 
-Without placebo lists it can never be told from what any two lists of words do: their slopes on a criterion are as large
-where lists are fruits and tools (docs/controls.md).
+Only placebo lists can tell it from what any two lists of words do: slopes on a criterion are as large for lists of
+fruits and tools (docs/controls.md).
 """
 
 import math
@@ -27,52 +27,52 @@ from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, confi
 from evenruler.tables import rounded
 
 GAIN, SHARE_GAIN, WRITTEN_GAIN, UNANSWERED = "gain", "share_gain", "written_gain", "unanswered"
-"""Of log-likelihoods, nats; the same of the shares of sentences that were chosen, of pronouns in sentences that a chat
-wrote, and of replies that are none, percentage points."""
+"""Gains of log-likelihoods, nats; and in percentage points, of shares of chosen sentences, of pronouns in sentences
+that a chat model wrote, and of unanswered replies."""
 
 UNIT = "attributes"
 
 CRITERION_SPAN = 80.0
-"""Percentage points of the criterion that the gain is over: from an attribute at 10% to one at 90%."""
+"""Percentage points of the criterion over which the gain is given: from an attribute at 10% to one at 90%."""
 
 SMALLEST = {GAIN: math.log(2), SHARE_GAIN: 10.0, WRITTEN_GAIN: 10.0, UNANSWERED: 15.0}
-"""Worth naming: a factor of two; a tenth of the choices; of replies that are none, as the family `saged` has it."""
+"""Smallest gains of interest: a factor of two; a tenth of the choices; for unanswered replies, as in family `saged`."""
 
 FEWEST_ATTRIBUTES = 10
-"""With a criterion, below which nothing is said."""
+"""Fewest attributes for a verdict where there is a criterion."""
 
 
 def along_criterion(criterion: Floats) -> Floats:
-    """[attributes] weights that make of scores their slope on a criterion (percentage points) times the span."""
+    """[attributes] weights whose sum over scores is their slope on a criterion (percentage points) times the span."""
     centred = criterion - criterion.mean()
     found: Floats = CRITERION_SPAN * centred / (centred @ centred)
     return found
 
 
 def between_keys(keying: Floats) -> Floats:
-    """[attributes] weights that make of scores the mean of attributes keyed 1 minus that of those keyed -1."""
+    """[attributes] weights whose sum over scores is the mean of those keyed 1 minus that of those keyed -1."""
     found: Floats = np.where(keying > 0, 1 / (keying > 0).sum(), -1 / (keying < 0).sum())
     return found
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What one model said of sentences of a set, and what makes a gain of it: a difference of groups along an axis."""
+    """Scores of one model on one set, with what a gain needs: groups of words, an axis of attributes."""
 
     values: Floats
     """[attributes, templates, words] log-likelihoods, nats, signed by keying; or percentage points of choices."""
     axis: Floats
     """[attributes] the criterion in percentage points, or a key of 1 or -1."""
     poles: NDArray[np.int8]
-    """[words] 1 or -1; 1 for each pair of words that was chosen of, 0 for placebos."""
+    """[words] 1 or -1 by group; 1 for pairs of words between which a chat model chose, 0 for placebos."""
     lists: Sequence[str]
-    """[words] the list of a group that each was drawn for: pronouns, kin, names. Or its placebo list, all as long."""
+    """[words] the list within the group (pronouns, kin, names), or the placebo list; all of these have one length."""
     units: Sequence[str] = ()
-    """[attributes] what they are called, where two models are compared."""
+    """[attributes] names, needed to compare two models."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame, value: str = "value") -> "Scores":
-        """Of `rows` by `tables.schemas.HEADLINES`, scores in the column `value`, one at least; no units with gaps."""
+        """From `rows` by `tables.schemas.HEADLINES` (not empty), scores in column `value`; drops units with gaps."""
         wide = rows.pivot(index=["unit", "beside"], columns=["at", "group", "word", "pole"], values=value).dropna()
         wide = wide.sort_index().sort_index(axis=1)
         columns: Any = wide.columns
@@ -92,11 +92,11 @@ class Scores:
 
     @property
     def sides(self) -> int:
-        """How many words an answer of a placebo list compares: of choices two, which are of two lists."""
+        """Number of placebo lists in one score: two for choices, which compare words of two lists, else one."""
         return 1 if (self.poles == -1).any() else 2
 
     def weights(self, axis: Floats) -> Floats:
-        """[attributes] of some attributes along this axis."""
+        """[attributes] weights by which scores of attributes at these positions give the gain."""
         return between_keys(axis) if self.keyed else along_criterion(axis)
 
     def facets(self) -> dict[str, Facet]:
@@ -108,7 +108,7 @@ class Scores:
         }
 
     def gain(self, attributes: Kept, templates: Kept, words: Kept) -> float:
-        """The gain from some of the scores."""
+        """The gain from the kept attributes, templates and words (masks)."""
         along = np.zeros(len(self.axis))
         along[attributes] = self.weights(self.axis[attributes])
         first, other = words & (self.poles == 1), words & (self.poles == -1)
@@ -116,7 +116,7 @@ class Scores:
         return float(along @ (self.values @ between) @ (templates / templates.sum()))
 
     def gain_over(self, facets: Mapping[str, Facet]) -> Estimate:
-        """The gain, over those facets that could have been others."""
+        """The gain, with its error over `facets` as random; the others are fixed."""
         every = [np.ones(n, np.bool_) for n in self.values.shape]
         whole = dict(zip(("attributes", "templates", "words"), every, strict=True))
 
@@ -127,13 +127,13 @@ class Scores:
 
 
 def gain(own: Scores, placebos: Scores | None = None, rival: Scores | None = None, figure: str = GAIN) -> Confirmatory:
-    """The gain of the first group's words on the other's, in nats, of which `exp` is a factor; or of shares, in points.
+    """The gain of the first group's words over the other's: nats (`exp` of it is a factor), or points of shares.
 
     Args:
-        own: Of the set on the model.
-        placebos: Of placebo nouns in the place of targets, beside some attributes of the set; None where none were
-            asked. Of shares a placebo list is a pair of lists.
-        rival: Of keyed attributes off the construct, where some were asked: an effect has to be surely larger.
+        own: Scores of the set on the model.
+        placebos: Scores with placebo nouns in place of targets, for some attributes of the set; None where none were
+            asked. For shares, a placebo list is a pair of lists.
+        rival: Scores of keyed attributes off the construct, if asked: an effect has to be significantly larger.
         figure: `GAIN`, or `SHARE_GAIN` where scores are shares of choices.
 
     Source: docs/controls.md; the criterion as in section 4 of PMPO.
@@ -155,19 +155,19 @@ def gain_of(
 ) -> Confirmatory:
     """`gain` of rows by `tables.schemas.HEADLINES`: of targets, of nouns by placebo list, of targets with rivals.
 
-    Of shares, words are pairs, and `group` of nouns names the two placebo lists that they are of.
+    For shares, words are pairs, and `group` of nouns names the two placebo lists that they come from.
     """
     placebos, rival = (None if beside is None or beside.empty else Scores.of(beside) for beside in (nouns, rivals))
     return gain(Scores.of(real), placebos, rival, figure)
 
 
 def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -> Confirmatory:
-    """What rises along the axis whatever words stand for the groups, or where no word was put: it has no placebo.
+    """A gain without placebo, since it does not depend on the words for the groups, or no word was filled in.
 
     Args:
         figure: `WRITTEN_GAIN` or `UNANSWERED`.
-        rows: Percentage points, by `tables.schemas.HEADLINES`; the words of a single one are taken as fixed.
-        smallest: Worth naming, by default as in `SMALLEST`.
+        rows: Percentage points, by `tables.schemas.HEADLINES`; a single word is taken as fixed.
+        smallest: Smallest gain of interest, by default as in `SMALLEST`.
     """
     smallest, own = SMALLEST[figure] if smallest is None else smallest, Scores.of(rows)
     levels, facets = {UNIT: len(own.axis)}, own.facets()
@@ -183,9 +183,9 @@ def gain_alone(figure: str, rows: pd.DataFrame, smallest: float | None = None) -
 
 
 def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmatory:
-    """A gain that is an effect only if attributes off the construct, keyed alike, surely gain less."""
+    """The gain with a stricter test: attributes off the construct, keyed alike, have to gain significantly less."""
     n, facets = len(own.axis), own.facets()
-    rival = replace(rival, poles=own.poles)  # its words are the same; a plan without `groups` may name them otherwise
+    rival = replace(rival, poles=own.poles)  # same words; without `groups` in the plan, poles of rivals may be swapped
     facets["attributes"] = Facet([*(f"own {key}" for key in own.axis), *(f"rival {key}" for key in rival.axis)])
 
     def beyond(attributes: Kept, templates: Kept, words: Kept) -> float:
@@ -205,12 +205,12 @@ def _beside_rival(found: Confirmatory, own: Scores, rival: Scores) -> Confirmato
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
     """How much larger the gain of one model is than that of another, at equal sharpness, in nats.
 
-    A model that is surer of everything gives every list, placebos too, a larger gain; so each model's scores are
-    divided by how far attributes lie apart in sentences with placebo nouns, and multiplied by the mean of both. What
-    an attribute, a template, a word or a placebo list does to both models is left out of both at once.
+    A more confident model gives every list, placebos too, a larger gain; so each model's scores are divided by how far
+    attributes lie apart in sentences with placebo nouns, and multiplied by the mean of both. The jackknife leaves an
+    attribute, template, word or placebo list out of both models at once, since its effect on them is shared.
 
-    `first` and `second`: of one set on two models, by `tables.schemas.HEADLINES`; what one lacks is left out.
-    `smallest`: nats worth naming.
+    `first` and `second`: rows of one set on two models, by `tables.schemas.HEADLINES`; what one lacks is left out.
+    `smallest`: smallest difference of interest, nats.
 
     Source: docs/controls.md.
     """
@@ -236,7 +236,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
     with_nouns = np.isin(one.units, asked.units)
 
     def sharpness(scores: Floats, attributes: Kept, templates: Kept, kept: Kept) -> float:
-        """SD over attributes of what a placebo list gives, mean over lists, of one model."""
+        """SD over attributes of the mean score of a placebo list, averaged over lists, for one model."""
         means = scores[attributes[with_nouns]][:, templates].mean(axis=1)
         by_list = [means[:, of].mean(axis=1) for of in compress(members, kept)]
         return float(np.column_stack(by_list).std(axis=0, ddof=1).mean())
@@ -262,12 +262,12 @@ DETECTABLE = f"detectable_at_{COMMON_LENGTH}"
 
 
 def detectable_at_common_length(own: Scores) -> float | None:
-    """The smallest gain that is found in 80 of 100 with `COMMON_LENGTH` templates like these, nats.
+    """Minimum detectable gain (power .8) with `COMMON_LENGTH` templates like these, nats.
 
-    What lists of nouns would add is left aside, since it is the same for any templates. A set with less of
-    everything finds less, too: read it beside a coefficient. A single word in each group is taken as fixed.
+    Variance between placebo lists is ignored, since it is the same for any templates. Sets whose scores all vary little
+    have small values too, so read it with a reliability coefficient. A single word per group is taken as fixed.
 
-    None for a single template, or too few attributes, as one alone with its key.
+    None for a single template, or for too few attributes, such as one alone with its key.
     """
     facets, length = own.facets(), own.values.shape[1]
     random = [name for name, facet in facets.items() if min(map(len, facet.members())) > 1]
@@ -281,7 +281,7 @@ def detectable_at_common_length(own: Scores) -> float | None:
 
 
 def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: int) -> Lists:
-    """What placebo `lists` [words], all as long, give: `scores` [attributes, templates, words] by `Scores.weights`."""
+    """Gains of placebo `lists` [words], all of one length, from `scores` [attributes, templates, words]."""
     values = weights @ scores.mean(axis=1)
     members = [values[levels] for levels in Facet(list(lists)).members()]
     of_words = float(np.mean([own.var(ddof=1) for own in members]))
@@ -289,7 +289,7 @@ def placebo_lists(scores: Floats, weights: Floats, lists: Sequence[str], pairs: 
 
 
 def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
-    """Why there is no gain at all, in words."""
+    """Why no gain can be computed, in words, or None."""
     if np.ptp(own.axis) == 0 or len(own.axis) < FEWEST_UNITS:
         return f"{len(own.axis)} attributes along its axis, of at least {FEWEST_UNITS} that differ"
     single = [name for name, facet in facets.items() if min(map(len, facet.members())) < 2]
@@ -297,7 +297,7 @@ def _too_few(own: Scores, facets: Mapping[str, Facet]) -> str | None:
 
 
 def _lacking(own: Scores, placebo: Lists | None) -> str | None:
-    """What keeps a gain that there is from a verdict, in words."""
+    """Why a gain that was computed gets no verdict, in words, or None."""
     if placebo is None:
         return "no placebo"
     if (asked := len(placebo.values) * own.sides) < FEWEST_PLACEBOS:
@@ -308,7 +308,7 @@ def _lacking(own: Scores, placebo: Lists | None) -> str | None:
 
 
 def fitness(cube: Cube, items: pd.DataFrame, alpha: Figure, floor: float) -> Fitness:
-    """Whether a set measures on a model at all: its least alpha is `floor`; `items`: by `quality.items_of`."""
+    """Whether a set measures on a model at all: alpha has to reach `floor`; `items`: by `quality.items_of`."""
     if same := unvaried(cube.biases(), f"attributes in {len(cube.templates)} templates"):
         return Fitness(unfit=same)
     turned = items[~items["control"] & (items["high"] < 0)]["template"]

@@ -1,4 +1,4 @@
-"""What describes a set of templates on a model: reliability, validity, diversity, items and variance components."""
+"""Quality of a template set on a model: reliability, validity, diversity, items and variance components."""
 
 import math
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ from evenruler.measurement.resampling import BELOW_ONE, CORRELATION, FEWEST_UNIT
 from evenruler.measurement.validity import FEWEST_PAIRS
 
 COMMON_LENGTH = 8
-"""Templates at which sets of different length are compared (Spearman-Brown); as many as the paper's sets have."""
+"""Number of templates at which sets of different length are compared (Spearman-Brown), as in the paper's sets."""
 
 UNIT = "attributes"
-"""What observations are."""
+"""The unit of observation."""
 
 SPREAD, R = "spread", "r"
 
 COEFFICIENT = f"generalizability_at_{COMMON_LENGTH}"
-"""Generalizability to expect of so many templates and the words that there are."""
+"""Expected generalizability of `COMMON_LENGTH` templates with the words at hand."""
 
 ROUNDING = 1e-9
-"""How near to 1 a correlation is one of 1."""
+"""Distance from 1 below which a correlation counts as 1."""
 
 
 def of_sets(diversity: pd.DataFrame) -> pd.DataFrame:
@@ -52,7 +52,7 @@ def mean_diversities(templates: pd.DataFrame) -> list[Figure]:
 
 
 def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
-    """The mean of templates with the interval of t; none for fewer than `FEWEST_UNITS`, nor where all are equal."""
+    """The mean with its t interval, which is NaN for fewer than `FEWEST_UNITS` values or where all are equal."""
     mean, n = float(values.mean()), len(values)
     if n < FEWEST_UNITS or np.ptp(values) == 0:
         return Interval(mean, math.nan, math.nan)
@@ -60,10 +60,10 @@ def mean_interval(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def halvings(poles: NDArray[np.int8]) -> Floats:
-    """[ways, targets] weights to part targets into halves that hold as many of each group, one more of an odd one.
+    """[ways, targets] weights that split targets into halves with equally many of each group, or one more if odd.
 
-    Such halves cancel the groups out, which regroupings of any kind do not (docs/controls.md). None where the groups
-    differ in size; `poles`: [targets] 1 or -1.
+    Such halves cancel the groups out, which other regroupings do not (docs/controls.md). Empty where the groups differ
+    in size or have one target; `poles`: [targets] 1 or -1.
     """
     first, other = np.flatnonzero(poles == 1), np.flatnonzero(poles == -1)
     n = len(first)
@@ -75,11 +75,11 @@ def halvings(poles: NDArray[np.int8]) -> Floats:
 
 
 def associations(cube: Cube, criterion: "pd.Series[float]", level: float) -> Iterator[Figure]:
-    """How far apart a model puts attributes, and how far that follows the criterion; both describe.
+    """How far a model spreads attributes, and how well that follows the criterion; both are descriptive.
 
-    `spread`: standard deviation over attributes of the mean bias, nats, without an interval: noise adds to it
-    (`attribute_sd` is without). `r` of the mean bias with the criterion, its interval over attributes, templates and
-    targets that could have been others. The control of both is the median size over halvings of the targets.
+    `spread`: standard deviation over attributes of the mean bias, nats, without an interval: it includes noise
+    (`attribute_sd` does not). `r`: correlation of the mean bias with the criterion; its interval takes attributes,
+    templates and targets as random. The control of both is the median absolute value over halvings of the targets.
 
     `criterion`: by attribute, null where there is no number; without any there is no r.
     """
@@ -131,7 +131,7 @@ def alpha_of_halvings(cube: Cube) -> float | None:
 
 
 def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """Rho of mean bias (nats, by attribute) with the criterion, and r and rho over what that names exactly."""
+    """Rho of mean bias (nats, by attribute) with the criterion; r and rho over attributes that match it exactly."""
     if attributes["criterion"].isna().all():
         return
     joined = attributes.assign(bias=mean_bias).dropna(subset=["criterion", "bias"])
@@ -145,7 +145,7 @@ def further_validity(mean_bias: "pd.Series[float]", attributes: pd.DataFrame, le
 
 
 def alpha_at_common_length(x: NDArray[np.float64]) -> float:
-    """Alpha of attributes x templates as it were with `COMMON_LENGTH` templates; NaN where there can be no such set."""
+    """Alpha of attributes x templates, extrapolated to `COMMON_LENGTH` templates; NaN where that is undefined."""
     return measurement.spearman_brown(measurement.mean_inter_item_correlation(x), COMMON_LENGTH)
 
 
@@ -155,7 +155,7 @@ RELIABILITY = {
     f"alpha_at_{COMMON_LENGTH}": (alpha_at_common_length, BELOW_ONE),
     "first_component_share": (measurement.first_component_share, SHARE),
 }
-"""By figure: what it is of attributes x templates, and the scale of its interval."""
+"""By figure: its function of attributes x templates, and the scale of its interval."""
 
 
 def reliability(
@@ -173,7 +173,7 @@ def reliability(
 
 
 def why_no_reliability(x: NDArray[np.float64]) -> str | None:
-    """Why attributes x templates have no figures of reliability; None where they have."""
+    """Why attributes x templates have no reliability figures, or None."""
     if x.shape[1] < 2:
         return "a set of one template has no internal consistency"
     if len(x) < 3:
@@ -182,7 +182,7 @@ def why_no_reliability(x: NDArray[np.float64]) -> str | None:
 
 
 def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
-    """Every template beside the rest of its set, a control beside all: `schemas.ITEMS`, less keys and diversities."""
+    """Each template against the rest of its set, controls against all: `schemas.ITEMS` without keys and diversities."""
     biases = cube.biases()
     total = biases.sum(axis=1)
     alone = biases.shape[1] < 2  # nothing to hold an item against
@@ -197,7 +197,7 @@ def items_of(cube: Cube, controls: Cube | None, level: float) -> pd.DataFrame:
 
 
 def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.DataFrame:
-    """A row a template; `rests`: what each is held against."""
+    """One row per template; `rests`: what each is correlated with."""
     rows = []
     for name, item in biases.items():
         pairs = np.column_stack([item, rests[name]])
@@ -212,7 +212,7 @@ def _described(biases: pd.DataFrame, rests: pd.DataFrame, level: float) -> pd.Da
 
 
 TEMPLATES, TARGETS = (1, 2, 4, 8, 16, 32), (2, 4, 6, 12, 24)
-"""Of the curve: templates of a set, targets of a group."""
+"""Points of the curve: templates per set, targets per group."""
 
 EFFECTS = {
     ("unit",): "attribute",
@@ -223,18 +223,18 @@ EFFECTS = {
     ("template", "word"): "template x target",
     ("unit", "template", "word"): "attribute x template x target",
 }
-"""What the parts of the variance are called."""
+"""Names of the variance components, by facets."""
 
 
 def variance_components(cube: Cube, level: float) -> tuple[pd.DataFrame, pd.DataFrame, list[Figure]]:
     """Variance components of a set on a model, its coefficient, and the offset of its wordings.
 
-    By `schemas.VARIANCES` and `schemas.CURVE`, less what they are of, empty where none can be, and the figures.
-    `offset`: mean bias over attributes, templates and targets, nats, which all could have been others.
+    By `schemas.VARIANCES` and `schemas.CURVE` without key columns, empty where undefined, and these figures:
+    `offset`: mean bias, nats; its interval takes attributes, templates and targets as random.
     `generalizability`: how well mean biases order the attributes, 0 to 1; `COEFFICIENT`: with `COMMON_LENGTH`
     templates.
-    `attribute_sd`: the SD of the attributes' biases with other templates and targets, nats: a spread without the noise
-    of these, from the variance component; 0 where that is not above 0.
+    `attribute_sd`: SD of the attributes' biases, nats, from the variance component: the spread without noise of
+    templates and targets; 0 where the component is not above 0.
 
     Source: Brennan (2001), Generalizability Theory.
     """

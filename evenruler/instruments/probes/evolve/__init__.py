@@ -1,4 +1,4 @@
-"""Evolving a set of templates (PMPO, section 3.2): a source of its own, and tables of how it came about."""
+"""Evolution of a template set (PMPO, section 3.2): the resulting source, and tables of its history."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,12 +41,12 @@ from evenruler.tables.schemas import BARE
 __all__ = ["Evolved", "asked_anew", "evolve"]
 
 LINES: TypeAdapter[Generation] = TypeAdapter(Generation)
-"""A generation is kept as one line of JSON, bit by bit."""
+"""Writes and reads a generation as one line of JSON, without loss."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A whole evolution."""
+    """One complete run of an evolution."""
 
     name: str
     evolution: Evolution
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def in_words(self) -> str:
-        """What it took."""
+        """A line that sums the run up: generations, replies and sentences."""
         taken = sum(one.reason is None for one in self.tries)
         sentences = sum(measured.sentences for _, measured in self.measured())
         found = f"{self.generations[-1].number} generations, {taken} of {len(self.tries):,} replies taken"
@@ -67,17 +67,17 @@ class Run:
 
     @property
     def passed(self) -> float:
-        """The share of replies that keep every rule, whether they were taken or another one was more acceptable."""
+        """Share of replies that keep every rule, whether they were accepted or another was more acceptable."""
         return sum(one.reason in (None, OUTDONE) for one in self.tries) / max(1, len(self.tries))
 
     def measured(self) -> list[tuple[str, Measured]]:
-        """Every template once, with what the model answered."""
+        """Slug and measurements of every template, each once."""
         pairs = (pair for each in self.generations for pair in zip(each.population, each.measured, strict=True))
         return list({template.slug: measured for template, measured in pairs}.items())
 
 
 def as_lines(runs: Iterable[Run], asking: Asking) -> str:
-    """The replies of some runs as a file, one line of JSON each, in the order of the run; equal questions once."""
+    """The replies of some runs as lines of JSON, in order; repeated questions only once."""
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
         for one in run.tries:
@@ -85,7 +85,7 @@ def as_lines(runs: Iterable[Run], asking: Asking) -> str:
             key = key_of(run.evolution.operator, one.prompt, seed, asking.new_tokens_of(one.word is not None))
             wish = {"parent": one.parent, "operation": one.operation, "voice": one.voice, "word": one.word}
             found.setdefault(key, {"key": key, **wish, "seed": seed, "reply": one.reply})
-    # Whatever some reader takes for the end of a line is escaped.
+    # JSON in ASCII escapes every character that some reader takes for the end of a line.
     return "".join(f"{json.dumps(row)}\n" for row in found.values())
 
 
@@ -95,7 +95,7 @@ TOLD = {
     "gradients": (["run", "template", "place"], ["begin", "word", "gradient"]),
     "biases": (["run", "template", "attribute"], ["bias"]),
 }
-"""Of each table of a run the columns that tell its rows apart, and those that checksums are of."""
+"""By table of a run, the columns that identify a row, and those that its checksum covers."""
 
 
 def tables_of(
@@ -140,7 +140,7 @@ def _population(evolution: Evolution, generation: Generation) -> pd.DataFrame:
 
 
 def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], content: Sequence[str]) -> pd.DataFrame:
-    """The table, its numbers rounded, with names and checksums of its rows."""
+    """The table with rounded numbers, and with ids and checksums of its rows."""
     table = without_last_bits(table)
     values = table.astype(object).where(table.notna(), None).to_dict("records")
     ids = [row_id(family="probes", benchmark=benchmark, **{key: str(row[key]) for key in identity}) for row in values]
@@ -149,19 +149,19 @@ def _identified(table: pd.DataFrame, benchmark: str, identity: Sequence[str], co
 
 
 UNUSED = {"concept", "keys", "placebos", "rivals"}
-"""Of a source, by evolution: what changes in them evolves nothing anew."""
+"""Fields of a source that evolution does not use: a change in them starts no new run."""
 
 
 @dataclass(frozen=True)
 class Evolved:
-    """What evolution gave."""
+    """The result of an evolution."""
 
     source: ProbeSource
     """The chosen set, the elites of the last population, and the whole of it, as template sets."""
     tables: Mapping[str, pa.Table]
     """`history`, `tries`, `gradients` and `biases`, of all runs; `choices`, of the guided one."""
     said: Sequence[str]
-    """Lines for whoever runs it."""
+    """Lines to print for the user."""
 
     def as_yaml(self) -> str:
         """The source as a file that `declare.load` reads."""
@@ -172,11 +172,11 @@ class Evolved:
 
 
 def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path) -> Evolved:
-    """Evolve the templates of an instrument; a run that broke off goes on after its last whole generation.
+    """Evolve the templates of an instrument; an interrupted run resumes after its last complete generation.
 
-    The source of `declaration` is what users wrote; `load` gives a model by its name in the catalogue, and is not asked
-    for the operator; `kept`: the folder of generations; `replies`: the file of what the operator said. UserError where
-    that is missing, or lacks a reply that is wanted; or where no template may be chosen.
+    `declaration`: with the source that users wrote; `load`: returns a model by its name in the catalogue, not called
+    for the operator; `kept`: the folder of saved generations; `replies`: the file of the operator's replies. UserError
+    where that is missing or lacks a needed reply, or where no template may be chosen.
     """
     source: ProbeSource = declaration.source
     wanted: Evolve = declaration.settings.evolve
@@ -208,14 +208,14 @@ def evolve(declaration: Declaration, load: Callable[[str], Any], kept: Path, rep
 
 
 def asked_anew(declaration: Declaration, load: Callable[[str], Any], kept: Path) -> tuple[str, list[str]]:
-    """What an operator says when it is asked, as the file that `evolve` replays, and lines for whoever asks."""
+    """Ask the operator again: its replies as the file that `evolve` replays, and lines to print for the user."""
     evolve: Evolve = declaration.settings.evolve
     runs = runs_of(declaration, load, kept)
     return as_lines(runs, Asking(evolve.new_tokens, evolve.shots)), [run.in_words for run in runs]
 
 
 def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, replies: Path | None = None) -> list[Run]:
-    """The guided run, and the one that replaces any word where the settings ask for it; arguments as of `evolve`."""
+    """The guided run and, if the settings say `ablation`, the random one; without `replies` the operator is asked."""
     settings: Settings = declaration.settings
     source: ProbeSource = declaration.source
     evolve: Evolve = declaration.settings.evolve
@@ -240,7 +240,7 @@ def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, re
     for run in (schemas.GUIDED, schemas.RANDOM) if evolve.ablation else (schemas.GUIDED,):
         evolution = Evolution(ruler, operator, embed, evolve, run)
         path = kept / f"{declaration.name}-{run}-{content_sha256(*depends)[:16]}.jsonl"
-        # Replies may hold whatever else `splitlines` takes for the end of a line.
+        # No `splitlines`: replies may hold other characters that it takes for the end of a line.
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
         generations = list(map(LINES.validate_json, lines))
         for generation in evolution.generations(starting(source, evolve.start), tuple(generations)):
@@ -251,7 +251,7 @@ def runs_of(declaration: Declaration, load: Callable[[str], Any], kept: Path, re
 
 
 def starting(source: ProbeSource, start: str) -> list[Template]:
-    """The templates of a set that evolution starts with; a control is none."""
+    """The templates of a set that evolution starts with: all but controls."""
     return [Template(slug, entry.text, entry.keying) for slug, entry in source.sets[start].scored.items()]
 
 
@@ -262,7 +262,7 @@ BELOW = (
 
 
 def as_source(source: ProbeSource, evolve: Evolve, run: Run, chosen: Sequence[Template]) -> ProbeSource:
-    """The domain with what evolved as its sets, all else as it was; it says so if the operator is below its bar."""
+    """The source with the evolved sets instead of its own; title and limits say if the operator is below its bar."""
     first, last = source.sets[evolve.start], run.generations[-1]
     elites = "The best templates of the last population, each by itself (the paper's elites)"
     titles = {

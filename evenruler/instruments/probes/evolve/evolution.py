@@ -18,25 +18,25 @@ from evenruler.terminal import note
 from evenruler.text import words
 
 VERSION = "evolution/4"
-"""Of how a run is computed: part of what a run that goes on must have in common with the one that broke off."""
+"""Version of the algorithm, part of the key under which an interrupted run is resumed."""
 
 LESS_ACCEPTABLE = "less acceptable than its parent"
 
 
 @dataclass
 class _Place:
-    """A place in the next population that is to be filled."""
+    """A place to fill in the next population."""
 
     wishes: Sequence[Wish]
-    """What is asked for it, attempt by attempt: the next most telling word, or the next voice, where one failed."""
+    """Requests by attempt: where one failed, the word with the next largest gradient, or the next voice."""
     floor: float
-    """The least acceptability that will do."""
+    """Least acceptability of a child."""
     child: Template | None = None
     acceptability: float = 0.0
 
 
 class Evolution:
-    """One run over a domain."""
+    """One run of the algorithm on a domain."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class Evolution:
         settings: Evolve,
         run: str = GUIDED,
     ) -> None:
-        """Take what measures, rewords and embeds (`embed`: [texts, dimensions]); `run` is `GUIDED` or `RANDOM`."""
+        """`embed`: returns [texts, dimensions]; `run`: `GUIDED` or `RANDOM`."""
         self._ruler, self._operator, self.embed = ruler, operator, embed
         self._settings, self._run = settings, run
         self.elites = settings.elites
-        """How many of a population are kept as they are."""
+        """Number of templates of a population that are kept unchanged."""
         self.operator = operator.name
 
     def generations(self, start: Sequence[Template], finished: Sequence[Generation] = ()) -> Iterator[Generation]:
-        """Each generation once it is whole, but those `finished` before a run broke off, which changes no other."""
+        """Yield each generation once complete, except `finished` ones of an interrupted run; the rest is the same."""
         done = list(finished)
         if not done:
             note(f"{self._run} run, generation 0: {len(start)} templates to start with")
@@ -66,7 +66,7 @@ class Evolution:
             yield done[-1]
 
     def appraised(self, generation: Generation) -> pd.DataFrame:
-        """A row a template of a population: the raw parts of its fitness, `*_part`, `fitness`, and `place` from 1."""
+        """One row per template of a population: raw parts of its fitness, `*_part`, `fitness`, and `place` from 1."""
         raw = fitness.parts(
             np.array([measured.biases for measured in generation.measured]).T,
             [[word.gradient for word in measured.gradients] for measured in generation.measured],
@@ -109,7 +109,7 @@ class Evolution:
         return Generation(number, tuple(population), measured, acceptability, tuple(tries))
 
     def _places(self, last: Generation, order: Sequence[int], number: int) -> Iterator[_Place]:
-        """The places that elites leave open, each with a parent and with what is done to it."""
+        """The places that elites leave open, each with its wishes: a parent and the operation on it."""
         settings = self._settings
         draw = np.random.default_rng([settings.seed, number])
         share = guided_share(number, settings.generations, settings.guided)
@@ -132,7 +132,7 @@ class Evolution:
             yield _Place(wishes, floor)
 
     def _fill(self, places: Sequence[_Place], number: int, seen: set[str]) -> Iterator[Try]:
-        """Ask for rewordings until every place has one, or was tried often enough: replies, and why not taken."""
+        """Request rewordings until every place is filled or out of attempts; yield all replies with their outcome."""
         samples = self._settings.samples
         for attempt in range(1, self._settings.tries + 1):
             empty = [place for place in places if place.child is None]
@@ -157,7 +157,7 @@ class Evolution:
                 yield from _best(tries[row * samples : (row + 1) * samples], place, acceptability, seen)
 
     def _reserve(self, done: Sequence[Generation], elites: Sequence[Template], n: int) -> list[Template]:
-        """The n best templates seen so far that are no elites, by their fitness when last in a population."""
+        """The n best templates so far except elites, by their fitness in the last population that had them."""
         if not n:
             return []
         latest: dict[Template, float] = {}
@@ -169,17 +169,17 @@ class Evolution:
         return [others[i] for i in order[:n]]
 
     def seed_of(self, *place: int) -> int:
-        """A seed for one reply, of its place in the run alone: generation, place, attempt, sample."""
+        """Seed of one reply, from nothing but its place in the run: generation, place, attempt, sample."""
         return int(np.random.SeedSequence([self._settings.seed, *place]).generate_state(1)[0])
 
 
 def _best(tries: Sequence[Try], place: _Place, acceptability: Mapping[str, float], seen: set[str]) -> list[Try]:
-    """The samples of a place; the most acceptable of those that keep the rules is its child, the first of equals."""
+    """Fill a place with its most acceptable valid sample, the first of equals; return its samples with outcomes."""
     found, said = [], set[str]()
     for one in tries:
         reason, text = one.reason, fold(one.text or "")
         if reason is None and text in seen | said:
-            reason = COPY  # of what a place before it got, or of another sample
+            reason = COPY  # of the child of an earlier place, or of another sample
         said.add(text)
         if reason is None and acceptability[one.text or ""] < place.floor:
             reason = LESS_ACCEPTABLE

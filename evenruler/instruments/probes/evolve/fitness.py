@@ -1,8 +1,8 @@
-"""How good templates are (PMPO, section 3.2.1, equation 2): within their population, as parents, and together as a set.
+"""Fitness of templates (PMPO, section 3.2.1, equation 2): within a population, as parents, and jointly as a set.
 
-The paper takes the elites of the last population, each for its own fitness there; so near copies of one template, and
-one that has drifted away from the construct, can make a set. Here a set is chosen out of all that any generation
-measured, and judged as one.
+The paper takes the elites of the last population, each for its own fitness there; so a set can consist of near copies
+of one template, and of templates that drifted off the construct. Here the set is chosen from the templates of all
+generations, and judged as a whole.
 """
 
 import math
@@ -25,7 +25,7 @@ from evenruler.text import words
 RAW = ("alpha_contribution", "gradient_focus", "semantic_diversity", "lexical_diversity")
 
 DECIMALS = 12
-"""Values that are the same so far are equal: what is beyond is rounding, and may decide nothing."""
+"""Values that agree in these decimals are equal: the rest is rounding, and must not decide anything."""
 
 
 def parts(
@@ -35,17 +35,17 @@ def parts(
     token_sets: Sequence[frozenset[str]],
     clip: float,
 ) -> pd.DataFrame:
-    """The four parts of the fitness of each template of a population, as they are, but for their last bits.
+    """The four parts of the fitness of each template of a population, not normalised, without their last bits.
 
-    Of `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats; `embeddings` [n,
+    From `biases` [attributes, n] signed by keying and `gradients` [n] of each word, both in nats; `embeddings` [n,
     dimensions] of texts; `token_sets` [n] of distinct words, lower-cased, without slots. Alpha is clipped to -`clip`
     and `clip`, since one broken set would flatten the rest.
 
-    One row a template; of every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
-    where they have none it counts as -clip, for without this template nothing is measured. `gradient_focus`: variance
+    One row per template; in every column more is better. `alpha_contribution`: minus Cronbach's alpha of the others;
+    an undefined alpha counts as -clip, since without this template nothing is measured. `gradient_focus`: variance
     (ddof 0) of its gradients over words, square nats; 0 for fewer than two words. `semantic_diversity`,
-    `lexical_diversity`: as in `evenruler.measurement`; 0 for a template alone. ValueError where what is given is not
-    finite, or not of as many templates.
+    `lexical_diversity`: as in `evenruler.measurement`; 0 for a single template. ValueError where arguments are not
+    finite, or differ in their number of templates.
     """
     matrix, rows = np.asarray(biases, dtype=np.float64), np.asarray(embeddings, dtype=np.float64)
     sizes = {matrix.shape[1], len(gradients), len(rows), len(token_sets)}
@@ -66,7 +66,7 @@ def parts(
 
 
 def normalised(frame: pd.DataFrame) -> pd.DataFrame:
-    """Every column brought to [0, 1] by its least and its greatest value; 0.5 throughout where all are equal."""
+    """Every column scaled to [0, 1] by its minimum and maximum; 0.5 throughout where all values are equal."""
     least = frame.min()
     spread = frame.max() - least
     equal = spread <= 10.0**-DECIMALS * frame.abs().max().clip(lower=1)
@@ -74,11 +74,11 @@ def normalised(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
-    """How good each template of a population is (PMPO, equation 2), and what each part adds to that.
+    """Fitness of each template of a population (PMPO, equation 2), and the contribution of each part.
 
-    `frame`: the whole population, by `parts`; of `weights` only the proportions matter. One row a template:
+    `frame`: the whole population, by `parts`; of `weights` only the proportions matter. One row per template:
     `alpha_part`, `gradient_part`, `semantic_part`, `lexical_part`, and `fitness`, their sum: in [0, 1], higher is
-    better; it depends on the population.
+    better, relative to the population.
     """
     normal = normalised(frame) / sum(dict(weights).values())
     of = zip(RAW, dict(weights).values(), strict=True)  # fields of both are in one order
@@ -87,30 +87,30 @@ def fitness(frame: pd.DataFrame, weights: FitnessWeights) -> pd.DataFrame:
 
 
 def hotspot(gradients: Sequence[WordGradient]) -> WordGradient | None:
-    """The word that moves the bias most, the first of equals; none where there is no word."""
+    """The word that moves the bias most, the first of equals; None without words."""
     return next(iter(telling(gradients)), None)
 
 
 def telling(gradients: Sequence[WordGradient]) -> list[WordGradient]:
-    """Words by how far they move the bias, most first; equals in their order."""
+    """Words by how far they move the bias, largest first; ties keep their order."""
     return sorted(gradients, key=lambda word: -round(word.gradient, DECIMALS))
 
 
 def ranked(fitness: ArrayLike, templates: Sequence[Template]) -> list[int]:
-    """Places in a population, best (highest) first; of equally fit ones the older, then the first by slug."""
+    """Indices in a population, best (highest) first; ties go to the older, then to the first by slug."""
     values = np.round(np.asarray(fitness, dtype=np.float64), DECIMALS).tolist()
     by = [(-value, template.born, template.slug) for value, template in zip(values, templates, strict=True)]
     return sorted(range(len(by)), key=by.__getitem__)
 
 
 def tournament(ranks: Sequence[int], size: int, draw: np.random.Generator) -> int:
-    """The place of a parent: the best of `size` different ones drawn, or of all; `ranks`: by `ranked`, not empty."""
+    """Index of a parent: the best of `size` drawn without replacement, or of all; `ranks`: by `ranked`, not empty."""
     drawn = draw.choice(len(ranks), size=min(size, len(ranks)), replace=False)
     return ranks[int(drawn.min())]
 
 
 def guided_share(generation: int, generations: int, guided: tuple[float, float]) -> float:
-    """How probable it is that a word is replaced in a generation, from 1: linear between the two of `guided`."""
+    """Probability that a word is replaced in a generation (from 1): linear between the two values of `guided`."""
     if not 1 <= generation <= generations:
         raise ValueError(f"generation {generation} of {generations}")
     first, last = guided
@@ -118,7 +118,7 @@ def guided_share(generation: int, generations: int, guided: tuple[float, float])
 
 
 MOST_SETS: Final = 300_000
-"""So many sets are all compared; of more, a search by single exchanges finds one that no exchange betters."""
+"""Most sets that are compared exhaustively; for more, a search by single exchanges finds a local optimum."""
 
 COMMON_LENGTH: Final = 8
 """Templates at which reliability is compared (Spearman-Brown)."""
@@ -134,12 +134,12 @@ class Pool:
 
     templates: tuple[Template, ...]
     roots: tuple[str, ...]
-    """[n] the template of the start that each goes back to."""
+    """[n] the template of the start that each descends from."""
     biases: Floats
     """[attributes, n]"""
     cosine: Floats
     jaccard: Floats
-    """[n, n] of words, as the cosine of embeddings."""
+    """[n, n] Jaccard similarity of words; `cosine` is that of embeddings."""
     closeness: Floats
     """[n] cosine with the mean direction of the start's templates."""
 
@@ -175,7 +175,7 @@ def pool_of(generations: Sequence[Generation], embed: Callable[[list[str]], NDAr
 
 
 def refusals(pool: Pool, floor: float) -> list[str | None]:
-    """Why each template may be in no set, by itself; None where it may."""
+    """Why each template by itself is excluded from every set; None where it is not."""
     return [
         FAR if close < floor else CONSTANT if math.isnan(rest) else REVERSED if rest < 0 else None
         for close, rest in zip(pool.closeness, pool.item_rest(), strict=True)
@@ -183,10 +183,10 @@ def refusals(pool: Pool, floor: float) -> list[str | None]:
 
 
 def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str, tuple[int, ...]]:
-    """The set that is published and the best of the start, by all attributes and by each half of them.
+    """The published set and the best subset of the start, chosen by all attributes and by each half of them.
 
-    A half decides everything that rests on biases by itself, also which templates are reversed. `attributes`: in the
-    order of the pool. By columns of `schemas.CHOICES` places in the pool; none where no template may be chosen.
+    Each half alone decides all that rests on biases, also which templates are reversed. `attributes`: in the order of
+    the pool. Returns indices in the pool by column of `schemas.CHOICES`; empty where no template may be chosen.
     """
     sets = {}
     for suffix, own in zip(("", "_by_first", "_by_second"), (attributes, *halves(attributes)), strict=True):
@@ -199,18 +199,18 @@ def choices(pool: Pool, attributes: Sequence[str], settings: Evolve) -> dict[str
 
 
 def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeights) -> tuple[int, ...]:
-    """The set of templates, at most one of a lineage, that is worth most (`worth`).
+    """The set of templates with the highest `worth`, at most one per lineage.
 
-    Of at most `MOST_SETS` sets all are compared. Of more, the search begins with the first of each lineage by slug and
-    takes the best exchange of one template for another until none is better; another set may then be better still.
+    Up to `MOST_SETS` sets are all compared. Above, the search begins with the first of each lineage by slug and makes
+    the best exchange of one template until none improves; a better set may exist then.
 
-    `allowed`: places of those that may be chosen; `size`: so many, or as many as there are lineages. Returns places in
-    the pool, in order; of equal sets the first by slugs.
+    `allowed`: indices that may be chosen; `size`: of the set, at most the number of lineages. Returns sorted indices in
+    the pool; ties go to the first set by slugs.
     """
     allowed, size = sorted(allowed), min(size, len({pool.roots[i] for i in allowed}))
 
     def distinct(sets: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-        """Those in which no two are of a lineage."""
+        """The sets without two templates of one lineage."""
         return [chosen for chosen in sets if len({pool.roots[i] for i in chosen}) == len(chosen)]
 
     if math.comb(len(allowed), size) <= MOST_SETS:
@@ -228,10 +228,10 @@ def choose(pool: Pool, allowed: Sequence[int], size: int, weights: FitnessWeight
 
 
 def worth(pool: Pool, sets: Sequence[tuple[int, ...]], weights: FitnessWeights) -> Floats:
-    """How good sets of the same size, of places in the pool, are.
+    """Worth of sets of equal size, given as indices in the pool.
 
-    [sets] weighted sum of alpha at `COMMON_LENGTH` templates by the mean correlation of two (-1 where there is none),
-    mean semantic and mean lexical diversity, each as it is; 0 for sets of one. Gradient focus has no part in it.
+    [sets] weighted sum of alpha at `COMMON_LENGTH` templates from the mean inter-item correlation (-1 if undefined),
+    mean semantic and mean lexical diversity, not normalised; 0 for sets of one. Gradient focus has no part in it.
     """
     if not sets or len(sets[0]) < 2:
         return np.zeros(len(sets))

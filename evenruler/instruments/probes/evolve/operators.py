@@ -1,8 +1,8 @@
-"""Who rewords templates (PMPO, section 3.2.2: the genetic operator): a language model, or replies that were kept.
+"""The genetic operator, which rewords templates (PMPO, section 3.2.2): a language model, or its recorded replies.
 
-Prompts are ours. A large model is told what to do, in its chat. A small one goes on with examples: it does best where
-every example begins as its own reply should and then says nearly what the sentence says, so a seed decides how they
-begin. Replies are a file in git: a run replays them, and `evenruler evolve` alone asks for others.
+Prompts are ours. A large model gets an instruction in its chat template. A small one continues few-shot examples: it
+does best where every example begins as its reply should and then nearly repeats the sentence, so a seed decides how
+they begin. Replies are a file in git: a run replays them, and only `evenruler evolve` requests new ones.
 """
 
 import json
@@ -24,13 +24,13 @@ TEMPERATURE: Final = 0.8
 TOP_P: Final = 0.9
 
 WORD_TOKENS: Final = 16
-"""New tokens of a list of words that follows examples: a small model does not end its reply after it."""
+"""Most new tokens of a word list after few-shot examples, since a small model does not end its reply there."""
 
 _WORDS: Final[dict[str, Any]] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 
 
 VOICES: Final[dict[str, dict[str, Any]]] = _WORDS["voices"]
-"""Ways to say something, in which a whole is reworded; the file of prompts says what each has."""
+"""Styles in which a whole template is reworded; `prompts.yaml` explains their keys."""
 
 PLAIN: Final[list[str]] = _WORDS["plain"]
 NEGATING: Final[list[str]] = _WORDS["negating"]
@@ -43,22 +43,22 @@ class Asking:
 
     new_tokens: int
     few_shot: bool
-    """Whether it goes on with examples, as small models should, or is told what to do in its chat."""
+    """Whether it continues few-shot examples, as small models should, or gets an instruction in its chat template."""
 
     def of(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, int, int]]:
-        """Of each wish: what the operator reads, the seed, and at most how many new tokens."""
+        """Prompt, seed and most new tokens of each wish."""
         return [
             (shown(wish, seed) if self.few_shot else told(wish), seed, self.new_tokens_of(wish.word is not None))
             for wish, seed in zip(wishes, seeds, strict=True)
         ]
 
     def new_tokens_of(self, word: bool) -> int:
-        """At most so many in a reply, by whether one word is to be replaced."""
+        """Most new tokens of a reply, by whether one word is to be replaced."""
         return min(WORD_TOKENS, self.new_tokens) if word and self.few_shot else self.new_tokens
 
 
 class ModelOperator:
-    """A language model, tuned on instructions, as operator."""
+    """An instruction-tuned language model as operator."""
 
     voices: Sequence[str] = tuple(VOICES)
 
@@ -67,7 +67,7 @@ class ModelOperator:
         self.name = model.name
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """Each prompt with its reply, asked together where the longest is the same; `seeds`: also of the opening."""
+        """Each prompt with its reply, batched by most new tokens; `seeds` also pick the openings of examples."""
         asked = self._asking.of(wishes, seeds)
         replies: dict[int, str] = {}
         for length in sorted({tokens for _, _, tokens in asked}):
@@ -83,7 +83,7 @@ class ModelOperator:
 
 
 def told(wish: Wish) -> str:
-    """What a model is told to do, for its chat."""
+    """The instruction for a model that chats."""
     words: dict[str, str] = _WORDS["told"]
     if wish.word:
         ask = words["word"].format(word=wish.word.word)
@@ -93,10 +93,10 @@ def told(wish: Wish) -> str:
 
 
 def shown(wish: Wish, seed: int) -> str:
-    """Examples that a model goes on with, and the template as the last of them.
+    """The few-shot prompt: examples, and the template as the last of them.
 
-    They negate where the template does, and are of occupations where its attribute is a noun, of qualities where it is
-    one, of both where that cannot be told.
+    Examples negate where the template does, and are about occupations where its attribute is a noun, about qualities
+    where it is a quality, about both where that is unclear.
     """
     text = wish.parent.text
     if wish.word is not None:
@@ -110,17 +110,17 @@ def shown(wish: Wish, seed: int) -> str:
 
 
 def key_of(operator: str, prompt: str, seed: int, new_tokens: int) -> str:
-    """What tells a question to an operator from others: 16 hex digits."""
+    """Key of a question to an operator: 16 hex digits."""
     return content_sha256(operator, prompt, seed, new_tokens)[:16]
 
 
 class ReplayedOperator:
-    """An operator that says what was kept, and is never asked."""
+    """An operator that replays recorded replies, without a model."""
 
     voices: Sequence[str] = tuple(VOICES)
 
     def __init__(self, name: str, asking: Asking, path: Path) -> None:
-        """Read a file named after the instrument; UserError where it is broken."""
+        """Read a file named after the instrument; UserError where it is missing or broken."""
         self.name, self._asking, self._path = name, asking, path
         self._remedy = f"run `evenruler evolve {path.stem}`"
         require_regular(path)
@@ -133,7 +133,7 @@ class ReplayedOperator:
             raise UserError("no file of replies", where=str(path), remedy=self._remedy) from broken
 
     def reword(self, wishes: Sequence[Wish], seeds: Sequence[int]) -> list[tuple[str, str]]:
-        """The prompt of each wish, and the reply that was kept; UserError where there is none."""
+        """The prompt of each wish, and its recorded reply; UserError where there is none."""
         found = []
         for wish, asked in zip(wishes, self._asking.of(wishes, seeds), strict=True):
             key = key_of(self.name, *asked)
@@ -145,5 +145,5 @@ class ReplayedOperator:
 
 
 Operator = ModelOperator | ReplayedOperator
-"""What rewords templates: `voices` are those in which it can reword a whole, at least one; `reword` gives the prompt
-that each wish became, and the reply, whatever that is."""
+"""`voices`: the styles in which it can reword a whole template, at least one; `reword`: returns the prompt of each wish
+and the raw reply."""

@@ -1,6 +1,6 @@
-"""What evolves: templates with their lineage, what a model answers about them, and what was tried.
+"""Records of an evolution: templates with their lineage, their measurements, and the replies of the operator.
 
-All numbers are rounded here, before they select anything: the last bits of likelihoods differ between processors.
+All numbers are rounded here, before any selection: the last bits of likelihoods differ between processors.
 """
 
 from collections.abc import Sequence
@@ -20,30 +20,30 @@ from evenruler.tables.frames import rounded
 from evenruler.text import ATTRIBUTE, TARGET, fill
 
 Operation = Literal["hotspot", "random-word", "reword"]
-"""How a template came about: its most telling word replaced, or any word (ablation), or the whole reworded."""
+"""How a template was made: its hotspot replaced, or a random word (ablation), or the whole reworded."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A sentence with both slots, and how it came about."""
+    """A sentence with both slots, and how it was made."""
 
     slug: str
-    """That of the source for those that evolution starts with, else `g{generation}-{place}`."""
+    """As in the source for templates of the start, else `g{generation}-{place}`."""
     text: str
     keying: int
     """+1; -1 where a higher likelihood means less association. Inherited."""
     born: int = 0
-    """The generation that brought it; 0 for those that evolution starts with."""
+    """The generation in which it was made; 0 for templates of the start."""
     parent: str | None = None
     operation: Operation | None = None
     voice: str | None = None
     word: str | None = None
-    """The word that was replaced, else the voice in which the whole was reworded."""
+    """The word that was replaced; None where the whole was reworded, in `voice`."""
 
 
 @dataclass(frozen=True)
 class WordGradient:
-    """What the bias of a template owes to one of its words."""
+    """The effect of one word of a template on its bias."""
 
     begin: int
     """Where the word begins in the template."""
@@ -54,19 +54,19 @@ class WordGradient:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a model answered about one template."""
+    """Measurements of one template on the model."""
 
     biases: tuple[float, ...]
     """Equation 1 for each attribute, in nats, its sign changed where keying is -1."""
     gradients: tuple[WordGradient, ...]
     """Of each word that may be taken out, in order; empty where there is none."""
     sentences: int
-    """Distinct sentences that this asked of the model."""
+    """Number of distinct sentences that were scored for it."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """One rewording that is asked of an operator."""
+    """A request to the operator for one rewording."""
 
     place: int
     """In the population, from 1."""
@@ -74,12 +74,12 @@ class Wish:
     operation: Operation
     voice: str | None
     word: WordGradient | None
-    """The word to replace, else the voice in which to reword the whole."""
+    """The word to replace; None where the whole is to be reworded, in `voice`."""
 
 
 @dataclass(frozen=True)
 class Try:
-    """One reply of an operator, and what became of it."""
+    """One reply of the operator, and its outcome."""
 
     generation: int
     place: int
@@ -95,19 +95,19 @@ class Try:
     text: str | None
     """The template that the reply holds, if it holds one."""
     reason: str | None
-    """Why it was not taken, if it was not."""
+    """Why it was rejected, if it was."""
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One population, whole, with what made it."""
+    """One complete population, with the replies that it was made from."""
 
     number: int
     """0 is the set that evolution starts with."""
     population: tuple[Template, ...]
     measured: tuple[Measured, ...]
     acceptability: tuple[float, ...]
-    """Of each template of the population: mean log-likelihood of its sentences, nats a token."""
+    """Of each template of the population: mean log-likelihood of its sentences, nats per token."""
     tries: tuple[Try, ...]
 
 
@@ -115,7 +115,7 @@ class Ruler:
     """One model that measures templates of one domain."""
 
     def __init__(self, model: CausalModel, source: ProbeSource, article: Article, gradient_attributes: int) -> None:
-        """Words are taken out for `gradient_attributes` at most, evenly spread; the first targets are positive."""
+        """`gradient_attributes`: most attributes used for gradients, evenly spread. Positive: the first targets."""
         self._model, self._article = model, article
         self._targets = [word for words in source.targets.values() for word in words.values()]
         self._groups = [group for group, words in source.targets.items() for _ in words]
@@ -127,8 +127,8 @@ class Ruler:
     def measure(self, templates: Sequence[Template]) -> list[Measured]:
         """The biases of each template, and how far each of its words moves them (PMPO, equation 1, section 3.2.1).
 
-        All sentences are asked of the model at once, so that it computes what they share once. What is found of one
-        does not depend on the others; attributes are in the order of the source.
+        All sentences are scored in one call, so that the model computes shared parts once. Results of a template do not
+        depend on the others; attributes are in the order of the source.
         """
         asked = []
         for template in templates:
@@ -151,14 +151,14 @@ class Ruler:
         return found
 
     def acceptability(self, templates: Sequence[str]) -> NDArray[np.float64]:
-        """[n] how likely each template is, over the attributes of gradients and all targets: mean nats a token."""
+        """[n] mean log-likelihood of each template over attributes of gradients and all targets, nats per token."""
         texts = [text for template in templates for text in self._filled(template, self._few)]
         found = self._model.loglikelihood(texts)
         per_token = (found.nats / found.tokens).reshape(len(templates), len(self._few) * len(self._targets))
         return np.array(list(map(rounded, per_token.mean(axis=1).tolist())), dtype=np.float64)
 
     def _filled(self, text: str, attributes: Sequence[str]) -> list[str]:
-        """[attributes x targets] Every sentence of a template."""
+        """[attributes x targets] every sentence of a template."""
         return [
             fill(text, {ATTRIBUTE: attribute, TARGET: target}, self._article)
             for attribute, target in product(attributes, self._targets)

@@ -1,7 +1,7 @@
-"""The template in a reply, and whether it may join a population: rules of form, the same for every operator.
+"""Extraction of the template from a reply, and formal rules for joining a population, the same for every operator.
 
-Replies come from a model that may write anything. They are cut before anything else looks at them, and what is wrong
-with them is said in fixed words, so that reasons can be counted.
+Replies come from a model that may write anything. They are truncated before any other step, and the reasons for
+rejecting them are fixed strings, so that they can be counted.
 """
 
 import re
@@ -15,17 +15,17 @@ from evenruler.text import ATTRIBUTE, TARGET
 from evenruler.text.english import is_english, negations, tokens, use_of
 
 LONGEST, LONGEST_WORD = 2000, 25
-"""Characters of a reply that are read, and of a word."""
+"""Most characters that are read of a reply, and most characters of a word."""
 
 RUN: Final = 3
-"""So many words in a row that stand twice are a loop."""
+"""Length in words of a sequence that is a loop if it occurs twice."""
 
 COPY: Final = "a copy"
 
 _TASK = re.compile(
     "assistant|chatbot|instructions?|paraphrased?|placeholders?|prompts?|rephrased?|reword(ed)?|rewrit(e|ten)|templates?"
 )
-"""Words of somebody who speaks of the task, or gives orders, instead of rewording."""
+"""Words of a reply that talks about the task, or gives orders, instead of rewording."""
 
 _STRAIGHT = str.maketrans(
     dict.fromkeys("\u2018\u2019\u201a\u02bc`\u00b4", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
@@ -44,15 +44,15 @@ _SENTENCE_END = re.compile(r"[.!?]+[\"')]*(?=\s)")
 
 
 def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
-    """The template that a reply holds.
+    """Extract the template from a reply.
 
-    It is the first line that says something, a line that announces it ("Here it is:") and the fence of a code block
-    left out; without bullets, emphasis, labels and quotes around it, single spaces, straight quotes. Where one word is
-    to be replaced and there is no slot in the line, the line is one word or a list of words, and the first that is
-    neither the old word nor a form of it is put in its place.
+    It is the first line with content, skipping announcements ("Here it is:") and fences of code blocks; bullets,
+    emphasis, labels and surrounding quotes are removed, spaces and quotes normalised. Where one word is to be replaced
+    and the line has no slot, the line is a word or a list of words, and the first that is neither the old word nor a
+    form of it replaces it.
 
     Returns:
-        The template and None, or None and why there is none, in fixed words.
+        The template and None, or None and the reason, a fixed string.
     """
     text = ""
     for line in reply[:LONGEST].translate(_STRAIGHT).splitlines():
@@ -64,7 +64,7 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
         return None, "no text"
     if wish.word is None or "{" in text:
         return text, None
-    # The first entry of a list that is a word, and another one; the first word where all are forms of the same.
+    # The first word of the list that is no form of the old one, else the first word.
     entries = [entry.strip(" .!\"'") for entry in re.split(r"[,;/]", text)]
     found = [entry if entry == "I" else entry.lower() for entry in entries if _WORD.fullmatch(entry)]
     word = next((other for other in found if _stem(other) != _stem(wish.word.word)), found[0] if found else None)
@@ -74,12 +74,12 @@ def read_reply(wish: Wish, reply: str) -> tuple[str | None, str | None]:
 
 
 def fold(text: str) -> str:
-    """A text as copies are told: case and space do not count."""
+    """A text without differences of case and space, to detect copies."""
     return " ".join(text.casefold().split())
 
 
 def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> str | None:
-    """Why, in fixed words, a `text` of `read_reply` may not join a population, if it may not; `taken`: by `fold`."""
+    """The reason, a fixed string, to reject a `text` of `read_reply`, or None; `taken`: texts by `fold`."""
     parent, word = wish.parent.text, wish.word
     if reason := _shape(text, parent, max_words):
         return reason
@@ -99,7 +99,7 @@ def refusal(text: str, wish: Wish, taken: Collection[str], max_words: int) -> st
 
 
 def _bare(line: str) -> str:
-    """A line without what stands around a template."""
+    """A line without emphasis, bullet, label and quotes around the template."""
     line = " ".join(_EMPHASIS.sub("", line).split())
     line = _LABEL.sub("", _BULLET.sub("", line))
     quoted = _QUOTED.match(line)
@@ -107,7 +107,7 @@ def _bare(line: str) -> str:
 
 
 def _shape(text: str, parent: str, max_words: int) -> str | None:
-    """What is wrong with a template as such; what its parent has may stay."""
+    """What is wrong with the form of a template, or None; some faults are allowed where its parent has them."""
     if len(text) > LONGEST or len(text.split()) > max_words or any(len(word) > LONGEST_WORD for word in tokens(text)):
         return "too long"
     uses = [{use_of(slot, text), use_of(slot, parent)} for slot in (ATTRIBUTE, TARGET)]
@@ -130,7 +130,7 @@ def _shape(text: str, parent: str, max_words: int) -> str | None:
 
 
 def _loops(text: str) -> bool:
-    """Whether a word stands twice side by side ("that" thrice), or `RUN` words in a row stand twice."""
+    """Whether a word occurs twice in a row ("that" three times), or a sequence of `RUN` words twice."""
     found = tokens(text)
     runs = list(zip(*(found[i:] for i in range(RUN)), strict=False))
     twice = any(word == after != "that" for word, after in pairwise(found))
@@ -138,7 +138,7 @@ def _loops(text: str) -> bool:
 
 
 def _replacement(text: str, parent: str, gone: WordGradient) -> str | None:
-    """What is wrong with a template in which one word is to be another."""
+    """What is wrong with a template in which one word was to be replaced, or None."""
     begin, word = gone.begin, gone.word
     after = parent[begin + len(word) :]
     last = _LAST_WORD.match(text[: len(text) - len(after)]) if text.endswith(after) else None

@@ -1,4 +1,4 @@
-"""Words of a template: which may be taken out or replaced, and what they do in a sentence, by a dependency parse."""
+"""Words of a template: which may be taken out or replaced, and their grammatical role, by a dependency parse."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from evenruler.text.inflection import article_for
 from evenruler.text.pipeline import pipeline
 
 _RUN = re.compile(r"(?:\w|\{[^{}]*\})+(?:['\u2019-](?:\w|\{[^{}]*\})+)*")
-"""A word, a number or a slot with whatever is written together with it."""
+"""A word, a number or a slot, with whatever is attached to it."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
@@ -27,8 +27,8 @@ _PAUSES, _ENDS = ",;:", ".!?"
 def words_of(text: str) -> list[tuple[int, str]]:
     """The words of a template that may be taken out or replaced, and where each begins, in order.
 
-    A word is a run of letters with inner apostrophes or hyphens. What is written together with a slot ("{TARGET}'s") or
-    with digits is none, and an article before a slot goes with its slot.
+    A word is a run of letters with inner apostrophes or hyphens. What is attached to a slot ("{TARGET}'s") or to digits
+    is left out, and so is an article before a slot.
     """
     runs = list(_RUN.finditer(text))
     of_slots = {
@@ -44,9 +44,9 @@ def words_of(text: str) -> list[tuple[int, str]]:
 def without(text: str, begin: int, word: str) -> str:
     """A template with one word taken out, so that a sentence is left.
 
-    The space beside it goes too, and a comma that would stand before another mark or at the beginning; where it was
-    the first word its capital passes on; an article before it takes the form that the word after it asks for (a slot
-    gets that when it is filled). ValueError where the word does not begin at `begin`.
+    An adjacent space is removed too, and a comma left before another mark or at the beginning. A capital of the first
+    word passes to the next one; an article before the word agrees with the word after it (before a slot, when that is
+    filled). ValueError where the word does not begin at `begin`.
     """
     before, after = _around(text, begin, word)
     head, tail = before.rstrip(), after.lstrip()
@@ -63,7 +63,7 @@ def without(text: str, begin: int, word: str) -> str:
 
 
 def replaced(text: str, begin: int, word: str, new: str) -> str:
-    """A template with one word replaced; capital of a first word, article and errors are as of `without`."""
+    """A template with one word replaced; capital of a first word, article and errors as in `without`."""
     before, after = _around(text, begin, word)
     if not _RUN.search(before) and word[0].isupper():
         new = _capital(new)
@@ -71,7 +71,7 @@ def replaced(text: str, begin: int, word: str, new: str) -> str:
 
 
 def _around(text: str, begin: int, word: str) -> tuple[str, str]:
-    """What stands before a word and what after it."""
+    """The text before a word, and the text after it."""
     end = begin + len(word)
     if not word or text[begin:end] != word:
         raise ValueError(f"{word!r} does not stand at {begin} of {text!r}")
@@ -79,7 +79,7 @@ def _around(text: str, begin: int, word: str) -> tuple[str, str]:
 
 
 def _agreeing(before: str, word: str) -> str:
-    """What stands before a word, an article at its end in the form that the word asks for."""
+    """The text before a word, with an article at its end that agrees with the word."""
     found = _ARTICLE.search(before)
     if not found:
         return before
@@ -105,66 +105,66 @@ if TYPE_CHECKING:
 
 _NOUNS: Final = {ATTRIBUTE: "nurse", TARGET: "woman"}
 _QUALITIES: Final = {ATTRIBUTE: "gentle", TARGET: "young"}
-"""What fills slots so that a parser reads a sentence."""
+"""Fillers of slots, so that the parser reads a sentence."""
 
 _NUMBER: Final = {"NN": 1, "NNP": 1, "VBZ": 1, "NNS": 2, "NNPS": 2, "VBP": 2}
-"""Tags (Penn Treebank) of words in the singular and in the plural; the number of others cannot be seen."""
+"""1 for tags (Penn Treebank) of the singular, 2 for the plural; others do not show the number."""
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _TIMES: Final = frozenset((*_DAYS, "yesterday", "today", "tonight", "tomorrow", "nowadays"))
-"""Nouns that say when by themselves, as adverbs do; a parser takes any noun at the start of a sentence for one."""
+"""Nouns used as adverbs of time; listed, since the parser takes any noun at the start of a sentence for one."""
 
 _TIME_ADVERBS: Final = frozenset(
     ("afterwards", "before", "earlier", "formerly", "lately", "later", "now", "once", "previously", "recently", "then")
 )
-"""That such a noun may give place to; "nearly I met her" is none of them."""
+"""Adverbs that may replace such a noun; "nearly" in "nearly I met her" may not."""
 
 
 @dataclass(frozen=True)
 class _Role:
-    """What a word does where it stands."""
+    """The grammatical role of a word in its sentence."""
 
     kind: str
     relation: str
     number: int | None
-    """1 or 2 where it can be seen."""
+    """1 (singular) or 2 (plural), where the form shows it."""
     case: str | None
-    """Of a pronoun, where it can be seen."""
+    """Of a pronoun, where the form shows it."""
 
     def fits(self, other: "_Role") -> bool:
-        """Whether a word may do one where another does the other; what cannot be seen of either does not count."""
+        """Whether words of these roles may replace each other; number and case count only where both are known."""
         seen = ((self.number, other.number), (self.case, other.case))
         same = (self.kind, self.relation) == (other.kind, other.relation)
         return same and all(None in pair or pair[0] == pair[1] for pair in seen)
 
 
 def same_role(parent: str, text: str, after: str) -> bool:
-    """Whether a word does in a template what another did in the one it comes from.
+    """Whether a new word has the grammatical role in its template that the old one had in the parent.
 
-    It has to be the same kind of word (noun, name, verb, adjective and so on), stand in the same relation to the word
-    that it depends on, and in the same number and case where these can be seen. A participle counts as an adjective
-    where it stands like one, and a noun that says when ("yesterday") as an adverb of time. Of words that ask or refer
-    ("who", "when") only "when" and "whenever" may take each other's place.
+    It has to be the same kind of word (noun, name, verb, adjective and so on), with the same dependency relation, and
+    the same number and case where the form shows them. A participle used as an adjective counts as one, and a noun of
+    time ("yesterday") as an adverb of time. Of interrogative and relative words ("who", "when") only "when" and
+    "whenever" may replace each other.
 
-    `after`: what stands after the word in both. UserError where the package with spaCy's model is not installed.
+    `after`: the text after the word in both. UserError where the package with spaCy's model is not installed.
     """
     return _role(parent, after).fits(_role(text, after))
 
 
 def _role(text: str, after: str) -> _Role:
-    """Of the word that stands before the end of a template."""
+    """The role of the word that stands right before `after`, the end of a template."""
     words = {slot: (_QUALITIES if use_of(slot, text) == "quality" else _NOUNS)[slot] for slot in (ATTRIBUTE, TARGET)}
     sentence = fill(text, words, "agree")
     end = len(sentence) - len(fill(after, words, "agree"))
     span = pipeline("lemmas")(sentence).char_span(end - 1, end, alignment_mode="expand")
-    assert span is not None  # what stands there is within the sentence
+    assert span is not None  # the range lies within the sentence
     word = span.root
     kind, relation = _kind_and_relation(word)
     return _Role(kind, relation, _NUMBER.get(word.tag_), next(iter(word.morph.get("Case", [])), None))
 
 
 def _kind_and_relation(word: "Token") -> tuple[str, str]:
-    """By tag and dependency, those alike that may take each other's place."""
+    """Kind and relation by tag and dependency, equal for words that may replace each other."""
     participle = word.tag_ in ("VBN", "VBG")
     if participle and any(child.dep_ == "auxpass" for child in word.children):
         return "adjective", "acomp"  # "surprised" depends on "be", but "be" on "astonished"
@@ -173,7 +173,7 @@ def _kind_and_relation(word: "Token") -> tuple[str, str]:
     noun, adverb = word.dep_ == "npadvmod", word.dep_ == "advmod" and word.tag_.startswith("RB")
     if (noun and word.lower_ in _TIMES) or (adverb and word.lower_ in _TIME_ADVERBS):
         return "time", "advmod"
-    if word.tag_.startswith("W"):  # "whom" for "who", "where" for "when": of their kind no two say the same
+    if word.tag_.startswith("W"):  # no two of these mean the same: "whom" and "who", "where" and "when"
         return "when" if word.lower_ == "whenever" else word.lower_, word.dep_
     if word.pos_ == "PROPN":
         return "name", word.dep_

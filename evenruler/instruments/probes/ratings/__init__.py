@@ -1,4 +1,4 @@
-"""Ratings of templates by people who do not know where a template comes from (PMPO, section 4.2 and appendix B).
+"""Blind ratings of templates by people, who do not know their origin (PMPO, section 4.2 and appendix B).
 
 Raters get a blind sheet and instructions, never the key, against which filled sheets are checked.
 """
@@ -37,38 +37,38 @@ SHEET = ("id", "text", "construct", *CRITERIA, "rater")
 KEY = ("id", "set", "domain", "template", "text", "seed", "secret")
 
 DELIMITERS = ",;\t"
-"""What spreadsheets put between fields, by language."""
+"""Field delimiters of spreadsheets, which depend on their language."""
 
-# Letters alone, and no vowels: a spreadsheet takes 12e45678 for a number, and nobody should read a word.
+# Consonants only: a spreadsheet takes 12e45678 for a number, and no id should spell a word.
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
 _SHORT_CELL = 40
 
 
 @dataclass(frozen=True)
 class Construct:
-    """What templates of a domain measure, as raters are told, with a few of the words that stand for slots."""
+    """What templates of a domain measure, as raters are told, with a few of the words that fill the slots."""
 
     name: str
     attributes: Sequence[str]
     targets: Sequence[str]
     warning: str | None = None
-    """What raters should be told before they see the sentences."""
+    """Content warning for raters, before they see the sentences."""
 
 
 class Blinded(NamedTuple):
-    """A sheet, one row a probe (id, text, construct), and by `KEY` one row per probe and place that it comes from."""
+    """The sheet, one row per probe (id, text, construct), and its key (`KEY`), one row per probe and place."""
 
     rows: pd.DataFrame
     key: pd.DataFrame
 
 
 def blind(templates: pd.DataFrame, secret: str, seed: int) -> Blinded:
-    """Templates of several sets, in an order and with ids that tell nothing of where they come from.
+    """Blind the templates of several sets: neither ids nor order reveal where they come from.
 
-    Ids come from a keyed hash (HMAC-SHA256) of the text, and the order is theirs: both depend on nothing but the sheet,
-    the seed and the secret, which is random and kept in the key alone. `templates`: `construct`, `domain`, `set`,
-    `template` (slug) and `text`; one that stands in several places (spaces apart) is one probe, rated once, and the
-    key names all places.
+    Ids are a keyed hash (HMAC-SHA256) of construct and text, and rows are sorted by id: both depend only on the sheet,
+    the seed and the secret, which is random and stored in the key alone. `templates`: `construct`, `domain`, `set`,
+    `template` (slug) and `text`; equal texts (but for spaces) in several places are one probe, rated once, and the key
+    lists all places.
     """
     placed = templates.assign(text=_folded(templates["text"]))
     probes = placed[["construct", "text"]].drop_duplicates()
@@ -85,7 +85,7 @@ def _folded(texts: "pd.Series[str]") -> "pd.Series[str]":
 
 
 def as_sheet(rows: pd.DataFrame) -> str:
-    """The CSV that raters fill in with a spreadsheet: ratings and rater are empty."""
+    """The CSV that raters fill in with a spreadsheet: columns of ratings and rater are empty."""
     return rows.reindex(columns=list(SHEET)).to_csv(index=False, lineterminator="\n")
 
 
@@ -116,9 +116,9 @@ def collect(sheets: Mapping[str, str], key: pd.DataFrame) -> pd.DataFrame:
     """The ratings of all sheets: one row per rater, probe of the key and criterion, sorted; a missing one is null.
 
     `sheets`: CSV (comma, semicolon or tab) by the name of its file, filled by one rater or by several, whose names are
-    told spaces and case apart; `key`: by `read_key`. UserError, with file and row (the header is row 1), where a
-    column, a rater or the text of an id is not as it should be, a rating is no whole number from 1 to 5, or a rater
-    stands twice or in several files.
+    compared without spaces and case; `key`: by `read_key`. UserError, with file and row (the header is row 1), where a
+    column or a rater is missing, the text of an id differs, a rating is no whole number from 1 to 5, or a rater occurs
+    twice for an id or in several files.
     """
     parts, sheet_of = [], dict[str, str]()
     for where, text in sheets.items():
@@ -163,7 +163,7 @@ def _sheet(text: str, key: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
-    """A CSV as texts, with the number of each row; empty rows are none."""
+    """A CSV as strings, with the number of each row; empty rows are skipped."""
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     try:
         rows = list(csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True))
@@ -189,8 +189,8 @@ def _table(text: str, columns: tuple[str, ...], where: str) -> pd.DataFrame:
 def fleiss_kappa(ratings: ArrayLike) -> float:
     """Fleiss' kappa by `statsmodels`: agreement on the very same rating, beyond chance.
 
-    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units x raters, mere
-    names; ValueError where one is missing, or there is no unit or fewer than two raters.
+    At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal. `ratings`: units x raters, taken as
+    nominal; ValueError where one is missing, or there is no unit or fewer than two raters.
 
     Source: Fleiss (1971), Measuring nominal scale agreement among many raters.
     """
@@ -208,8 +208,8 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
     """Krippendorff's alpha for ordinal ratings: agreement beyond chance, where a near miss counts for less.
 
     With o the coincidences of values within units, n their margins and N their sum,
-    alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: how many
-    ratings lie between two values, squared.
+    alpha = 1 - (N - 1) sum o_ck d_ck / sum n_c n_k d_ck, and d_ck = (n_c + ... + n_k - (n_c + n_k) / 2) ** 2: the
+    number of ratings between two values, squared.
 
     At most 1 (all agree); 0 is what chance gives. NaN where all ratings are equal, or no unit has two. `ratings`:
     units x raters, NaN where one is missing; units with fewer than two are left out.
@@ -235,7 +235,7 @@ def krippendorff_alpha(ratings: ArrayLike) -> float:
 
 
 ALL = "all"
-"""In place of a criterion: all four together, a probe's criteria each a unit of agreement."""
+"""Used as criterion for all four together: each probe and criterion is a unit of agreement."""
 
 
 @dataclass(frozen=True)
@@ -257,17 +257,17 @@ COLUMNS = ["criterion", "statistic", "set", "other", "value", "low", "high", "n"
 
 
 def statistics(ratings: pd.DataFrame, key: pd.DataFrame, resampling: Resampling) -> pd.DataFrame:
-    """All statistics of the ratings, criteria apart; p values are not corrected for there being four.
+    """All statistics of the ratings, by criterion; p values are not corrected for the four criteria.
 
-    The unit is the probe, rated with the mean over those who rated it. A probe that stands in two sets counts in both,
-    so that then the sets are not wholly independent.
+    The unit is the probe, with its mean rating over raters. A probe in two sets counts in both, so that these sets are
+    not fully independent.
 
     `ratings`: by `collect`; `resampling`: level of all intervals, draws for those of agreement, which are over probes.
 
     Returns:
-        Columns `COLUMNS`, one row a statistic. By set: `mean` (t interval) and `sd` of n probes. Over the sets with two
+        Columns `COLUMNS`, one row per statistic. By set: `mean` (t interval) and `sd` of n probes. Over sets with two
         rated probes or more: `anova_f`, `anova_df_between`, `anova_df_within` and `anova_p` of n probes, and for each
-        pair of sets `tukey_difference` (set minus other; Tukey-Kramer interval) and `tukey_p`. Of all raters:
+        pair of sets `tukey_difference` (set minus other; Tukey-Kramer interval) and `tukey_p`. Over all raters:
         `missing` of n ratings, `fleiss_kappa` of the n probes that every rater rated, `krippendorff_alpha` (ordinal) of
         the n that two or more rated, and how many of n `fleiss_left_out` and `krippendorff_left_out`; for criterion
         `all` a unit is a probe and criterion.
@@ -303,7 +303,7 @@ def _spread(criterion: str, name: str, values: Floats, level: float) -> Iterator
 
 
 def _comparison(criterion: str, by_set: dict[str, Floats], level: float) -> Iterator[Statistic]:
-    """One-way ANOVA over sets and Tukey's HSD of pairs; a set with fewer than two rated probes has no part in them."""
+    """One-way ANOVA over sets and Tukey's HSD of pairs, without sets of fewer than two rated probes."""
     from scipy import stats
 
     compared = {name: values for name, values in by_set.items() if len(values) >= 2}
@@ -356,7 +356,7 @@ def _agreement(criterion: str, ratings: pd.DataFrame, resampling: Resampling) ->
 
 
 def as_markdown(statistics: pd.DataFrame, ratings: pd.DataFrame, key: pd.DataFrame) -> str:
-    """What was rated, means by set with the ANOVA, pairs of sets, agreement."""
+    """Report in Markdown: what was rated, means by set with the ANOVA, pairs of sets, agreement."""
     shown = statistics.assign(told=[figure_in_words(row) for _, row in statistics.iterrows()])
     named = {str(name): rows.reset_index(drop=True) for name, rows in shown.groupby("statistic")}
     missing, places = named["missing"].set_index("criterion").loc[ALL], key.groupby("id")["set"].nunique()

@@ -1,4 +1,4 @@
-"""What the page says of probes: a section for every set of templates, and one for every set that evolved."""
+"""Sections of the report on probes: one for every set of templates, and one for every evolved instrument."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,11 +21,11 @@ __all__ = ["sections"]
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 TABLES = ("associations", "biases", "correlations", "curve", "items", "shifts")
-"""That the sections of sets are made from."""
+"""Tables that the sections of template sets are made from."""
 
 
 def sections(shown: Shown) -> list[Section]:
-    """The sections of the family, those of what evolved last."""
+    """The sections of the family, those on evolution last."""
     written = {name: source for name, source in shown.sources.items() if not shown.settings[name].evolve}
     evolved = {name: source for name, source in shown.sources.items() if name not in written}
     found = of_probes(written, {name: shown.tables[name] for name in TABLES})
@@ -66,7 +66,7 @@ def _of_set(domain: str, source: ProbeSource, set_name: str, tables: Tables) -> 
         pictures.append(_picture("curve", charts.curve(here["curve"])))
     if here["shifts"]["level_in_sd"].notna().any():
         pictures.append(_picture("shifts", charts.shifts(here["shifts"])))
-    # How every template goes with the rest of its set.
+    # Correlation of every template with the rest of its set.
     items = here["items"]
     models = sorted(items["model"].unique())
     rows: list[list[str | Cell]] = []
@@ -87,7 +87,7 @@ COMPARED = {
     "semantic_diversity": "semantic diversity",
     "lexical_diversity": "lexical diversity",
 }
-"""What figures are called, in order; another goes by its own name, after these."""
+"""Headings of figures, in order; other figures follow under their own names."""
 MOST_REASONS = 3
 
 
@@ -121,7 +121,7 @@ def _of_evolution(domain: str, tables: Tables) -> Section:
 
 
 def _by_generation(figures: pd.DataFrame) -> list[Picture]:
-    """Figures by generation; those that are lacking are named."""
+    """Figures by generation; the caption names missing ones."""
     panels: dict[str, str] = WORDS["panels"]
     shown = figures[figures["figure"].isin(panels)]
     if shown["value"].isna().all():
@@ -168,7 +168,7 @@ def _compared(record: Mapping[Any, Any]) -> list[str | Cell]:
 
 
 def pairs(history: pd.DataFrame) -> Table:
-    """Every elite of the last population with the template that its line began with."""
+    """Every elite of the last population with the template of the start that it descends from."""
     known = history.drop_duplicates("template").set_index("template")
     parents = parents_of(history)
     elites = history[(history["generation"] == history["generation"].max()) & history["elite"]].sort_values("place")
@@ -185,7 +185,7 @@ def pairs(history: pd.DataFrame) -> Table:
 
 
 def rewordings(shares: pd.DataFrame) -> list[Table]:
-    """Share of rewordings that were taken, and why others were not, by operation and voice."""
+    """Share of accepted rewordings, and reasons for rejecting others, by operation and voice."""
     by = ["run", "operation", "voice"]
     rows: list[list[str | Cell]] = []
     for key, own in shares.groupby(by, sort=True, dropna=False):

@@ -1,4 +1,4 @@
-"""Altair charts of the probes family: of sets on models, small multiples with a panel a model; and of what evolved."""
+"""Altair charts of the probes family: template sets on models, with one panel per model; and evolution."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,15 +11,15 @@ from evenruler.report import style
 
 NAMED_AT_EACH_END = 5
 APART: Final = 0.055
-"""Of the height of a panel: names of points that are nearer would lie on each other."""
+"""Share of a panel's height below which names of points would overlap."""
 BESIDE: Final = 0.3
-"""Of its width: names are about so long."""
+"""Share of its width below which they would overlap: about the length of a name."""
 SHAPES: Final = ["circle", "triangle-up"]
 KINDS: Final = {"cue or instruction": style.ONE_HUE, "placebo": style.QUIET}
 
 
 def _panels(layers: Any, data: pd.DataFrame, width: int, height: int) -> style.Panels:
-    """A panel a model."""
+    """One panel per model."""
     by = alt.Facet("model:N", title=None, header=style.PANEL_HEADER)
     chart: alt.FacetChart = layers.properties(width=width, height=height).facet(by, data=data, columns=style.COLUMNS)
     return chart
@@ -56,7 +56,7 @@ def validity(associations: pd.DataFrame, criterion_label: str, first: str) -> st
 
 
 def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[Any]") -> list[Any]:
-    """The points at either end whose names lie on no other, the outermost first; places are shares of the panel."""
+    """Points at either end whose names do not overlap, the outermost first; `across`, `up`: shares of the panel."""
     order = biases.sort_values(kind="stable").index
     ends = zip(order[:NAMED_AT_EACH_END], order[::-1][:NAMED_AT_EACH_END], strict=True)
     kept: list[Any] = []
@@ -67,14 +67,14 @@ def _named(biases: "pd.Series[Any]", across: "pd.Series[Any]", up: "pd.Series[An
 
 
 def _shares(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """0 for the least, 1 for the greatest."""
+    """Values scaled to 0 for the least and 1 for the greatest."""
     width = values.max() - values.min()
     shares: pd.Series[Any] = (values - values.min()) / (width or 1)
     return shares
 
 
 def curve(table: pd.DataFrame) -> style.Panels:
-    """The generalizability to expect of sets of other sizes, a line a number of targets."""
+    """Expected generalizability by number of templates, one line per number of targets."""
     data = table.dropna(subset=["coefficient"])[["model", "templates", "targets", "coefficient"]]
     sizes = sorted(int(size) for size in data["templates"].unique())
     base = alt.Chart().encode(
@@ -90,7 +90,7 @@ def curve(table: pd.DataFrame) -> style.Panels:
 
 
 def shifts(table: pd.DataFrame) -> style.Panels:
-    """What each prefix does: a point a prefix, placebos pale."""
+    """Shifts by prefix, one point each, placebos pale."""
     known = table.dropna(subset=["level_in_sd"])
     kind = known["placebo"].map({True: "placebo", False: "cue or instruction"})
     data = known[["model", "prefix", "level_in_sd", "reordering_in_sd"]].assign(kind=kind)
@@ -108,7 +108,7 @@ def shifts(table: pd.DataFrame) -> style.Panels:
 
 
 def correlations(table: pd.DataFrame) -> style.Panels:
-    """How the items of a set go together: items x items."""
+    """Correlations between the items of a set: items x items."""
     data = table[["model", "template", "other", "correlation"]]
     base = alt.Chart().encode(
         x=alt.X("template:N", title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
@@ -143,7 +143,7 @@ PARTS: Final = {
     "lexical_part": "lexical diversity",
 }
 TEXT, BARS = 500, 420
-"""Pixels: longest text beside a bar, and all bars."""
+"""Pixels: width of the longest text beside a bar, and of all bars."""
 PANELS_A_ROW = 3
 PANEL = (240, 170)
 OF_RUNS: Final = alt.Legend(
@@ -152,7 +152,7 @@ OF_RUNS: Final = alt.Legend(
 
 
 def generations(figures: pd.DataFrame, labels: Mapping[str, str]) -> alt.FacetChart:
-    """Populations by generation: a panel a figure that has a value, by `labels` in order, a line a run, intervals."""
+    """Figures of populations by generation, with intervals: one panel per figure of `labels`, one line per run."""
     known = figures[figures["figure"].isin(figures.loc[figures["value"].notna(), "figure"])]
     data = known[["run", "generation", "figure", "value", "low", "high", "n", "unit"]].round(DIGITS)
     data = data.assign(figure=data["figure"].map(labels)).dropna(subset=["figure"])
@@ -173,9 +173,9 @@ def _over_generations(runs: list[str], last: int) -> style.Panels:
     base = alt.Chart().encode(
         x=alt.X("generation:Q", title="generation", axis=ticks), color=alt.Color("run:N", scale=colours, legend=legend)
     )
-    # Room above and below, so that no number of an axis stands out over its panel.
+    # Padding, so that no number of an axis sticks out of its panel.
     height = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False, nice=False, padding=12)).axis(tickCount=5)
-    # Where there is no interval the band has no height: a panel without any would have no extent to draw it in.
+    # Without an interval the band has height 0, since a panel without any band would have no extent.
     ends = {
         name: f"isValid(datum.low) ? datum.{end} : datum.value" for name, end in (("bottom", "low"), ("top", "high"))
     }
@@ -191,7 +191,7 @@ def _over_generations(runs: list[str], last: int) -> style.Panels:
 
 
 def fitness_parts(templates: pd.DataFrame) -> style.Panels:
-    """What each part of the fitness adds, one after the other, for each template of a population, in its order."""
+    """Contributions of the parts to the fitness, stacked, for each template of a population in its order."""
     named = templates.assign(said=templates["place"].astype(str) + ". " + templates["text"])
     columns = ["said", "text", "elite", "fitness"]
     parts = named.rename(columns=PARTS).melt(columns, list(PARTS.values()), "part", "value").round(DIGITS)

@@ -1,4 +1,4 @@
-"""Two drawings of what evolved, with a layout of their own: the family tree of templates, and their words."""
+"""Two drawings of an evolution with their own layout: the family tree of templates, and the gradients of words."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from evenruler.report.style import GROUND, INK, LEGEND, ONE_HUE, PALE, QUIET, SE
 
 GREY = "#c9d1d5"
 ORANGE, PURPLE = "#f58518", "#b279a2"
-"""Of tableau10."""
+"""From tableau10."""
 START = "from the start"
 OPERATIONS: Final = {
     START: (QUIET, "circle"),
@@ -22,14 +22,14 @@ OPERATIONS: Final = {
     "random-word": (ORANGE, "triangle-up"),
     "reword": (PURPLE, "diamond"),
 }
-"""By how a template came about: colour, and the shape for those who see no colours."""
+"""Colour by operation, and a shape for readers who cannot tell colours apart."""
 NONE = "\u2013"
 TREE, LANE, TEXT = 360, 25, 560
-"""Pixels: width of the generations, height of a lane, longest text beside it."""
+"""Pixels: width of all generations, height of a lane, longest text beside it."""
 DIGITS = 4
 STAR = "\u2605"
 CHARACTER, LINE = 8, 40
-"""Pixels of a character of 13 pixels in a monospaced font, and of a line with the numbers below it."""
+"""Pixels: width of a 13-pixel monospaced character, height of a line with the numbers below it."""
 GAP = 0.3
 """Between templates, in lines."""
 COLUMNS = 104
@@ -39,7 +39,7 @@ NUMBER = 0.72
 
 
 def family_tree(history: pd.DataFrame) -> Panels:
-    """The last population and all that led to it, from left to right; what left no descendant in it is left out."""
+    """The last population and its ancestors, from left to right; templates without a descendant in it are left out."""
     tree = ancestry(history)
     last, lanes = int(tree["last"].max()), int(tree["lane"].max()) + 1
     nodes = _nodes(tree)
@@ -51,13 +51,13 @@ def family_tree(history: pd.DataFrame) -> Panels:
     ticks = alt.Axis(values=list(range(last + 1)), format="d", domain=False, gridColor=PALE, offset=8, labelFlush=False)
     x = alt.X("generation:Q", title="generation", axis=ticks, scale=alt.Scale(domain=[0, last], nice=False))
     y = alt.Y("lane:Q", scale=alt.Scale(domain=[lanes - 0.5, -0.5], nice=False), axis=None)
-    # From each generation that a template lived in to the next one; paler while it was out of the population, before
-    # it came back for want of a rewording.
+    # Rules between the generations that a template lived in; paler where it was out of the population, before it came
+    # back because a rewording was lacking.
     lived = history[["template", "generation"]].sort_values(["template", "generation"])
     until = lived.groupby("template")["generation"].shift(-1)
     lives = lived.assign(until=until, lane=lived["template"].map(tree["lane"])).dropna(subset=["until", "lane"])
     of_life = alt.condition("datum.until - datum.generation == 1", alt.value(GREY), alt.value(PALE))
-    # From the last generation without a child to that which it was born in.
+    # Edges from the parent, in the generation before the birth, to the child.
     children = tree.dropna(subset=["parent"])
     lane, operation = tree["lane"].loc[children["parent"]].to_numpy(), children["operation"]
     edges = {"generation": children["born"] - 1, "born": children["born"], "lane": lane, "to": children["lane"]}
@@ -83,7 +83,7 @@ def family_tree(history: pd.DataFrame) -> Panels:
 
 
 def tips(*shown: str) -> list[alt.Tooltip]:
-    """What shows on hover: "field, title, format" each, parted by semicolons; a title or format may lack."""
+    """Tooltips from "field, title, format" strings, separated by semicolons; title and format are optional."""
     found = []
     for one in "; ".join(shown).split("; "):
         field, title, number = [*one.split(", "), "", ""][:3]
@@ -98,7 +98,7 @@ TOOLTIP: Final = tips(
 
 
 def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
-    """A row a template, as it is to be read; `generation`: where it is drawn."""
+    """One row per template, formatted for display; `generation`: where it is drawn."""
     shown = [NONE if pd.isna(place) else f"{place:.0f}" for place in tree["place"]]
     ages = zip(tree["born"], tree["last"], strict=True)
     lived = [f"{born} to {last}" if last > born else str(born) for born, last in ages]
@@ -107,14 +107,14 @@ def _nodes(tree: pd.DataFrame) -> pd.DataFrame:
 
 
 def ancestry(history: pd.DataFrame) -> pd.DataFrame:
-    """The last population and all that led to it, a row a template, indexed by slug, with a lane for each.
+    """The last population and its ancestors, one row per template, indexed by slug, with a lane for each.
 
-    A child stands on the lane of its parent where that has ended before, else below it, the last-born nearest; so no
-    line of a tree drawn from generation (x) to generation crosses another.
+    A child takes the lane of its parent if that lived only before its birth, else one below, the last-born nearest, so
+    that lines drawn from generation to generation (x) do not cross.
 
-    Of one run, by `schemas.HISTORY`: `text`, `born`, `last` (generation that it lived in), `parent`, `operation`,
-    `voice`, `word`, `fitness` (in `last`), `place` and `elite` (of the last population, else null and False), `lane`
-    (from 0).
+    `history`: of one run, by `schemas.HISTORY`. Returns `text`, `born`, `last` (generation that it lived in), `parent`,
+    `operation`, `voice`, `word`, `fitness` (in `last`), `place` and `elite` (of the last population, else null and
+    False), `lane` (from 0).
     """
     latest = history.sort_values("generation").groupby("template", sort=False).tail(1).set_index("template")
     final = latest["generation"] == history["generation"].max()
@@ -126,7 +126,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
     for slug, place in latest.loc[final, "place"].items():
         for ancestor in lineage(str(slug), parents):
             best[ancestor] = min(best.get(ancestor, math.inf), place)
-    # Founders and children of one age: those whose descendants came furthest first.
+    # Ties between founders, and between children of one age: the best-placed descendants first.
     best_first = sorted(best, key=best.__getitem__)
     tree = latest.loc[best_first]
     born, last = (dict(zip(best_first, tree[name], strict=True)) for name in ("born", "last"))
@@ -136,7 +136,7 @@ def ancestry(history: pd.DataFrame) -> pd.DataFrame:
 
 
 def parents_of(history: pd.DataFrame) -> dict[str, str]:
-    """By template of a run what it was reworded from; founders are left out."""
+    """Parent by template of a run; founders are left out."""
     known = history.dropna(subset=["parent"])
     return dict(zip(known["template"], known["parent"], strict=True))
 
@@ -150,12 +150,12 @@ def lineage(slug: str, parents: Mapping[str, str]) -> list[str]:
 
 
 def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[str, str]) -> dict[str, int]:
-    """By slug its lane; `born` in the order in which equals are to stand."""
+    """Lane by slug; the order of `born` breaks ties."""
     children = grouped((parents.get(slug), slug) for slug in sorted(born, key=lambda slug: -born[slug]))
     lanes: dict[str, int] = {}
 
     def settle(slug: str, lane: int) -> int:
-        """Place a template and its descendants; the first lane below them."""
+        """Place a template and its descendants; return the first lane below them."""
         lanes[slug] = lane
         free = lane + 1
         for number, child in enumerate(children.get(slug, [])):
@@ -171,7 +171,7 @@ def _lanes(born: Mapping[str, int], last: Mapping[str, int], parents: Mapping[st
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a line: a word with its gradient, or what has none (slots, articles before them, punctuation)."""
+    """A part of a line: a word with its gradient, or text without one (slots, articles before them, punctuation)."""
 
     line: int
     column: float
@@ -181,7 +181,7 @@ class Piece:
 
 
 def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Sequence[float]) -> list[Piece]:
-    """A template in lines of `COLUMNS` characters, words as wide as their numbers; `begins` of words are ascending."""
+    """A template in lines of `COLUMNS` characters, words at least as wide as their numbers; `begins`: ascending."""
     known = {begin: (begin + len(word), value) for begin, word, value in zip(begins, words, gradients, strict=True)}
     placed: list[Piece] = []
     line, column = 0, 0.0
@@ -198,7 +198,7 @@ def pieces(text: str, begins: Sequence[int], words: Sequence[str], gradients: Se
 
 
 def _parts(match: re.Match[str], known: Mapping[int, tuple[int, float]]) -> list[tuple[str, float | None]]:
-    """What stands between two spaces, cut where a word with a gradient begins and ends."""
+    """The text between two spaces, split where a word with a gradient begins and ends."""
     parts: list[tuple[str, float | None]] = []
     at = match.start()
     for begin in (begin for begin in known if match.start() <= begin < match.end()):
@@ -214,7 +214,7 @@ def said(gradient: float) -> str:
 
 
 def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
-    """Templates of a run, in their order, as lines of words, each the bluer the more its bias owes to the word."""
+    """Templates of a run, in their order, as lines of words; the larger a word's gradient, the bluer it is."""
     words, starts = _placed(templates, gradients)
     deep = float(words["line"].max()) + 1
     known = tips("text:N, word; gradient:Q, gradient (nats), .3f; template:N")
@@ -248,7 +248,7 @@ def word_gradients(templates: pd.DataFrame, gradients: pd.DataFrame) -> Panels:
 
 
 def _placed(templates: pd.DataFrame, gradients: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A row a piece of a line, and a row a template where it begins."""
+    """One row per piece of a line, and one row per template where it begins."""
     words, starts, top = [], [], 0.0
     of = {slug: own.sort_values("begin") for slug, own in gradients.groupby("template")}
     for record in templates.to_dict("records"):

@@ -1,4 +1,4 @@
-"""Probes written out: every sentence, with templates, attributes and criterion; and what evolved, with its history."""
+"""Rows of probes: sentences, templates, and attributes with their criterion; for evolved sets also their history."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,10 +24,10 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Write the sentences of an instrument out; of what evolved, also how that came about, and the last population."""
+    """Build the tables of an instrument: its sentences; if it evolved, also its history and last population."""
     compiled = compile_domain(declaration.name, declaration.source, declaration.settings)
     tables = {name: table_of(rows, getattr(schemas, name.upper())) for name, rows in compiled.items()}
-    if declaration.made:  # how it evolved, by table, and the last population of the guided run
+    if declaration.made:  # tables of the evolution
         history = declaration.made["history"]
         last = pc.equal(history["generation"], pc.max(history["generation"]))
         tables["population"] = history.filter(pc.and_(pc.equal(history["run"], schemas.GUIDED), last))
@@ -61,9 +61,9 @@ def _plan(name: str, source: ProbeSource, settings: Settings) -> Plan:
 
 
 def _choice(source: ProbeSource) -> Plan:
-    """What a chat is asked: pairs of targets by their place in the groups, of nouns by theirs in two lists.
+    """Choices for chat models: targets paired by their place in the two groups, nouns by theirs in two lists.
 
-    Two pairs of nouns stand for two lists of two: lists of more would be fewer, by which nobody knows how far they lie.
+    Two pairs of nouns make two lists of two: longer lists would be too few to estimate their variance.
     """
     lists = list(source.placebos)
     nouns = [pair for two in zip(lists[::2], lists[1::2], strict=False) for pair in zip(*two, strict=True)]
@@ -104,7 +104,7 @@ def _templates(name: str, source: ProbeSource, settings: Settings) -> Iterator[R
         for slug, entry in template_set.templates.items():
             identity = {"set": set_name, "template": slug, "variant": variant, "framing": BARE}
             own = row_id(family="probes", benchmark=name, **identity)
-            content = (entry.text, entry.keying, *["control"] * entry.control)  # others have no more than ever
+            content = (entry.text, entry.keying, *["control"] * entry.control)  # keeps checksums of the others
             yield {
                 **carried(own, source, *content, variant=variant),
                 "source": template_set.source or source.source,

@@ -1,4 +1,4 @@
-"""A contrast of framings as a task of lm-evaluation-harness: YAML and the small Python that it needs."""
+"""Export of a contrast of framings as a task of lm-evaluation-harness: YAML and the Python functions that it needs."""
 
 from importlib import resources
 
@@ -10,12 +10,12 @@ from evenruler.instruments.instrument import Plan
 
 
 def task_name(contrast: str) -> str:
-    """The task of a contrast: one for all its ways of asking, since an effect is a mean over them."""
+    """Name of the task of a contrast: one for all its ways of asking, since an effect is a mean over them."""
     return f"framing_{contrast}".replace("-", "_")
 
 
 def harness_files(contrast: str, source: ContrastSource, plan: Plan, version: str) -> dict[str, str]:
-    """The files of `lm_eval/`, by name."""
+    """Contents of the files of `lm_eval/`, by name."""
     here = resources.files(__name__)
     template = task_template(here)
     asked = FramingPlan.read(plan)

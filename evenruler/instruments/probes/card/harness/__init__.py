@@ -1,4 +1,4 @@
-"""A probe benchmark as tasks of lm-evaluation-harness: YAML and the small Python that it needs."""
+"""Export of a probe benchmark as tasks of lm-evaluation-harness: YAML and the Python functions that it needs."""
 
 import json
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from evenruler.instruments.probes.declare.source import ProbeSource
 
 
 def task_name(domain: str, set_name: str | None = None) -> str:
-    """The task of one template set, or the group of all."""
+    """Name of the task of one template set, or of the group of all tasks."""
     name = f"probes_{domain}__{set_name}" if set_name else f"probes_{domain}"
     return name.replace("-", "_")
 
 
 def harness_files(domain: str, source: ProbeSource, criterion: Mapping[str, float], version: str) -> dict[str, str]:
-    """The files of `lm_eval/`, by name."""
+    """Contents of the files of `lm_eval/`, by name."""
     here = resources.files(__name__)
     template = task_template(here)
     files = {"group_difference.py": (here / "group_difference.py").read_text(encoding="utf-8")}
