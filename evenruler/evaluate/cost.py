@@ -1,4 +1,4 @@
-"""What a measurement sends to a server, before anything is sent: requests, tokens and money; and whether to send it."""
+"""The cost of a measurement on a server, before anything is sent: requests, tokens, dollars; and asking to go on."""
 
 import math
 import sys
@@ -20,14 +20,14 @@ from evenruler.terminal import say
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens."""
+    """US dollars per million tokens, for prompts (`read`) and replies (`written`)."""
 
     read: float
     written: float
 
     @classmethod
     def of(cls, said: str | None) -> "Price | None":
-        """As users write it: `IN,OUT`."""
+        """Parse `IN,OUT`, as users write it."""
         if said is None:
             return None
         try:
@@ -42,22 +42,22 @@ class Price:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is asked of a model first; what hangs on answers is asked of tools."""
+    """The cost of requests to the measured model; those that depend on answers go to tools and are not counted."""
 
     questions: dict[str, int]
-    """By operation."""
+    """Number of requests by operation."""
     read: int = 0
-    """Tokens of prompts, about."""
+    """Prompt tokens, estimated."""
     written: int = 0
-    """Tokens of replies, at most; of what is sent, thinking too."""
+    """Reply tokens at most; in what is left to send, with those for thinking."""
 
     @property
     def requests(self) -> int:
-        """If none is repeated; of a server that says how likely texts are, fewer, as it is asked several at once."""
+        """Requests without retries; fewer for servers with log-probabilities, which take several texts at once."""
         return sum(self.questions.values())
 
     def dollars(self, price: Price) -> float:
-        """What it costs."""
+        """The cost in US dollars at these prices."""
         return (self.read * price.read + self.written * price.written) / 1e6
 
     def __add__(self, other: Self) -> "Cost":
@@ -65,17 +65,17 @@ class Cost:
         return Cost(questions, self.read + other.read, self.written + other.written)
 
     def in_words(self, price: Price | None) -> str:
-        """In a line."""
+        """The cost in one line."""
         said = f"{self.requests:,} requests, about {self.read:,} tokens in, at most {self.written:,} out"
         return f"{said}; at most ${math.ceil(100 * self.dollars(price)) / 100:,.2f}" if price else said
 
 
 READ = ("prompt", "system", "text", "before")
-"""Inputs of requests that a model reads."""
+"""Request inputs that count as prompt tokens."""
 
 
 def cost_of(requests: Iterable[Request]) -> Cost:
-    """What these ask of the model that is measured."""
+    """The cost of those requests that go to the measured model."""
     questions = Counter[str]()
     letters = written = 0
     for request in (one for one in requests if one.by == SUBJECT):
@@ -87,7 +87,7 @@ def cost_of(requests: Iterable[Request]) -> Cost:
 
 
 def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
-    """Each form and size of a benchmark: what it asks of a model that can everything, and what it finds, in words."""
+    """For each form and size: its cost for a model that can do everything, and the effect it detects, in words."""
     door, able = room(benchmark.family, "ask"), frozenset(OPERATIONS)
     subject = Subject(
         "", "causal", "", able, chats=True, continues=True, forms=(VERBALISER, SENTENCE, OPTIONS), origin=""
@@ -104,18 +104,18 @@ def offers(benchmark: Benchmark) -> Iterator[tuple[str, Size, Cost, str]]:
 
 @dataclass(frozen=True)
 class Spending:
-    """What somebody allows to be spent."""
+    """The spending that the user allows."""
 
     price: Price | None = None
     most: float | None = None
-    """Dollars."""
+    """Limit in dollars."""
     yes: bool = False
 
     def agree(self, costs: Sequence[Cost], hopeless: Sequence[str]) -> None:
-        """Ask whether to send it all, unless it was said before: by `yes`, or by `most` where it costs no more.
+        """Ask whether to send everything, unless `yes`, or a `most` that covers the cost, already answers.
 
-        `costs` are of each benchmark, `hopeless` those that can have no verdict at their size. UserError where it costs
-        more, no verdict is possible, or nobody is there to be asked.
+        `costs`: one per benchmark; `hopeless`: benchmarks that can have no verdict at their size. UserError where it
+        costs more than `most`, no verdict is possible, or there is no terminal to ask at.
         """
         whole = sum(costs, Cost({}))
         if self.most is not None and self.price is None:

@@ -1,4 +1,4 @@
-"""A multiple-choice or log-likelihood task of lm-evaluation-harness, asked of a model here: figures without a verdict.
+"""Run a multiple-choice or log-likelihood task of lm-evaluation-harness on a model: figures without a verdict.
 
 The task's code makes prompts and metrics; the model, the cache and the intervals are those of this library.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
 
 GREEDY: Final = {"multiple_choice": "exact_match", "loglikelihood": "acc"}
-"""By type of a task: a metric that asks whether the likeliest words are the text, which is not asked here."""
+"""By task type, a metric that needs greedy decoding, which is not computed here."""
 
 MOST_VALUES: Final = 5_000_000
-"""That are aggregated for an interval; beyond, units are left out in groups."""
+"""Values aggregated at most for one interval; beyond that, units are left out in groups."""
 
 
 def lines_of(model: "Model", name: str, unit: str | None, limit: int | None) -> Iterator[str]:
-    """A task, or each of a group, on a model, as a terminal shows it; arguments as of `measured`."""
+    """Run a task, or each task of a group, and yield terminal lines; arguments as in `measured`."""
     for task in _tasks(name):
         try:
             found = measured(model, task, unit, limit)
@@ -64,13 +64,13 @@ def _tasks(name: str) -> list[Any]:
 
 
 def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> dict[str, tuple[float, ...]]:
-    """Metrics by `metric,filter`, as of `clustered`; `unit`: a column of documents; `limit`: how many are asked."""
+    """Metrics by `metric,filter`, as from `clustered`; `unit`: a column of documents; `limit`: number of documents."""
     docs = dict(task.doc_iterator(limit=limit))
     units = [str(place if unit is None else doc.get(unit, "")) for place, doc in docs.items()]
     if "" in units:
         known = ", ".join(sorted(docs[units.index("")]))
         raise UserError(f"document {units.index('')} has no {unit!r}", where="--unit", remedy=f"say one of {known}")
-    task.set_fewshot_seed(seed=1234)  # as lm-evaluation-harness has it by default
+    task.set_fewshot_seed(seed=1234)  # the default of lm-evaluation-harness
     task.build_all_requests(limit=limit)
     asked, of_doc = sorted(task.instances, key=lambda own: own.idx), dict[int, list[Any]]()
     before, texts = zip(*(own.args for own in asked), strict=True)
@@ -89,11 +89,11 @@ def measured(model: "Model", task: Any, unit: str | None, limit: int | None) -> 
 
 
 def clustered(aggregate: Callable[[list[Any]], Any], units: Sequence[str], values: list[Any]) -> tuple[float, ...]:
-    """A number of values of n documents, and of its jackknife over units: low, high (95%), design effect.
+    """Aggregate the values of n documents: value, jackknife interval over units (low, high; 95%), design effect.
 
-    The latter is the variance over units by that over documents. NaN: fewer than five units, or undefined without one.
-
-    Source: Tukey (1958); of very many units in groups, Kott (2001), the delete-a-group jackknife.
+    The design effect is the variance over units divided by that over documents. All but the value are NaN below five
+    units, or where the aggregate is undefined without some unit.
+    Source: Tukey (1958); for very many units in groups, Kott (2001), the delete-a-group jackknife.
     """
 
     def left_out(of: Sequence[Any]) -> Floats:

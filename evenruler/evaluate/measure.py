@@ -1,4 +1,4 @@
-"""Measuring a model with published benchmarks: one as a function, several as a command does, told in lines."""
+"""Measure a model with published benchmarks: `measure` for one in Python, `measure_each` for the command line."""
 
 import tempfile
 import time
@@ -48,36 +48,34 @@ def measure(
 ) -> Result:
     """Measure a model with a published benchmark.
 
-    Every answer is kept in the cache (`evenruler.models.store.cache_root`), so that nothing is asked twice.
+    Every answer is cached (`evenruler.models.store.cache_root`), so that nothing is asked twice.
 
     Args:
-        model: As of `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
+        model: As in `evenruler.models.load`: `hub:org/name[@revision]`, `local:folder`, `endpoint:name`, ..., a loaded
             model with its `tokenizer`, or a function `f(messages, **settings) -> str | None`.
-        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or `FILE.yaml`, a source that
-            nobody published (`evenruler.evaluate.benchmark.of_file`).
+        benchmark: A name of `evenruler list`, a folder, `USER/REPO[@TAG]` on the Hub, or `FILE.yaml`, an unpublished
+            source (`evenruler.evaluate.benchmark.of_file`).
         out: A folder for the result and its tables; by default nothing is written.
         device: `cpu` or `cuda`; a GPU where there is one by default.
-        limit: So many units at most (attributes, items, stimuli, root items), evenly spread.
-        size: How much is asked: `trial` for a first look, `standard` to find what its plan states, `paper` for all.
-        form: The only way to ask, of those that the family has; by default the best that the model can be asked in.
-        name: What to call the model; made of `model` by default.
-        kind: Of the backend, where the files do not tell; `chat` (the default) or `completions` of an endpoint.
-        dtype: What a GPU computes in.
-        start: The start token as it is written, of an endpoint that gives log-probabilities and puts none before a
-            text by itself.
-        options: How it chats, over what its entry says, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
-            `effort`, `template`, `now`, `new_tokens` and `timeout`, too (`evenruler.models.chats.ChatSettings`).
-        max_requests: To servers that may go out, repeated ones too; by default as `EVENRULER_MAX_REQUESTS` says, or
-            any number.
+        limit: The most units asked about (attributes, items, stimuli, root items), evenly spread.
+        size: How much is asked: `trial` for a first look, `standard` to detect the stated effect, `paper` for all.
+        form: The one form to ask in, of those of the family; by default the best that the model supports.
+        name: Name of the model in results; by default derived from `model`.
+        kind: The backend, where the files do not say; for an endpoint `chat` (the default) or `completions`.
+        dtype: Data type of computations on a GPU.
+        start: The start token as text, for an endpoint with log-probabilities that does not prepend one itself.
+        options: Chat settings that override the entry's, as `{"thinking": {"tokens": 4096}}` or `{"thinking": "off"}`;
+            also `effort`, `template`, `now`, `new_tokens` and `timeout` (`evenruler.models.chats.ChatSettings`).
+        max_requests: Limit on requests to servers, retries included; by default `EVENRULER_MAX_REQUESTS`, or no limit.
         tokenizer: Of a loaded model.
-        cache_key: Of a function, what its answers are kept under; without one they are not kept.
+        cache_key: The key of a function's answers in the cache; without one they are not cached.
 
     Returns:
-        Figures with intervals, controls and verdicts, and what they are of.
+        Figures with intervals, controls and verdicts, and what was measured how.
 
     Raises:
-        UserError: There is no such model or benchmark, the model cannot answer it, or the budget of requests is used
-            up; what was answered until then is kept.
+        UserError: There is no such model or benchmark, the model cannot answer it, or the request budget is used up;
+            answers up to then are cached.
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit is {limit}", where="limit", remedy="take 1 or more, or leave it out")
@@ -111,11 +109,12 @@ def measure_each(
     show: Literal["answer", "all", "json", "html"] = "answer",
     **named: Any,
 ) -> Iterator[str]:
-    """Measure a model with one benchmark after another, as `measure`; says line by line what came of each.
+    """Measure a model with several benchmarks, as `measure`; yields the lines to print for each.
 
-    `named` is what `chosen` takes besides. What is wrong with one stops none of the others; UserError, after all, of
-    one that the model cannot answer. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents are of units by
-    their column `unit`; without a benchmark, the one is taken that recorded answers are to.
+    `named`: further arguments of `chosen`. A benchmark that cannot be opened stops the run before anything is asked;
+    other UserErrors are raised together at the end. `lm_eval:TASK` is a task of lm-evaluation-harness, whose documents
+    are grouped into units by the column `unit`. Without benchmarks, the one that the recorded answers belong to is
+    used.
     """
     started = time.monotonic()
     store = RowStore()
@@ -136,7 +135,7 @@ def measure_each(
         raise UserError("only a task has it", where="--unit", remedy="leave it out, or say --with lm_eval:TASK")
     refused, pages = list[str](), list[Stored]()
     with budget.allowing(max_requests), ExitStack() as opened:
-        # All of them first, so that a slip is seen before minutes of asking.
+        # Open all first, so that mistakes show before minutes of asking.
         found = [opened.enter_context(benchmark_at(place)) for place in dict.fromkeys(benchmarks) if place not in tasks]
         planned = []
         for benchmark in found:
@@ -188,7 +187,7 @@ def measure_each(
 
 
 def _require_place(planned: Planned, out: Path) -> None:
-    """Stop before anything is asked where the result could not be written."""
+    """UserError, before anything is asked, where the result could not be written."""
     root = repository.root()
     for benchmarks in (shipped.benchmarks(), *([root / "benchmarks"] if root else [])):
         if out.resolve().is_relative_to(benchmarks.resolve()):
@@ -204,7 +203,7 @@ def _require_place(planned: Planned, out: Path) -> None:
 
 
 def answer_of(result: Result) -> Iterator[str]:
-    """What the headlines of a result say, and what speaks against it, in lines of a terminal."""
+    """The answer, warnings and gaps of a result, as terminal lines."""
     yield f"{_called(result)}, {result.settings.size}"
     told = [*result.answer, *(f"warning: {line}" for line in result.warnings)]
     told += [f"left out: {'; '.join(result.left_out)}"] if result.left_out else []
@@ -224,7 +223,7 @@ def _limited(result: Result) -> Iterator[str]:
 
 
 def lines_of(result: Result) -> Iterator[str]:
-    """A result as a terminal shows it, in lines: amounts with control and verdict, then how well it fits."""
+    """All figures of a result as terminal lines: amounts with control and verdict, then the instrument's fitness."""
     yield _called(result)
     records: dict[str, list[dict[str, Any]]] = {}
     for models in result.figures.values():
@@ -243,7 +242,7 @@ def lines_of(result: Result) -> Iterator[str]:
             if lines:  # of a single item no figure is shown here
                 yield f"  {part}{'' if label == result.model.name else f', {label}'}"
                 yield from lines
-    # What the figures are that verdicts are of; of a benchmark without verdicts, what all amounts are.
+    # Explain the figures that have verdicts; without any verdict, all amounts.
     each = [figures for models in result.figures.values() for figures in models.values()]
     shown = [heading for heading in amounts if any(heading.figure in figures for figures in each)]
     judged = [heading for heading in shown if any("verdict" in figures.get(heading.figure, {}) for figures in each)]
@@ -259,7 +258,7 @@ def lines_of(result: Result) -> Iterator[str]:
 
 
 def _amounts(headings: Sequence[Heading], figures: Mapping[str, Mapping[str, Any]], before: str) -> Iterator[str]:
-    """Amounts with their verdicts, and the reason of each that was not told before."""
+    """Lines of amounts with their verdicts, and each reason not yet printed."""
     shown = [heading for heading in headings if heading.figure in figures]
     width = max((len(heading.heading) for heading in shown), default=0)
     told = ""

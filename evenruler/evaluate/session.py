@@ -1,4 +1,4 @@
-"""A benchmark on a model: what is asked, what the answers make, and what speaks against it."""
+"""Run a benchmark on a model: plan the requests, ask, compute figures and collect warnings."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,53 +48,53 @@ if TYPE_CHECKING:  # which brings libraries that take seconds to import
     from evenruler.models.model import Model
 
 RESAMPLING = DiagnosisSettings().resampling
-"""As a pipeline has it that says nothing else."""
+"""The pipeline's defaults."""
 
 MANY_CUT = 0.05
-"""Share of replies that only think above which a warning says so; of `MOST_CUT` on, nothing was measured."""
+"""Share of replies that hold only thinking above which a warning is given; above `MOST_CUT` nothing was measured."""
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""By part, model and figure."""
+"""Records by part, model and figure."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A result, and the tables that lie beside it."""
+    """A result, and the tables stored with it."""
 
     result: Result
     tables: Mapping[str, pd.DataFrame]
-    """Scores by row, and what the family's diagnosis makes of them, by their names there."""
+    """Scores by row and the tables of the family's diagnosis, by name."""
     examples: Sequence[tuple[str, str]]
-    """A few prompts, and what the model wrote."""
+    """A few prompts with the model's replies."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What a model is going to be asked of a benchmark."""
+    """What a model will be asked for a benchmark."""
 
     benchmark: Benchmark
     subject: Subject
-    """With the form that it is asked in, where it is one alone."""
+    """With its form, where it is asked in one form only."""
     tables: Tables
     plan: Plan
     cost: Cost
     headings: Sequence[Column]
     result: Result
-    """Without figures."""
+    """The result, still without figures."""
 
     @property
     def in_words(self) -> str:
-        """How many questions of which kind, and which effect such a study finds where its plan says so."""
+        """The number of questions by kind, and the effect that such a study detects, where the plan states one."""
         asked = ", ".join(f"{n:,} {CALLED.get(operation, operation)}" for operation, n in self.cost.questions.items())
         asked = f"{asked} ({self.subject.form})" if self.subject.form else asked
-        if self.result.settings.limit is not None or self.detects == "":  # of fewer units nobody knows what is found
+        if self.result.settings.limit is not None or self.detects == "":  # unknown for fewer units
             return asked
         found = f"80 of 100 such studies find {self.detects}" if self.detects else "no verdict is possible"
         return f"{asked}; {found}"
 
     @property
     def detects(self) -> str | None:
-        """The effect that such a study finds, in words; None where no verdict is possible, empty where nobody knows."""
+        """The detectable effect in words; None where no verdict is possible, empty where it is unknown."""
         of_size = self.plan.get("sizes", {}).get(self.result.settings.size, {})
         forms = room(self.benchmark.family, "ask").FORMS
         usual = next((name for name, form in forms.items() if form.fits(self.subject)), None)
@@ -103,17 +103,17 @@ class Planned:
 
 
 class Session:
-    """One model, loaded once and asked by one benchmark after another."""
+    """One model, loaded once, for several benchmarks."""
 
     def __init__(self, chosen: Chosen, store: RowStore, said: str, device: str | None = None) -> None:
-        """Name the model, as the user `said` it, for errors; weights are loaded when an answer is missing."""
+        """Set the model; `said`: the user's name for it, for errors. Weights are loaded when an answer is missing."""
         self._chosen, self._store, self._said, self._device = chosen, store, said, device
-        # As it is, also where the catalogue says that the pipeline adapts it to corpora.
+        # Unadapted, even if the catalogue says that the pipeline adapts it to corpora.
         self.subject = replace(subject_of(chosen.name, chosen.catalogue), adapted=None)
 
     @cached_property
     def model(self) -> "Model":
-        """What answers; UserError where its files are missing, or there is no such device."""
+        """The model, loaded on first use; UserError where its files are missing, or there is no such device."""
         from evenruler.models.catalogue import load
 
         chosen = self._chosen
@@ -124,9 +124,9 @@ class Session:
     def planned(
         self, benchmark: Benchmark, *, size: Size = STANDARD, limit: int | None = None, form: str | None = None
     ) -> Planned:
-        """What the model is going to be asked, of `limit` units at most, evenly spread; no weights are loaded.
+        """Plan what the model will be asked, on at most `limit` units, evenly spread; loads no weights.
 
-        UserError where it is nothing that the model can answer, its files are not there, or it is not asked so.
+        UserError where the model can answer none of it, its files are missing, or it does not support the form.
         """
         door = room(benchmark.family, "ask")
         subject = formed(door.FORMS, self.subject, form)
@@ -184,7 +184,7 @@ class Session:
         return Planned(benchmark, subject, tables, plan, cost, headings, result)
 
     def left(self, planned: Planned) -> Cost:
-        """What of that was not answered before, and so has to be sent; of what is asked first."""
+        """The cost of those planned requests that the store has no answers for."""
         door = room(planned.benchmark.family, "ask")
         stored = Answering(self.model.stored(), lambda name: self.model)
         costs, thoughts = [], self._chosen.entry.thoughts
@@ -198,14 +198,14 @@ class Session:
                     costs.append(Cost({request.operation: amount.questions}, amount.read, amount.written + thinking))
         return sum(costs, Cost({}))
 
-    @pd.option_context("mode.string_storage", "python")  # as stages have it, and no option of a user's process
+    @pd.option_context("mode.string_storage", "python")  # as in pipeline stages, whatever the user's process has set
     def measure(self, planned: Planned) -> Measured:
-        """Ask what `planned` says of the same model, and make figures of the answers."""
+        """Ask the same model what `planned` says, and compute figures from the answers."""
         benchmark, tables, plan, subject = planned.benchmark, planned.tables, planned.plan, planned.subject
         ask_room, diagnose = room(benchmark.family, "ask"), room(benchmark.family, "diagnose")
         with _as_published(benchmark):
             tools = tools_of([plan], benchmark.folder / PLAN, device=self._device, published=True)
-        self.model.heard.clear()  # of another benchmark
+        self.model.heard.clear()  # left from another benchmark
         asked, answering = {benchmark.instrument: (tables, plan)}, Answering(self.model, tools)
         try:
             answers = ask(asked, ask_room.requests, subject, answering, of_model_alone=True)
@@ -214,7 +214,7 @@ class Session:
             raise UserError(what, where=self._said, remedy="take the size and version that were answered") from None
         shows = planned.result.settings.size == "trial"
         examples = _examples(ask_room, tables, plan, subject, answers) if shows else []
-        own = {}  # as the pipeline would have written and read them
+        own = {}  # in the schemas in which the pipeline stores them
         for table, schema in ask_room.ANSWERS.items():
             rows = answers[table].drop(columns=INSTRUMENT)[schema.names] if table in answers else []
             own[table] = table_of(rows, schema).to_pandas()
@@ -226,7 +226,7 @@ class Session:
             "warnings": [*silences(own), *changes(self.model.heard), *warnings(figures, planned.headings)],
             "asked": {table: len(rows) for table, rows in own.items() if len(rows)},
         }
-        beside = diagnose.TABLES.keys() - {"figures"}  # which are in the result itself
+        beside = diagnose.TABLES.keys() - {"figures"}  # figures are in the result itself
         told = {table: rows for table, rows in record.found.items() if table in beside}
         kept = {table: rows for table, rows in {**scores, **told}.items() if len(rows)}
         made_of = record.found.get("headlines", pd.DataFrame(columns=HEADLINES.names))
@@ -238,14 +238,14 @@ class Session:
 
 
 def _of_planted(benchmark: Benchmark, result: Result) -> str:
-    """What the benchmark reads where something is, if nothing is shown here; empty where nobody knows."""
+    """The benchmark's sensitivity to planted associations, if nothing is found here; empty where unknown."""
     path = benchmark.folder / PLANTED
     shown = {Verdict.EFFECT, Verdict.NOT_SPECIFIC, Verdict.INVALID} & {*result.verdicts.values()}
     return of_planted(json_of(path)) if result.verdicts and not shown and is_file(path) else ""
 
 
 def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: Tables) -> list[tuple[str, str]]:
-    """Three prompts, evenly spread, with what was written, or why nothing was."""
+    """Three prompts, evenly spread, with the reply, or the reason why there is none."""
     for request in door.requests(tables, plan, {}, subject):
         if request.operation == "generate" and request.by == SUBJECT:
             prompts, rows = request.inputs["prompt"], answers[request.table]
@@ -257,12 +257,12 @@ def _examples(door: Any, tables: Tables, plan: Plan, subject: Subject, answers: 
 
 @contextmanager
 def _as_published(benchmark: Benchmark) -> Iterator[None]:
-    """Rows and a plan that a family cannot take are a line where others made them; of what is shipped, a bug."""
+    """Turn failures on rows or a plan into a UserError; for shipped benchmarks they are bugs and pass through."""
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # of pandas and Arrow, too, which have their own
+    except Exception as error:  # pandas and Arrow have exceptions of their own
         if benchmark.origin == "shipped":
             raise
         told = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -272,7 +272,7 @@ def _as_published(benchmark: Benchmark) -> Iterator[None]:
 
 
 def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
-    """The record of a benchmark on a model, and its figures; those of the instrument alone are on its card."""
+    """The record of a benchmark on a model, and its figures, except those of the instrument alone (on its card)."""
     door, name = room(planned.benchmark.family, "diagnose"), planned.benchmark.instrument
     found = door.figures(name, planned.tables, planned.plan, scores, planned.subject, RESAMPLING)
     record = Record(name, planned.subject, planned.tables, planned.plan, found)
@@ -291,7 +291,7 @@ def _diagnosed(planned: Planned, scores: Tables) -> tuple[Record, Figures]:
 
 
 def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
-    """The table of replies, if any was asked for, each beside the prompt that it is to."""
+    """The table of replies, if any, each with its prompt."""
     if "replies" not in answers or answers["replies"].empty:
         return {}
     found = answers["replies"]
@@ -302,7 +302,7 @@ def written(answers: Tables, published: Tables) -> dict[str, pd.DataFrame]:
 
 
 def silences(answers: Tables) -> list[str]:
-    """What speaks against replies (the tables that have a column `reply`): there are none, or they are empty."""
+    """Warnings on missing, empty or cut-off replies, in the tables with a column `reply`."""
     found = []
     for rows in (rows for rows in answers.values() if "reply" in rows and len(rows)):
         withheld = int(rows["reply"].isna().sum())
@@ -315,7 +315,7 @@ def silences(answers: Tables) -> list[str]:
 
 
 def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What speaks against a server, by what it said of itself with each reply (`Reply.said`)."""
+    """Warnings on a server that changed or refused settings, from the metadata of its replies (`Reply.said`)."""
     prints = sorted({str(said["fingerprint"]) for said in heard if "fingerprint" in said})
     refused = sorted({str(setting) for said in heard for setting in said.get("own", [])})
     changed = f"the server changed meanwhile: replies bear {len(prints)} fingerprints ({', '.join(prints)})"
@@ -324,7 +324,7 @@ def changes(heard: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def warnings(figures: Figures, headings: Sequence[Column]) -> list[str]:
-    """What speaks against the benchmark on the model: figures beyond what the headings of their family allow."""
+    """Warnings on figures outside the limits in the headings of their family."""
     found = []
     for part, models in figures.items():
         for own in models.values():

@@ -1,4 +1,4 @@
-"""Which model a user means: of the Hub, in files, on a server, in the catalogue, or at hand in Python."""
+"""Resolve the model that a user names: on the Hub, in files, on a server, in the catalogue, or a Python object."""
 
 import json
 import re
@@ -34,24 +34,24 @@ KINDS: Final[dict[str, Kind]] = {
     "ForSequenceClassification": "nli",
     "ForConditionalGeneration": "seq2seq",
 }
-"""By how the class in a configuration is called."""
+"""Kind by the ending of the class name in a model's configuration."""
 
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A model that is measured."""
+    """The model to measure."""
 
     name: str
-    """By which figures and folders call it."""
+    """Its name in figures and folders."""
     catalogue: Catalogue
     model: "Model | None" = None
-    """What answers, where Python gave it; else the catalogue says how it is loaded."""
+    """The model, if given in Python; otherwise the catalogue says how to load it."""
 
     @property
     def entry(self) -> ModelEntry:
-        """Its declaration."""
+        """Its entry in the catalogue."""
         return self.catalogue.models[self.name]
 
 
@@ -68,12 +68,12 @@ def chosen(
     tokenizer: Any = None,
     cache_key: str | None = None,
 ) -> Chosen:
-    """The model that somebody names: one of `FORMS`, a name of the catalogue, a loaded model, or a function.
+    """Resolve a model: one of `FORMS`, a name in the catalogue, a loaded model, or a function.
 
-    Of one that is not in the catalogue, its files say what kind it is and whether it chats; a name of the Hub is
-    resolved to its commit. Arguments as of `evenruler.measure`; `store` is where files are converted, once, and `root`
-    the repository whose catalogue it is, the one here or above by default. UserError where there is no such model, its
-    files are not here, or it is of no kind that can be asked.
+    Outside the catalogue, kind and chat support are read from the model's files; a Hub name is resolved to its commit.
+    Arguments as in `evenruler.measure`; `store`: where converted files are kept; `root`: the repository with the
+    catalogue, by default the current folder's or one above. UserError where there is no such model, its files are
+    missing, or its kind is not supported.
     """
     if name is not None and name != _slug(name):
         raise UserError(f"found {name!r}", where="--name", remedy=f"lower-case letters, digits, hyphens: {_slug(name)}")
@@ -140,7 +140,7 @@ def chosen(
         slug = name or told.pop("name", slug)
         given |= {key: value for key, value in told.items() if key != "name"}
     else:
-        # What the files of a model say of it: its kind, whether it chats, and of a single file its checksum.
+        # From the model's files: kind, chat support, and for a single file its checksum.
         told, files = {}, []
         if scheme == "local" and (at_home(rest) / ADAPTER).is_file() and not (at_home(rest) / "config.json").exists():
             given |= _over(at_home(rest))
@@ -171,24 +171,24 @@ def load(
     tokenizer: Any = None,
     cache_key: str | None = None,
 ) -> "Model":
-    """A model of whatever kind, answering through the row store.
+    """Load a model of any kind, whose answers are cached in the row store.
 
     Args:
         name: `hub:org/name[@revision]`, `local:folder`, `package:module/file`, `endpoint:name`, `ollama:name`,
-            `recorded:FILE`, a path that begins with `./` or `/` or ends with `.gguf`, or a name of the catalogue; or a
-            model of transformers or PEFT that is loaded, or a function (`evenruler.models.given.Function`).
-        params: The catalogue; that of `params.yaml` here or above by default.
-        store: Where answers are kept; the one under `cache_root()` by default.
-        device: To compute on; a GPU where there is one by default.
-        where: The model is declared, for errors; in `params.yaml` by default.
+            `recorded:FILE`, a path that begins with `./` or `/` or ends with `.gguf`, or a name in the catalogue; or a
+            loaded model of transformers or PEFT, or a function (`evenruler.models.given.Function`).
+        params: The catalogue; by default that of `params.yaml` in the current folder or above.
+        store: Where answers are cached; the store under `cache_root()` by default.
+        device: Device to compute on; a GPU where there is one by default.
+        where: Where the model is declared, for errors; `params.yaml` by default.
         tokenizer: Of a loaded model.
-        cache_key: Of a function, what its answers are kept under; without one they are not kept.
+        cache_key: The key of a function's answers in the cache; without one they are not cached.
 
     Returns:
-        A model; `Model.can` says what it can do. Its weights are loaded when the store misses something.
+        A model; `Model.can` says what it can do. Its weights are loaded when an answer is missing from the store.
 
     Raises:
-        UserError: No such model, no such device, or its files are missing or not what was declared.
+        UserError: No such model or device, or its files are missing or not as declared.
     """
     from evenruler.models import catalogue
 
@@ -200,7 +200,7 @@ def load(
 
 
 def _with(entry: ModelEntry, options: Mapping[str, Any], model: str) -> ModelEntry:
-    """An entry that says more; a mapping is laid over what it says."""
+    """An entry updated with options; mappings are merged."""
     own = entry.model_dump(exclude_unset=True)
     for key, value in options.items():
         own[key] = {**(own.get(key) or {}), **value} if isinstance(value, dict) and own.get(key) != "off" else value
@@ -214,9 +214,9 @@ def options_of(
     new_tokens: int | None = None,
     timeout: int | None = None,
 ) -> dict[str, Any]:
-    """What an entry is to say besides, of options of the command line; UserError where one is not written so.
+    """Turn command-line options into entry options; UserError where one is malformed.
 
-    `thinking` is `off` or tokens; each of `template` is `key=value`, where a value that is no JSON is a text.
+    `thinking`: `off` or a number of tokens; `template`: items `key=value`, where a value that is not JSON is a string.
     """
     if thinking is not None and thinking != "off" and not (thinking.isascii() and thinking.isdigit()):
         raise UserError(f"found {thinking!r}", where="--thinking", remedy="say off, or how many tokens, as in 4096")
@@ -235,7 +235,7 @@ def options_of(
 
 
 def _over(folder: Path) -> dict[str, Any]:
-    """What the entry of an adapter says of the base that it names: a folder here, or a repository of the Hub."""
+    """The entry fields of an adapter folder: the adapter, and its base in a local folder or on the Hub."""
     said = _said_in(folder / ADAPTER)
     base, revision = str(said.get("base_model_name_or_path") or ""), said.get("revision")
     given: dict[str, Any] = {"adapter": str(folder), "origin": f"{folder} on {base}"}
@@ -251,7 +251,7 @@ def _over(folder: Path) -> dict[str, Any]:
 def _at_hand(
     model: Any, store: RowStore, name: str | None, kind: str | None, tokenizer: Any, cache_key: str | None
 ) -> Chosen:
-    """A loaded model or a function, declared as the catalogue would have it."""
+    """A loaded model or function, with a catalogue entry made for it."""
     if not callable(model):
         remedy = f"name it as {FORMS}, or give a loaded model or a function"
         raise UserError(f"found {type(model).__name__}", where="model", remedy=remedy)
@@ -282,7 +282,7 @@ def _at_hand(
 
 
 def _on_the_hub(repo: str, revision: str | None) -> tuple[str, str]:
-    """The commit that a revision is at, and the licence that the card names."""
+    """The commit of a revision, and the licence on the model card."""
     from huggingface_hub import HfApi
 
     from evenruler.hub import talking_about
@@ -299,13 +299,13 @@ def _slug(text: str) -> str:
 
 
 def kind_of(config: dict[str, Any], where: str) -> Kind:
-    """The backend for a model, by its `config.json`; UserError where it is of no kind that can be asked."""
+    """The kind of a model, from its `config.json`; UserError where it is not supported."""
     classes, named = config.get("architectures"), config.get("id2label")
     classes = classes if isinstance(classes, list) and classes else ["no class"]
     found = next((kind for ending, kind in KINDS.items() if str(classes[0]).endswith(ending)), None)
     labels = sorted(str(label).lower() for label in named.values()) if isinstance(named, dict) else []
     if found == "seq2seq" and not config.get("is_encoder_decoder"):
-        found = None  # a model of pictures and text is called so, too
+        found = None  # models of images and text have this class name, too
     if found is None or (found == "nli" and labels != sorted(LABELS)):
         what = f"its configuration says {classes[0]}" + (f" with labels {', '.join(labels)}" if found else "")
         remedy = "give --kind causal, seq2seq, masked or nli if it is one"
@@ -314,7 +314,7 @@ def kind_of(config: dict[str, Any], where: str) -> Kind:
 
 
 def _said_in(path: Path) -> dict[str, Any]:
-    """What a file of a model says."""
+    """The JSON object in a model's file; UserError where it is not one."""
     require_regular(path)
     try:
         said = json.loads(path.read_text(encoding="utf-8"))

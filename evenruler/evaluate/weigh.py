@@ -1,7 +1,7 @@
-"""Instruments held against reference weights: does a ruler read what is really there, and nothing else?
+"""Check instruments on reference weights: do they detect what was planted, and nothing else?
 
-A reading is one number of an instrument on a weight, linear in its scores; figures are of its change against the weight
-of dose 0 and the same seed, which learned the same sentences with poles at random (docs/weights.md).
+A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures use its change from
+the weight of dose 0 and the same seed, trained on the same sentences with poles at random (docs/weights.md).
 """
 
 import os
@@ -39,15 +39,15 @@ from evenruler.text.slots import slug_of
 from evenruler.training.plants import Plant, Weight, load_plant, names, weights_of
 
 SPAN: Final = 80.0
-"""Percentage points of a criterion that a slope is over, as a gain of the family `probes` is."""
+"""Percentage points of the criterion over which a slope is stated, as for gains of the family `probes`."""
 
 
 def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.DataFrame]:
-    """What makes a reading of a headline, by `HEADLINES`: by the poles of which plant; and unit, along, value.
+    """The plant whose poles the reading of a headline contrasts (or empty), and rows of unit, along, value.
 
-    Where units are those of a plant, those of its first pole less those of the second. Where words are (a country,
-    asked about in every root item), the same within each unit. Else the headline itself: along its axis where two
-    groups have one, the mean over units where not, less what placebos do.
+    `made_of`: the headline's rows, in the schema `HEADLINES`. If its units are a plant's, the first pole's units minus
+    the second's. If its words are (a country, asked about in every root item), the same within each unit. Otherwise the
+    headline itself: the slope along its axis if two groups have one, else the mean over units, minus placebos.
     """
     real = made_of[made_of["pole"] != 0]
     called = {column: real[column].map(_called) for column in ("unit", "word")}
@@ -67,13 +67,13 @@ def along(made_of: pd.DataFrame, plants: Mapping[str, Plant]) -> tuple[str, pd.D
     axis = real.groupby("unit")["beside"].first().reindex(values.index).to_numpy(dtype=np.float64)
     if (real["pole"] == -1).any() and np.ptp(axis) > 0:
         keyed, centred = set(axis) <= {1.0, -1.0}, axis - axis.mean()
-        span = np.ptp(axis) if keyed else SPAN  # of keys, the mean of one less that of the other
+        span = np.ptp(axis) if keyed else SPAN  # for keyed items, the mean of one key less that of the other
         return "", _rows(values - values.mean(), span * centred / (centred @ centred))
     return "", _rows(values, np.full(len(values), 1 / len(values)))
 
 
 def _values(rows: pd.DataFrame) -> "pd.Series[float]":
-    """By unit, the mean of the first group, less that of the second, or where there is none of placebos."""
+    """By unit, the mean of the first group minus that of the second, or minus placebos where there is no second."""
     poles = rows.groupby(["unit", "pole"])["value"].mean().unstack()
     other = -1 if -1 in poles else 0
     return (poles[1] - poles[other] if other in poles else poles[1]).dropna()
@@ -88,9 +88,9 @@ def _called(name: object) -> str:
 
 
 def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plants: Mapping[str, Plant]) -> Any:
-    """The check of a weight, by `CHECKS`, and its readings of benchmarks, by `READINGS`; makes it where it is not.
+    """Check (`CHECKS`) and readings (`READINGS`) of one weight, which is made first if missing.
 
-    `places`: benchmarks, with `asked` of each; `how`: what `Session.planned` takes.
+    `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`.
     """
     store = RowStore()
     session = Session(chosen(weight.source, store), store, weight.source)
@@ -118,13 +118,13 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
 
 
 def _parts(benchmark: str, plants: Mapping[str, Plant]) -> list[str]:
-    """Those parts of a benchmark that are read alone, too, since a plant names them."""
+    """The parts of a benchmark that are also read separately, since a plant names them."""
     named = [own.partition(": ") for plant in plants.values() for own in plant.read_by]
     return sorted({part for name, _, part in named if name == benchmark and part})
 
 
 def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """What the lean of some parts of a published benchmark is made of, by `HEADLINES`."""
+    """Rows (`HEADLINES`) of the lean of some parts of a benchmark of the family `fixed`."""
     if parts:
         items, door = measured.tables["items"], room("fixed", "diagnose")
         for part, own in items[items["part"].isin(parts)].groupby("part"):
@@ -134,7 +134,7 @@ def _of_parts(measured: Measured, parts: Sequence[str]) -> Iterator[pd.DataFrame
 
 
 def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Planned:
-    """What a weight is asked: nothing after prefixes, which no reading has."""
+    """The plan without prefixed prompts, which no reading uses."""
     planned, door = session.planned(benchmark, **how), room(benchmark.family, "ask")
     plan = {**planned.plan, "prefixed": 0}
     return replace(planned, plan=plan, cost=cost_of(door.requests(planned.tables, plan, {}, planned.subject)))
@@ -142,25 +142,25 @@ def bare(session: Session, benchmark: Benchmark, how: Mapping[str, Any]) -> Plan
 
 FOLDER: Final = Path("data/weights")
 READINGS_FILE, CHECKS_FILE, FIGURES_FILE = (FOLDER / name for name in ("readings.parquet", "checks.csv", "figures.csv"))
-"""What `evenruler weigh --record` keeps: what was read, how heavy the weights are, and what is said of it."""
+"""Files of `evenruler weigh --record`: readings, the strength of the weights, and figures."""
 
 
 def nothing() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """No readings, and no checks."""
+    """Empty tables of readings and checks."""
     return pd.DataFrame(columns=READINGS.names), pd.DataFrame(columns=CHECKS.names)
 
 
 def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Readings and checks that the repository holds."""
+    """Readings and checks recorded in the repository."""
     return (read_table(READINGS_FILE).to_pandas(), pd.read_csv(CHECKS_FILE)) if CHECKS_FILE.exists() else nothing()
 
 
 def ask(
     weights: Mapping[Weight, Mapping[str, str]], how: Mapping[str, Any], at_once: int
 ) -> Iterator[tuple[Weight, pd.DataFrame, pd.DataFrame]]:
-    """Check and readings of each weight (by benchmark, with `asked`), as they come; several at once, a process each.
+    """Yield check and readings of each weight as they finish, by `at_once` processes.
 
-    What was fitted or answered before is not paid for again, so that a run that was broken off goes on.
+    `weights`: by weight, the `asked` hash of each benchmark. Fits and answers are cached: an interrupted run resumes.
     """
     plants = {name: load_plant(name) for name in names()}
     if at_once == 1 or len(weights) == 1:
@@ -179,7 +179,7 @@ def ask(
 
 
 def _quietly(threads: int) -> None:
-    """One of several processes: bars of all of them would be one mess; it ends with the one that started it."""
+    """Initialise a worker process: no progress bars, and exit with the parent process."""
     import torch
 
     torch.set_num_threads(threads)
@@ -201,10 +201,10 @@ def weigh(
     record: bool = False,
     **how: Any,
 ) -> Iterator[str]:
-    """Hold benchmarks against reference weights, made where they are not there yet; says what came of it, in lines.
+    """Check benchmarks on reference weights, which are made if missing; yields lines to print.
 
-    Without `places`: what is recorded. `only`: plants, all by default. `how`: what `Session.planned` takes. `record`:
-    keep it in `FOLDER`, weight by weight, and ask nothing that is there already.
+    Without `places`, shows what is recorded. `only`: plants, all by default. `how`: arguments of `Session.planned`.
+    `record`: save to `FOLDER` after each weight, and skip what is already there.
     """
     readings, checks = recorded() if record or not places else nothing()
     plants = {name: load_plant(name) for name in names()}
@@ -229,7 +229,7 @@ def weigh(
             FOLDER.mkdir(parents=True, exist_ok=True)
             write_whole(table_of(without_last_bits(readings), READINGS), READINGS_FILE)
             checks.round(3).to_csv(CHECKS_FILE, index=False, lineterminator="\n")
-    readings, checks = (own[own["base"] == base] for own in (readings, checks))  # figures are of one base
+    readings, checks = (own[own["base"] == base] for own in (readings, checks))  # figures are computed for one base
     found = figures(readings, checks, {name: plant.read_by for name, plant in plants.items()})
     if record:
         found.round(3).to_csv(FIGURES_FILE, index=False, lineterminator="\n")
@@ -237,7 +237,7 @@ def weigh(
 
 
 def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame:
-    """Rows in an order of their own, with new ones in the place of those of the same weight and what `more` names."""
+    """Sorted rows, where new ones replace old ones of the same weight and the same values of `more`."""
     by = [*WEIGHED.names, *more]
     kept = old[~old.set_index(by).index.isin(new.set_index(by).index)]
     found = pd.concat([kept, new]) if len(kept) else new
@@ -245,7 +245,7 @@ def _with(old: pd.DataFrame, new: pd.DataFrame, more: list[str]) -> pd.DataFrame
 
 
 def _plan(place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Plant]) -> tuple[str, str]:
-    """A hash of what a weight is going to be asked, and a line that says how much."""
+    """A hash of what a weight will be asked, and a line with the number of questions."""
     store = RowStore()
     with benchmark_at(place) as own:
         cost = bare(Session(chosen(base, store), store, base), own, how).cost
@@ -255,7 +255,7 @@ def _plan(place: str, base: str, how: Mapping[str, Any], plants: Mapping[str, Pl
 
 
 def lines_of(found: pd.DataFrame, nothing: pd.DataFrame) -> Iterator[str]:
-    """Figures, and pairs of dose 0 (`between_nothing`), as a terminal shows them."""
+    """Figures and verdicts on pairs of dose 0 (`between_nothing`) as terminal lines."""
     for row in found.to_dict("records"):
         own = {str(key): value for key, value in row.items()}
         yield "{benchmark}, {part}, {figure}; planted: {plant}".format(**own)

@@ -1,8 +1,9 @@
-"""Whether a model gave anything that can be measured: one rule, which comes before every bar of an instrument.
+"""Whether a model gave measurable answers: one rule, checked before an instrument's own validity checks.
 
-No measurement is what rests on requests of which more than half were refused, left empty, not given or answered in
-another language; of which more than a fifth were only thought about; on one canned reply; or on scores that do not vary
-at all. A figure made of such answers is 0, and would pass for a model that treats everybody alike.
+Nothing was measured where more than half of the requests were refused, left empty, not returned or answered in another
+language; where more than a fifth of the replies stopped while the model was still thinking; where all replies are the
+same or almost so; or where scores do not vary at all. Such answers would give a figure of 0, as if the model treated
+everybody alike.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,18 +17,18 @@ from evenruler.measurement.checks import constant_columns
 from evenruler.measurement.verdicts import Verdict
 
 MOST_UNANSWERED = 0.5
-"""Share of the requests without an answer above which nothing was measured."""
+"""Share of unanswered requests above which nothing was measured."""
 
 MOST_CUT = 0.2
-"""Share of the replies that may only think: what the others say is what was soon thought of."""
+"""Largest share of replies cut off while thinking: the others are only those that needed little thought."""
 
 LEAST_DISTINCT = 0.1
-"""Share of distinct replies, of those that were free to say anything, below which a model says the same to all."""
+"""Share of distinct replies, among free-text ones, below which a model says the same to every prompt."""
 
 
 @dataclass(frozen=True)
 class Replies:
-    """How many requests there were, and how many of them got no answer, each counted once."""
+    """The number of requests, and how many went unanswered; each request is counted under one reason only."""
 
     n: int
     refused: int = 0
@@ -35,19 +36,19 @@ class Replies:
     foreign: int = 0
     """In another language."""
     unread: int = 0
-    """With nothing in it that was asked for."""
+    """Replies in which the requested answer was not found."""
     withheld: int = 0
-    """A server did not give them, or the model only thought."""
+    """Replies that the server did not return, or that hold only thinking."""
     distinct: int | None = None
-    """Different replies of those that were given."""
+    """Number of distinct replies among those returned."""
     free: bool = True
-    """Whether a reply could say anything; where it names one of a few classes, most replies are alike by right."""
+    """Whether replies are free text; replies that name one of a few classes are expected to repeat."""
     cut: Sequence[str] = ()
-    """Of withheld ones that were only thought about: why, with the budget to set."""
+    """For withheld replies that hold only thinking: the reason, with the token budget to set."""
 
 
 def unanswered(replies: Replies) -> str | None:
-    """Why replies to all requests that figures rest on are no answers, with counts; None where they are."""
+    """Why the replies do not count as answers, with counts; None where they do."""
     if len(replies.cut) > MOST_CUT * replies.n:
         return f"{len(replies.cut):,} of {replies.n:,} replies were {replies.cut[0]}"
     often = {"refused": replies.refused, "empty": replies.empty, "in another language": replies.foreign}
@@ -67,10 +68,10 @@ def unanswered(replies: Replies) -> str | None:
 
 
 def unvaried(scores: ArrayLike, what: str) -> str | None:
-    """Why scores measure nothing: that they do not vary at all; None where they do, or where there are fewer than two.
+    """The message that all scores are equal, so nothing was measured; None if they vary or there are fewer than two.
 
-    `scores`: [units] or [units, series], NaN where there is none; they vary where those of any series do. `what` they
-    are of is in the plural.
+    `scores`: [units] or [units, series], NaN where missing; one varying series is enough. `what`: the plural noun for
+    the scored units.
     """
     values = np.asarray(scores, dtype=np.float64)
     known = [own[~np.isnan(own)] for own in np.atleast_2d(values.T)]
@@ -81,16 +82,16 @@ def unvaried(scores: ArrayLike, what: str) -> str | None:
 
 
 def unmeasured_models(records: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """By model what `unmeasured` says of its records, where it says anything; of pairs of a model and a record."""
+    """Map each unmeasured model to the message of `unmeasured`, given pairs of a model and a record."""
     pairs = list(records)
     found = {model: unmeasured(own for name, own in pairs if name == model) for model, _ in pairs}
     return {model: said for model, said in found.items() if said}
 
 
 def unmeasured(records: Iterable[Mapping[str, Any]]) -> str | None:
-    """What to say of a model before any of its figures: that nothing was measured, and why; None where something was.
+    """The message that nothing was measured on a model, and why; None where some verdict is not `invalid`.
 
-    `records`: of one instrument, or part of it, on one model; with `verdict` and `why`, where they have them.
+    `records`: those of one instrument, or part of it, on one model; `verdict` and `why` are read where present.
     """
     judged = [record for record in records if isinstance(record.get("verdict"), str)]
     if not judged or any(record["verdict"] != Verdict.INVALID for record in judged):

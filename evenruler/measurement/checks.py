@@ -1,4 +1,4 @@
-"""What the statistics of this package ask of their input, asked in one place. It imports no scipy."""
+"""Input checks and small helpers that the statistics of this package share. Does not import scipy."""
 
 import math
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are computed."""
+    """Settings of intervals: coverage, number of resamples, seed."""
 
     level: float
     resamples: int
     seed: int
 
 
-# A spread this small beside the values themselves is rounding, not measurement.
+# A spread this small relative to the values is rounding error.
 _ROUNDING = 1e-12
 
 
 def as_items(x: ArrayLike) -> Floats:
-    """Return `x` as a finite float64 matrix, observations x items, two by two at least, or ValueError."""
+    """Return `x` as a finite float64 matrix, observations x items, at least 2 x 2; else raise ValueError."""
     matrix = np.asarray(x, dtype=np.float64)
     if matrix.ndim != 2:
         raise ValueError(f"expected a matrix of observations x items, got {matrix.ndim} dimension(s)")
@@ -43,18 +43,18 @@ def check_level(level: float) -> None:
 
 
 def constant_columns(x: Floats) -> NDArray[np.bool_]:
-    """Say for each column of `x` whether its spread is nothing but rounding."""
+    """For each column of `x`, whether it is constant up to rounding."""
     constant: NDArray[np.bool_] = np.ptp(x, axis=0) <= _ROUNDING * np.abs(x).max(axis=0)
     return constant
 
 
 def constant_total(x: Floats) -> bool:
-    """Say whether the row sums of `x` differ by nothing but rounding."""
+    """Whether the row sums of `x` are equal up to rounding."""
     return bool(np.ptp(x.sum(axis=1)) <= _ROUNDING * np.abs(x).sum(axis=1).max())
 
 
 def correlation(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN below two, or where one of the two is all equal."""
+    """Pearson's r of paired values, [n] each, in [-1, 1]; NaN for fewer than two pairs or a constant input."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(first) < 2 or constant_columns(np.column_stack([first, second])).any():
         return math.nan
@@ -63,7 +63,7 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def correlation_matrix(x: Floats) -> Floats:
-    """Return Pearson correlations of the columns of `x`; NaN in the row and column of a constant one."""
+    """Pearson correlations of the columns of `x`; NaN in the row and column of a constant one."""
     constant = constant_columns(x)
     with np.errstate(divide="ignore", invalid="ignore"):
         correlations: Floats = np.asarray(np.corrcoef(x, rowvar=False))

@@ -1,7 +1,7 @@
-"""How far a figure would be another one with other units, templates, words: variance over crossed random facets.
+"""How much a figure would change with other units, templates or words: variance over crossed random facets.
 
-A facet is random if its levels could have been others of their kind; intervals that take one facet alone as random
-cover .61 to .84 where there are three (docs/controls.md). Last, components of the variance (generalizability theory).
+A facet is random if its levels are a sample of possible levels. Intervals that treat only one facet as random cover .61
+to .84 where there are three (docs/controls.md). Also variance components (generalizability theory).
 """
 
 import math
@@ -17,20 +17,20 @@ from evenruler.measurement.checks import Floats, check_level
 from evenruler.measurement.resampling import Interval
 
 Kept = NDArray[np.bool_]
-"""[levels] of a facet: which are taken."""
+"""Boolean mask over the levels of a facet: True for those kept."""
 
 Part = tuple[float, float]
-"""A variance, and the degrees of freedom that it was estimated with."""
+"""A variance component and its degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with the variance that it has over what could have been another, in its unit and its square."""
+    """A value with its sampling variance (in squared units of the value) over the random facets."""
 
     value: float
     variance: float
     df: float
-    """Of t."""
+    """Degrees of freedom of the t distribution."""
 
     @property
     def error(self) -> float:
@@ -38,40 +38,40 @@ class Estimate:
         return math.sqrt(self.variance)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Of t. Where the variance is 0, the value alone."""
+        """The t interval; both ends equal the value where the variance is 0."""
         check_level(level)
         half = float(stats.t.ppf(0.5 + level / 2, self.df)) * self.error
         return Interval(self.value, self.value - half, self.value + half)
 
     def p(self) -> float:
-        """Two-sided, that the value would be as far from 0 if 0 were true; 1 for 0 without variance."""
+        """Two-sided p of the null that the true value is 0; 1 for a value of 0 without variance."""
         return min(1.0, 2 * self._above(abs(self.value)))
 
     def p_within(self, bound: float) -> float:
-        """Small where it surely lies between -bound and bound: two one-sided tests, Schuirmann (1987)."""
+        """P of the two one-sided tests (Schuirmann 1987): small where the value lies between -bound and bound."""
         return max(self._above(bound - self.value), self._above(bound + self.value))
 
     def p_sign(self, sign: float) -> float:
-        """One-sided: small where the value is surely of this sign, 1 or -1."""
+        """One-sided p: small where the value has this sign (1 or -1)."""
         return self._above(sign * self.value)
 
     def detectable(self, level: float = 0.95, power: float = 0.8) -> float:
-        """The smallest true value that would be found in that share of cases (MDE)."""
+        """The minimum detectable effect: the smallest true value found with this power."""
         quantiles = stats.t.ppf(0.5 + level / 2, self.df) + stats.t.ppf(power, self.df)
         return float(quantiles) * self.error
 
     def _above(self, distance: float) -> float:
-        """P that t exceeds a distance in this unit."""
+        """P that t exceeds a distance, given in the unit of the value."""
         if self.variance == 0:
             return 0.5 if distance == 0 else float(distance < 0)
         return float(stats.t.sf(distance / self.error, self.df))
 
 
 def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate:
-    """An estimate whose variance is a sum of parts, less what these hold more than once, `shared`.
+    """An estimate whose variance is the sum of `parts` less `shared`, what they count more than once.
 
-    The sum never falls below its largest part. Degrees of freedom are those of Satterthwaite (1946), at least the
-    fewest of a part. ValueError: there is no part, or one has less than one degree of freedom.
+    The variance is never below the largest part. Degrees of freedom follow Satterthwaite (1946), and are at least the
+    fewest of any part. ValueError: no part, or one with less than one degree of freedom.
     """
     found = list(parts)
     if not found or min(df for _, df in found) < 1:
@@ -84,32 +84,32 @@ def summed(value: float, parts: Iterable[Part], shared: float = 0.0) -> Estimate
 
 @dataclass(frozen=True)
 class Facet:
-    """A random facet: a label a level, of the list that the level was drawn for; one list where all are of a kind."""
+    """A random facet: for each level, the label of the list it was drawn for (a single label if there is one list)."""
 
     lists: Sequence[str | int]
 
     @classmethod
     def of(cls, levels: int) -> "Facet":
-        """So many levels of one kind."""
+        """A facet of `levels` levels, all of one list."""
         return cls([0] * levels)
 
     def members(self) -> list[NDArray[np.intp]]:
-        """The levels of each list."""
+        """Indices of the levels of each list."""
         labels = np.asarray(self.lists)
         return [np.flatnonzero(labels == label) for label in dict.fromkeys(self.lists)]
 
     @property
     def df(self) -> int:
-        """Degrees of freedom: levels less lists."""
+        """Degrees of freedom: number of levels minus number of lists."""
         return len(self.lists) - len(set(self.lists))
 
 
 def crossed(statistic: Callable[..., float], facets: Sequence[Facet]) -> Estimate:
-    """A statistic of scores whose facets cross, each of which could have had other levels.
+    """Estimate a statistic of scores over crossed random facets, by jackknife.
 
-    By jackknives: of every facet, and of every pair of facets to take off what two of them hold both. `statistic` is
-    linear in the scores and takes which levels are kept, a mask [levels] a facet. ValueError: a list has one level.
-    Source: docs/controls.md; for two facets it is the variance of a mean of Brennan (2001), section 5.1, exactly.
+    The variance is the sum of the jackknives over each facet, less those over each pair of facets, whose variance two
+    facets share. `statistic` must be linear in the scores; it takes one mask [levels] per facet. ValueError: a list has
+    one level. Source: docs/controls.md; for two facets exactly Brennan's variance of a mean (2001, section 5.1).
     """
     kept = [np.ones(len(facet.lists), dtype=np.bool_) for facet in facets]
     lists = [facet.members() for facet in facets]
@@ -144,29 +144,30 @@ def _factor(levels: NDArray[np.intp]) -> float:
 
 @dataclass(frozen=True)
 class Paired:
-    """What a manipulation does beside what the same manipulation does without the construct."""
+    """The effect of a manipulation compared with paired placebos: the same manipulation without the construct."""
 
     mean: float
-    """What placebo wordings do."""
+    """Mean effect of the placebo wordings."""
     difference: Estimate
     """Effect minus placebo."""
     half: Estimate
-    """Half of the effect minus placebo: of the other sign than the effect where placebos do more than half."""
+    """Half of the effect minus placebo: its sign is opposite to the effect's where placebos do more than half."""
 
     def specific(self, effect: Estimate) -> Estimate:
         """The part of the effect that placebos lack."""
         return self.difference
 
     def p_half(self, effect: Estimate) -> float:
-        """Small where placebos surely do more than half of the effect."""
+        """P of the test that placebos do more than half of the effect: small where they do."""
         return self.half.p_sign(-1 if effect.value > 0 else 1)
 
 
 def paired(effects: ArrayLike, placebos: ArrayLike) -> tuple[Estimate, Paired]:
-    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect, and what is beside.
+    """Compare wordings of a manipulation with placebo wordings on the same units: the mean effect, and the comparison.
 
-    Both are [units, wordings]: what each did to each unit. Wordings are drawn on both sides and spread alike, so their
-    variance is pooled. ValueError: units differ, or there are fewer than two units, or than three wordings in all.
+    Both inputs are [units, wordings]: the change of each unit under each wording. Both sets of wordings are taken as
+    drawn with equal spread, so their variance is pooled. ValueError: units differ, or there are fewer than two units,
+    or fewer than three wordings in all.
     """
     real, other = np.asarray(effects, dtype=np.float64), np.asarray(placebos, dtype=np.float64)
     if real.ndim != 2 or other.ndim != 2 or len(real) != len(other) or len(real) < 2:
@@ -194,31 +195,32 @@ def _doubly_centred(x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Lists:
-    """Placebo lists: what lists without the construct give, each by itself; their sign means nothing."""
+    """Placebo values of unpaired word lists that lack the construct; their signs have no meaning."""
 
     values: Sequence[float]
-    """Of each list."""
+    """One value per placebo list."""
     of_words: float
-    """Variance over the words of one list, in the unit of values."""
+    """Variance over the words of one list, in squared units of the values."""
     words: int
-    """In a list."""
+    """Number of words in a list."""
     pairs: int = 1
-    """Of real lists that the effect is the mean over."""
+    """Number of pairs of real lists that the effect is averaged over."""
 
     def specific(self, effect: Estimate) -> Estimate:
-        """The effect, with the variance that it would have if its lists were others without the construct, too."""
+        """The effect, its variance increased by that between lists that lack the construct."""
         own = float(np.var(self.values, ddof=1))
         beyond_words = max(0.0, own - self.of_words / self.words)
         return Estimate(effect.value, effect.variance + 2 / self.pairs * beyond_words, len(self.values) - 1.0)
 
     def typical(self) -> float:
-        """Size of what placebos give in place of an effect: the SD of a mean of as many differences of two lists."""
+        """Typical size of a placebo effect: the SD of a mean over `pairs` differences of two placebo lists."""
         return math.sqrt(2 / self.pairs) * float(np.std(self.values, ddof=1))
 
     def p_half(self, effect: Estimate) -> float:
-        """That placebos would do as much if they did half of the effect: small where they surely do more than half.
+        """P of the null that placebos do half of the effect: small where they do more than half.
 
-        Of the log of a ratio of a standard deviation and an estimate, by the delta method.
+        A normal test of the log of the ratio of twice the typical placebo size to the effect, with the delta method's
+        error.
         """
         size, typical = abs(effect.value), self.typical()
         if size == 0 or typical == 0:
@@ -228,25 +230,25 @@ class Lists:
 
 
 Effect = tuple[str, ...]
-"""The facets that an effect belongs to, in the order of the axes: ("attribute", "template") is their interaction."""
+"""The facets of an effect, in the order of the axes: ("attribute", "template") is their interaction."""
 
 
 @dataclass(frozen=True)
 class Components:
-    """Of a design in which every level of a facet meets every level of the others, one score a cell; all random."""
+    """Variance components of a fully crossed design with one score per cell and all facets random."""
 
     mean_squares: Mapping[Effect, float]
     degrees: Mapping[Effect, int]
-    """Of freedom."""
+    """Degrees of freedom."""
     variances: Mapping[Effect, float]
-    """Estimated; one below 0 stays as it is, for it says that the effect is lost in noise."""
+    """Estimates; negative ones are kept, since they show that the effect is lost in noise."""
 
 
 def components(x: ArrayLike, facets: Sequence[str]) -> Components:
-    """Variance components by analysis of variance, of one score a cell; an axis a facet, of two levels at least.
+    """Variance components by analysis of variance; one axis per facet, at least two levels each, one score per cell.
 
-    ValueError: names do not fit the axes, a facet has a single level, or a score is not a number.
-    Source: Brennan (2001), Generalizability Theory, chapter 3 and appendix B.
+    ValueError: names do not fit the axes, a facet has a single level, or a score is not finite. Source: Brennan (2001),
+    Generalizability Theory, chapter 3 and appendix B.
     """
     scores = np.asarray(x, dtype=np.float64)
     if scores.ndim != len(facets) or len(set(facets)) != len(facets) or min(scores.shape, default=0) < 2:
@@ -254,7 +256,7 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
     levels = dict(zip(facets, scores.shape, strict=True))
-    # Sums over all cells of the squared mean of the levels of some facets, and of how many cells each is the mean.
+    # Per effect, the uncorrected sum of squares of its means over all cells, and the number of cells in each mean.
     squares, cells = dict[Effect, float](), dict[Effect, int]()
     for effect in _effects(facets):
         others = tuple(axis for axis, facet in enumerate(facets) if facet not in effect)
@@ -273,28 +275,28 @@ def components(x: ArrayLike, facets: Sequence[str]) -> Components:
 
 
 def _effects(facets: Sequence[str]) -> Iterator[Effect]:
-    """Every set of facets, the empty one first."""
+    """Every subset of facets, the empty one first."""
     return chain.from_iterable(combinations(facets, size) for size in range(len(facets) + 1))
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Of the difference between two groups of words, over units and templates: where its spread comes from."""
+    """The mean difference between two groups of words, over units and templates, with its variance components."""
 
     mean: float
     """The first group's mean minus the other's."""
     variances: Mapping[Effect, float]
-    """Of the difference: unit, template and their interaction; of scores within a group: word and its interactions.
-    Estimated; one below 0 stays as it is."""
+    """Of the difference: unit, template and their interaction. Of scores within a group: word and its interactions.
+    Estimates; negative ones are kept."""
     _parts: Sequence[tuple[float, float, int]]
-    """Coefficient, mean square and degrees of freedom of each part of the variance of the mean."""
+    """Coefficient, mean square and degrees of freedom of each term in the variance of the mean."""
 
     def coefficient(self, templates: int, words: int) -> float:
-        """How well mean differences over so many templates, and words of each group, order the units.
+        """Generalizability coefficient: how reliably means over that many templates and words order the units.
 
-        The generalizability coefficient, from 0 to 1; variances below 0 count as 0. NaN where nothing varies,
-        ValueError of a number below 1.
-        Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in fixed groups.
+        From 0 to 1; negative variances count as 0. `words`: per group. NaN where nothing varies; ValueError for a
+        number below 1. Source: Brennan (2001), E rho squared; the words of both groups, of equal number, nested in
+        fixed groups.
         """
         if min(templates, words) < 1:
             raise ValueError(f"found {templates} templates and {words} words, expected one of each at least")
@@ -305,9 +307,9 @@ class Difference:
         return universe / (universe + error) if universe + error > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> Interval:
-        """The mean with an interval of t with the degrees of freedom of Satterthwaite (1946).
+        """The mean with a t interval, degrees of freedom by Satterthwaite (1946).
 
-        Ends are NaN where no variance of the mean is left after noise was taken off.
+        Ends are NaN where the estimated variance of the mean is not positive.
         """
         check_level(level)
         variance = sum(coefficient * square for coefficient, square, _ in self._parts)
@@ -318,12 +320,11 @@ class Difference:
 
 
 def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
-    """The mean difference between two groups of words, over units and templates that could all have been others.
+    """The mean difference between two groups of words; units, templates and words are all random.
 
-    `x`: [units, templates, words] scores; every template was asked of every unit with every word. `groups`: [words] 1
-    for the first group, -1 for the other; of equal size, two at least. ValueError where these do not fit, or a score is
-    not a number.
-    Source: the mean squares of Brennan (2001) with words nested in fixed groups.
+    `x`: [units, templates, words] scores, fully crossed. `groups`: [words], 1 for the first group, -1 for the other; of
+    equal size, at least two words each. ValueError where these do not fit, or a score is not finite. Source: the mean
+    squares of Brennan (2001) with words nested in fixed groups.
     """
     scores, signs = np.asarray(x, dtype=np.float64), np.asarray(groups)
     if scores.ndim != 3 or signs.shape != scores.shape[2:] or set(signs.tolist()) != {1, -1} or signs.sum() != 0:
@@ -333,11 +334,11 @@ def difference_of_groups(x: ArrayLike, groups: ArrayLike) -> Difference:
     bias = scores[:, :, signs == 1].mean(axis=2) - scores[:, :, signs == -1].mean(axis=2)
     of_bias = components(bias, ("unit", "template"))
     of_words = {of: sum(one.variances[of] for one in each) / 2 for of in each[0].variances if "word" in of}
-    # The spread of words shows in the bias of every unit and template, twice: once of each group.
+    # The variance over words enters the bias of every unit and template twice, once for each group.
     of_both = {of: own - 2 / words * of_words[(*of, "word")] for of, own in of_bias.variances.items()}
     squares = of_bias.mean_squares.items()
     parts = [((-1) ** (len(of) + 1) / bias.size, square, of_bias.degrees[of]) for of, square in squares]
-    # That of the words themselves is in no mean square of the bias, for it moves all of it alike.
+    # That of the words' main effect is in no mean square of the bias, since it shifts all cells alike.
     for effect in of_words:
         pooled = sum(one.mean_squares[effect] for one in each) / 2
         parts.append(((-1) ** (len(effect) + 1) * 2 / (words * bias.size), pooled, 2 * each[0].degrees[effect]))

@@ -1,4 +1,4 @@
-"""Figures of quality: a value with interval, n, unit, and the reason where there is none."""
+"""Figures: a value with interval, n and unit, or the reason why there is none."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from evenruler.measurement.validity import FEWEST_PAIRS, Correlation
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure; None where it could not be computed, and then the reason. It describes, and has no verdict."""
+    """A descriptive figure, without a verdict of its own. `value` is None where not computable; `reason` says why."""
 
     figure: str
     value: float | None
@@ -27,33 +27,33 @@ class Figure:
     p: float | None = None
     reason: str | None = None
     control: float | None = None
-    """What it would be if nothing were there."""
+    """The value expected without an effect."""
     verdict: str | None = None
-    """Of one that describes: that the instrument is invalid on the model, or None."""
+    """For descriptive figures: None, or that the instrument is invalid on the model."""
     why: str | None = None
-    """The reason of the verdict, a sentence."""
+    """The reason for the verdict, a sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed(Figure):
-    """A headline figure with null (`p`), placebo and verdict. `evenruler.measurement.verdicts.judge` alone makes it."""
+    """A headline figure with null (`p`), placebo and verdict; built only by `evenruler.measurement.verdicts.judge`."""
 
     placebo: float | None
-    """What the same manipulation does without the construct; None where the design has none."""
+    """The effect of the same manipulation without the construct; None where the design has no placebo."""
     specific: float | None
-    """The part of the figure that placebos lack."""
+    """The figure minus what placebos do."""
     specific_low: float | None
     specific_high: float | None
     smallest: float
-    """Effect worth naming, in the unit of the figure."""
+    """Smallest effect worth naming, in the unit of the figure."""
     detectable: float | None
-    """The smallest specific effect that the design finds in 80 of 100 cases."""
+    """Minimum detectable specific effect, at 80 % power."""
     p_effect: float | None
-    """That there is a specific effect, corrected for several figures."""
+    """Holm-adjusted p of the claim that there is a specific effect."""
     p_denial: float | None
-    """That there is none of a size worth naming, or none beyond placebos, corrected."""
+    """Holm-adjusted p of the claim that there is none worth naming, or none beyond placebos."""
     levels: str
-    """How many of each random facet: "43 attributes, 8 templates"."""
+    """Number of levels of each random facet: "43 attributes, 8 templates"."""
 
 
 UNDEFINED = "undefined for these values"
@@ -62,7 +62,7 @@ UNDEFINED = "undefined for these values"
 def jackknifed(
     figure: str, statistic: Callable[[Floats], float], x: Floats, scale: Scale, level: float, unit: str
 ) -> Figure:
-    """A statistic of x, [units, ...], with its jackknife interval over units, where it has one."""
+    """A statistic of x, [units, ...], as a figure with its jackknife interval over units where that is defined."""
     found = jackknife(statistic, x, scale=scale, level=level)
     value = finite(found.value)
     if value is None:
@@ -73,7 +73,7 @@ def jackknifed(
 def correlated(
     figure: str, correlate: Callable[..., Correlation], x: Floats, y: Floats, level: float, unit: str
 ) -> Figure:
-    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS`, or where all values are equal."""
+    """A correlation of n pairs as a figure; null below `FEWEST_PAIRS` pairs, or for a constant input."""
     n = len(x)
     if n < FEWEST_PAIRS:
         return Figure(figure, None, n, unit, reason=f"fewer than {FEWEST_PAIRS} {unit} to correlate")
@@ -87,22 +87,22 @@ Row = dict[str, Any]
 
 
 def as_rows(figures: Iterable[Figure], benchmark: object, model: object, *part: object) -> Iterator[Row]:
-    """A row a figure, by `tables.schemas.figures_of`; `part`: in as many words as it has."""
+    """One row per figure, in the schema of `tables.schemas.figures_of`; the values of `part` are joined by commas."""
     for figure in figures:
         yield {"benchmark": benchmark, "part": ", ".join(map(str, part)), "model": model, **asdict(figure)}
 
 
 def finite(value: float) -> float | None:
-    """The value, or None for what is no number."""
+    """The value, or None if it is not finite."""
     return value if math.isfinite(value) else None
 
 
 NUMBERS = tuple(field.name for field in fields(Confirmed) if field.type in (float, float | None))
-"""Of figures, by their column."""
+"""Names of the numeric columns of figures."""
 
 
 def records(figures: pd.DataFrame) -> list[dict[str, object]]:
-    """Figures as plain records for JSON; a null value stays, with its reason. Nothing is rounded."""
+    """Figures as plain records for JSON. Null values are kept, with their reason; nothing is rounded."""
     found = []
     for record in figures.to_dict("records"):
         plain: dict[str, object] = {"figure": record["figure"], "value": None}
@@ -114,13 +114,13 @@ def records(figures: pd.DataFrame) -> list[dict[str, object]]:
 
 
 OF_ANY_MODEL = "any-model"
-"""Where figures stand that do not depend on a model."""
+"""Key for figures that do not depend on a model."""
 
 
 def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
-    """Figures as nested records, by benchmark, part, model (null: any) and figure, for `metrics.json` and evidence.
+    """Figures as records nested by benchmark, part, model (null: any) and figure, for `metrics.json` and evidence.
 
-    `part`: the column that says which part of a benchmark a figure is of: a set of templates, a subscale.
+    `part`: the column that names the part of a benchmark, such as a template set or a subscale.
     """
     metrics: dict[str, Any] = {}
     figures = figures.assign(model=figures["model"].fillna(OF_ANY_MODEL))
@@ -131,7 +131,7 @@ def as_metrics(figures: pd.DataFrame, part: str) -> dict[str, Any]:
 
 
 def figure_in_words(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """A figure (a `record`) with its interval and n, or its `reason` where it is null; empty for none at all."""
+    """A figure's value with its interval and n as text, its `reason` where null, or empty without a record."""
     if record is None:
         return ""
     if pd.isna(record["value"]):

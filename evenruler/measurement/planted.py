@@ -1,7 +1,7 @@
-"""What an instrument reads of planted associations: sensitivity, threshold, order, and verdicts on them.
+"""How instruments respond to planted associations: sensitivity, threshold, monotony, and verdicts on them.
 
-A reading is one number of an instrument on a weight, linear in its scores; figures are of its change against the weight
-of dose 0 and the same seed, which learned the same sentences with poles at random (docs/weights.md).
+A reading is one number of an instrument on one weight, linear in the instrument's scores. Figures use its change from
+the weight of dose 0 and the same seed, trained on the same sentences with poles at random (docs/weights.md).
 """
 
 from collections.abc import Collection, Mapping
@@ -21,38 +21,38 @@ from evenruler.measurement.verdicts import Confirmatory, Fitness, PValues, Verdi
 from evenruler.tables.schemas import columns
 
 WEIGHED: Final = columns("base plant: str; dose: float; seed: int")
-"""A weight."""
+"""Columns that identify a weight."""
 
 READINGS: Final = columns(
     WEIGHED,
     "benchmark asked part figure by unit: str",
     "along value: float; smallest: float?; unfit: str?",
 )
-"""What instruments read: the `value` of each unit on a weight, and `along`, by which they add up to a reading. `asked`:
-a hash of the benchmark and of how much it asked; `by`: the plant whose units or words these are, so that the reading
-goes by its poles, or empty; `unfit`: the bar of its own that the benchmark fails on this weight."""
+"""Readings by unit: the `value` of each unit on a weight, and `along`, its coefficient in the reading. `asked`: a hash
+of the benchmark and of how much it asked; `by`: the plant whose units or words the instrument shares, so that the
+reading contrasts its poles, or empty; `unfit`: the validity check that the benchmark fails on this weight."""
 
 CHECKS: Final = columns(WEIGHED, "own held_out: float")
-"""How much of a plant is there: nats of log-odds between its poles, in sentences that were learned and in others."""
+"""Strength of a plant on a weight: nats of log-odds between its poles, on learned and on held-out sentences."""
 
 
 FEWEST: Final = 2
-"""Units of either pole, for a reading by units."""
+"""Fewest units for a reading."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one headline reads on the weights of one plant."""
+    """The readings of one headline on the weights of one plant."""
 
     rows: pd.DataFrame
-    """By `READINGS`."""
+    """Rows in the schema `READINGS`."""
     checks: "pd.Series[float]"
-    """By dose and seed, held-out log-odds."""
+    """Held-out log-odds, by dose and seed."""
     smallest: float
 
     @classmethod
     def of(cls, rows: pd.DataFrame, checks: "pd.Series[float]") -> "Reading":
-        """Of the weights on which the instrument measures; of all where it measures on too few for a slope."""
+        """Keep the weights on which the instrument is valid; keep all where these are too few for a slope."""
         fit = rows[rows["unfit"].isna()]
         doses = fit.groupby("seed")["dose"].unique()
         return cls(
@@ -61,31 +61,31 @@ class Reading:
 
     @property
     def unfit(self) -> str | None:
-        """Why it measures on too few weights, in words; None where it does."""
+        """Why the instrument is invalid on too many weights for a slope; None where it is not."""
         return next(iter(self.rows["unfit"].dropna()), None)
 
     @cached_property
     def values(self) -> pd.DataFrame:
-        """[weights by dose and seed, units that all were asked]."""
+        """[weights, units]: indexed by dose and seed; only units asked of all weights."""
         return self.rows.pivot(index=["dose", "seed"], columns="unit", values="value").dropna(axis=1)
 
     @cached_property
     def weights(self) -> Floats:
-        """[units] what makes a reading of values."""
+        """[units] coefficients that turn values into a reading."""
         return self.rows.groupby("unit")["along"].first().reindex(self.values.columns).to_numpy(dtype=np.float64)
 
     @property
     def by(self) -> str:
-        """The plant whose poles make it, or empty."""
+        """The plant whose poles the reading contrasts, or empty."""
         return str(self.rows["by"].iloc[0])
 
     def facet(self) -> Facet:
-        """Units, of a list for each pole where poles make the reading."""
+        """The units as a random facet, with one list per pole where the reading contrasts poles."""
         opposed = self.by and (self.weights < 0).any()
         return Facet([int(side) for side in np.sign(self.weights)] if opposed else [0] * len(self.weights))
 
     def made(self, values: Floats, kept: Kept) -> Floats:
-        """[...] readings of values, [..., units], from some of the units: each pole's, or all, count as before."""
+        """Readings [...] from values [..., units], over the kept units: each pole, or all, keeps its total weight."""
         lists, found = np.asarray(self.facet().lists), np.zeros(values.shape[:-1])
         for own in np.unique(lists):
             those = lists == own
@@ -94,14 +94,14 @@ class Reading:
         return found
 
     def readings(self) -> "pd.Series[float]":
-        """By dose and seed."""
+        """Readings, by dose and seed."""
         every = np.ones(len(self.weights), dtype=np.bool_)
         return pd.Series(self.made(self.values.to_numpy(), every), index=self.values.index)
 
     def slope(self) -> Estimate | None:
-        """Reading per nat of the check, through dose 0 of the same seed: mean over seeds, over units and seeds.
+        """Change of the reading per nat of the check, from dose 0 of the same seed; units and seeds are random facets.
 
-        Of the doses that two seeds have, or more; None below two seeds.
+        Mean over seeds. Uses only doses that at least two seeds have; None below two seeds, or with too few units.
         """
         changes, nats = self._changes()
         dosed = nats.index.get_level_values("dose") != 0
@@ -120,7 +120,7 @@ class Reading:
         return crossed(mean, [self.facet(), Facet.of(len(per_nat))])
 
     def _changes(self) -> "tuple[pd.DataFrame, pd.Series[float]]":
-        """Values of units, and checks, by dose and seed: against dose 0 of the same seed, of those that have it."""
+        """Changes of unit values, and of checks, from dose 0 of the same seed, by dose and seed, where that exists."""
         seeds = self.values.index.get_level_values("seed")
         there = self.values[seeds.isin(self.values.xs(0, level="dose").index)]
         nothing = [(0, seed) for seed in there.index.get_level_values("seed")]
@@ -128,7 +128,7 @@ class Reading:
         return there - self.values.loc[nothing].to_numpy(), checks - self.checks.loc[nothing].to_numpy()
 
     def correlation(self) -> float | None:
-        """Of what doses change in units with the signs of the plant, where poles make the reading of units."""
+        """Correlation over units of the change by dose with the plant's signs; None for readings not by poles."""
         if len(set(self.facet().lists)) < 2:
             return None
         doses = self.values.index.get_level_values("dose")
@@ -136,7 +136,7 @@ class Reading:
         return float(np.corrcoef(change, np.sign(self.weights))[0, 1]) if np.ptp(change) else None
 
     def monotone(self) -> float | None:
-        """Rank correlation of readings with checks, both against dose 0 of the same seed; None where none differ."""
+        """Rank correlation of changes of readings with changes of checks; None where either is constant."""
         changes, nats = self._changes()
         one, every = nats.to_numpy(), np.ones(len(self.weights), dtype=np.bool_)
         other = self.made(changes.to_numpy(), every)
@@ -144,16 +144,13 @@ class Reading:
 
 
 def apart(of: Reading, one: Floats, other: Floats, fits: tuple[float, float]) -> Estimate:
-    """How far the readings of two weights, [units] each, are apart: over units, and over fits.
-
-    `fits`: the variance of a reading between fits of dose 0, with its degrees of freedom.
-    """
+    """The difference between the readings of two weights, [units] each, with variance over units and over fits."""
     over_units = crossed(lambda units: float(of.made(one - other, units)), [of.facet()])
     return summed(over_units.value, [(over_units.variance, over_units.df), (2 * fits[0], fits[1])])
 
 
 def verdict_of(estimate: Estimate, smallest: float, what: str, n: int) -> Confirmed:
-    """What may be said of a change of a reading: `effect`, `no effect` or `inconclusive`."""
+    """Judge a change of a reading: `effect`, `no effect` or `inconclusive`."""
     p = PValues(estimate.p(), estimate.p_within(smallest), 1.0)
     whole = estimate.interval()
     made = Confirmatory(what, "units", {"units": n}, whole, smallest, p.effect, None, whole, estimate.detectable(), p)
@@ -163,7 +160,7 @@ def verdict_of(estimate: Estimate, smallest: float, what: str, n: int) -> Confir
 
 
 def between_fits(readings: Mapping[str, Reading], without: tuple[str, ...] = ()) -> tuple[float, float] | None:
-    """The variance of a reading between fits of dose 0, within plants, with its degrees of freedom."""
+    """The variance of a reading between fits of dose 0, pooled within plants, with its degrees of freedom."""
     own = [one.readings().xs(0, level="dose") for plant, one in readings.items() if plant not in without]
     parts = [(float(values.var(ddof=1)), len(values) - 1) for values in own if len(values) > 1]
     df = sum(n for _, n in parts)
@@ -175,18 +172,19 @@ FIGURES: Final = columns(
     "sensitivity low high correlation monotone threshold: float?; found: str?",
     "change change_low change_high smallest detectable: float?; verdict why: str?",
 )
-"""What is said of a headline and a plant. `own`: whether it is of its construct; `sensitivity`: its unit per nat of the
-check; `correlation`: of what doses change in units with signs; `monotone`: rank correlation over doses; `threshold`:
-the smallest dose, nats, at which every weight is told from dose 0 in the planted direction, `found` how many are, by
-dose; `change`: what 2 nats come to, with a verdict, which is `invalid` where the instrument measures on too few weights
-(`unfit` of them miss a bar of its own). What is of a construct should have an effect on its plant, all else none."""
+"""Figures of one headline on one plant. `own`: whether the plant is of its construct; `sensitivity`: unit of the
+headline per nat of the check; `correlation`: over units, of the change by dose with the plant's signs; `monotone`: rank
+correlation over doses; `threshold`: the smallest dose, in nats, at which every weight differs from dose 0 in the
+planted direction, `found`: how many do, by dose; `change`: expected change at 2 nats, with a verdict, which is
+`invalid` where too few weights are left for a slope (`unfit`: weights that fail a validity check). A headline should
+have an effect on plants of its construct, and none on others."""
 
 NATS: Final = 2
-"""Of which `change` is."""
+"""The dose at which `change` is stated."""
 
 
 def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str, str], dict[str, Reading]]:
-    """By benchmark, part and figure, and then by plant, what was read; those without a smallest effect are left out."""
+    """Readings by benchmark, part and figure, then by plant; headlines without a smallest effect are left out."""
     told = {str(plant): own.set_index(["dose", "seed"])["held_out"] for plant, own in checks.groupby("plant")}
     found: dict[tuple[str, str, str], dict[str, Reading]] = {}
     for (benchmark, part, figure, plant), rows in readings.dropna(subset=["smallest"]).groupby(
@@ -199,9 +197,9 @@ def series(readings: pd.DataFrame, checks: pd.DataFrame) -> dict[tuple[str, str,
 
 
 def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, Collection[str]]) -> pd.DataFrame:
-    """Sensitivity, threshold, monotony and specificity of every headline on every plant, by `FIGURES`.
+    """Sensitivity, threshold, monotony and specificity of every headline on every plant, as `FIGURES`.
 
-    `read_by`: by plant, the benchmarks of its construct, and `BENCHMARK: PART`, whose units are not those of the plant.
+    `read_by`: by plant, the benchmarks of its construct (`BENCHMARK` or `BENCHMARK: PART`) that do not share its units.
     """
     rows, by = [], ["benchmark", "part", "figure", "plant"]
     unfit = readings.dropna(subset=["unfit"]).drop_duplicates([*by, "dose", "seed"]).groupby(by).size()
@@ -230,7 +228,7 @@ def figures(readings: pd.DataFrame, checks: pd.DataFrame, read_by: Mapping[str, 
 
 
 def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | None, str | None]:
-    """The smallest dose at which all weights are told from dose 0, and how many are, in words."""
+    """The smallest dose at which all weights differ from dose 0, and the counts that do by dose, in words."""
     if fits is None:
         return None, None
     counts: dict[float, list[bool]] = {}
@@ -245,10 +243,10 @@ def _threshold(one: Reading, fits: tuple[float, float] | None) -> tuple[float | 
 
 
 def between_nothing(readings: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
-    """Weights of dose 0 against each other: what every two of them are said to differ in, where nothing was planted.
+    """Verdicts on all pairs of weights of dose 0, where no difference was planted: a check on false positives.
 
-    Columns benchmark, part, figure, `same` (whether of one plant: they learned the same sentences), verdict. How far
-    fits lie apart is taken of other plants than those of the two.
+    Columns benchmark, part, figure, `same` (whether of one plant: trained on the same sentences), verdict. The variance
+    between fits is estimated on plants other than those of the pair, where possible.
     """
     rows = []
     for key, own in series(readings, checks).items():

@@ -1,7 +1,7 @@
-"""How well the items of an instrument agree, or several raters, how many things items measure, and how items differ.
+"""Reliability of items and raters: internal consistency, dimensionality, agreement, item statistics, diversity.
 
 Everywhere `x` is a matrix of observations x items (probes: attributes x templates; ratings: targets x raters), keyed so
-that more means more on every item.
+that higher means more of the construct on every item.
 """
 
 import math
@@ -37,16 +37,16 @@ def cronbach_alpha(x: ArrayLike) -> float:
     items = matrix.shape[1]
     of_items = matrix.var(axis=0, ddof=1).sum()
     of_total = matrix.sum(axis=1).var(ddof=1)
-    # Rounding alone can take it past its bound.
+    # Rounding can push it above 1.
     return min(float(items / (items - 1) * (1 - of_items / of_total)), 1.0)
 
 
 def feldt_interval(alpha: float, observations: int, items: int, level: float = 0.95) -> Interval:
-    """Confidence interval of an `alpha` found on `observations` x `items`, from the F distribution.
+    """Confidence interval of an `alpha` estimated on `observations` x `items`, from the F distribution.
 
-    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for NaN. ValueError: an
-    alpha above 1, fewer than two observations or items, or a `level` outside (0, 1).
-    Source: Feldt, Woodruff & Salih (1987), Statistical inference for coefficient alpha.
+    Exact for normal data with equal covariances; where that is doubtful use `bootstrap`. NaN for a NaN alpha.
+    ValueError: an alpha above 1, fewer than two observations or items, or a `level` outside (0, 1). Source: Feldt,
+    Woodruff & Salih (1987), Statistical inference for coefficient alpha.
     """
     check_level(level)
     if alpha > 1:
@@ -69,9 +69,9 @@ def mean_inter_item_correlation(x: ArrayLike) -> float:
 
 
 def spearman_brown(mean_correlation: float, items: int) -> float:
-    """Reliability to expect of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
+    """Expected reliability of `items` items with that mean inter-item correlation: `k r / (1 + (k-1) r)`.
 
-    The standardised alpha at a common length, so that sets of different size can be compared. At most 1. NaN where no
+    The standardised alpha at a common length, which makes sets of different size comparable. At most 1. NaN where no
     such set can exist: k items cannot have a mean correlation of -1/(k-1) or less. ValueError: a correlation outside
     [-1, 1], or fewer than one item.
     Source: Spearman (1910); Brown (1910).
@@ -120,7 +120,7 @@ def item_statistics(x: ArrayLike) -> ItemStatistics:
 def first_component_share(x: ArrayLike) -> float:
     """Share of variance of the first principal component of the item correlation matrix.
 
-    Between 1/k (items uncorrelated) and 1 (one thing measured k times); NaN where an item is constant. ValueError:
+    Between 1/k (items uncorrelated) and 1 (items perfectly correlated); NaN where an item is constant. ValueError:
     fewer than two items or two observations, or values that are not finite.
     """
     matrix = as_items(x)
@@ -130,11 +130,11 @@ def first_component_share(x: ArrayLike) -> float:
 
 
 def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
-    """ICC(2,1) of [targets, raters]: how far one rater's values are what another's would be, level and all.
+    """ICC(2,1) of [targets, raters]: absolute agreement of single raters, who are a random sample.
 
-    Raters are drawn. At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN
-    where the values do not differ, the ends also where raters agree wholly. ValueError: fewer than two targets or
-    raters, or values that are not finite.
+    At most 1, higher is more alike; 0 or less where raters agree no better than by chance. All NaN where the values are
+    constant; the ends also where raters agree perfectly. ValueError: fewer than two targets or raters, or values that
+    are not finite.
     Source: Shrout and Fleiss (1979), Intraclass correlations, with their interval (Satterthwaite's degrees of freedom).
     """
     check_level(level)
@@ -160,10 +160,10 @@ def icc_agreement(x: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = None) -> pd.DataFrame:
-    """Units with two items at least as concepts, by `tables.schemas.CONCEPTS` but for what they are measured with.
+    """Units with at least two items, as rows of `tables.schemas.CONCEPTS` without the columns that name the measure.
 
-    `values`: one row an item, `unit` (its word) and `value`. `of`: what units are. `error`: by unit, the variance of
-    its mean; by default that of independent items.
+    `values`: one row per item, with `unit` (its word) and `value`. `of`: the kind of unit, the prefix of the concept.
+    `error`: by unit, the variance of its mean; by default that of independent items.
     """
     by_unit = values.groupby("unit")["value"].agg(["mean", "var", "size"])
     by_unit = by_unit[by_unit["size"] > 1]
@@ -174,10 +174,10 @@ def concepts(values: pd.DataFrame, of: str, error: "pd.Series[float] | None" = N
 
 
 def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
-    """By unit the variance of its mean where all answer the same items, whose own means are no error.
+    """By unit, the error variance of its mean where all units answer the same items: item means are not error.
 
-    Of [units, items], two of each at least. Their mean is what Cronbach's alpha takes off: alpha = 1 - mean error /
-    variance of the means.
+    `x`: [units, items], at least two of each. Consistent with Cronbach's alpha: alpha = 1 - mean error / variance of
+    the unit means.
     """
     rest = x.sub(x.mean(axis=1), axis=0).sub(x.mean(axis=0)) + x.to_numpy().mean()
     units, items = x.shape
@@ -186,11 +186,10 @@ def errors_beside_items(x: pd.DataFrame) -> "pd.Series[float]":
 
 
 def semantic_diversity(embeddings: ArrayLike) -> Floats:
-    """One minus the mean cosine of each row with the others, of n x dimensions.
+    """One minus the mean cosine similarity of each row with the others, for an n x dimensions matrix.
 
-    Lengths do not matter, directions do. float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are
-    unrelated; NaN for a single row, which has no others. ValueError: not a matrix, values that are not finite, or a row
-    of zeros (it has no direction).
+    float64[n] in [0, 2]: 0 where all others point the same way, 1 where they are orthogonal; NaN for a single row.
+    ValueError: not a matrix, values that are not finite, or a row of zeros.
     """
     rows = np.asarray(embeddings, dtype=np.float64)
     if rows.ndim != 2:
@@ -205,8 +204,8 @@ def semantic_diversity(embeddings: ArrayLike) -> Floats:
 def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
     """One minus the mean Jaccard index (shared tokens / all tokens) of each set with the others.
 
-    Tokens are used as they are: fold case before. float64[n] in [0, 1]: 0 where all others are the same set, 1 where
-    none shares a token; NaN for a single set, which has no others. Two empty sets are the same set: their index is 1.
+    Tokens are compared as they are: fold case beforehand. float64[n] in [0, 1]: 0 where all sets are equal, 1 where no
+    token is shared; NaN for a single set. The index of two empty sets is 1.
     """
 
     def index(own: frozenset[str], other: frozenset[str]) -> float:
@@ -217,7 +216,7 @@ def lexical_diversity(token_sets: Sequence[frozenset[str]]) -> Floats:
 
 
 def _one_minus_mean_with_others(similarities: Floats) -> Floats:
-    """Row means of a square matrix off its diagonal, taken from one; NaN for a single row."""
+    """One minus the off-diagonal row means of a square matrix; NaN for a single row."""
     count = len(similarities)
     if count < 2:
         return np.full(count, np.nan)

@@ -1,6 +1,6 @@
-"""Intervals and nulls by resampling the units of a study: drawn anew, left out one at a time, or labels dealt anew.
+"""Resampling of the units of a study: bootstrap and jackknife intervals, and the sign-flip test.
 
-The jackknife is for statistics whose percentile bootstrap covers too little.
+The jackknife is for statistics for which the percentile bootstrap covers too little.
 """
 
 import itertools
@@ -19,16 +19,16 @@ from evenruler.measurement.checks import Floats, check_level
 
 Rows = NDArray[np.intp]
 
-# Indices that scipy draws at a time: bounds memory, and is fixed so that the draws are.
+# Indices drawn per batch: bounds memory, and is fixed so that the draws are reproducible.
 _BATCH = 1_000_000
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A figure with its confidence interval, all three in the unit of the figure."""
+    """A value with its confidence interval, all in the unit of the value."""
 
     value: float
-    """The figure itself, of the whole sample. A percentile interval need not contain it."""
+    """The statistic of the whole sample; a percentile interval need not contain it."""
     low: float
     """Lower end; NaN where the interval is undefined."""
     high: float
@@ -107,7 +107,7 @@ def bootstrap(
 
 
 def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
-    """Rows of each cluster, clusters in order of first appearance: what they are called changes nothing."""
+    """Row indices of each cluster, in order of first appearance, so that renaming clusters changes nothing."""
     labels = np.asarray(clusters)
     if labels.shape != (rows,):
         raise ValueError(f"expected one cluster label for each of {rows} rows, got shape {labels.shape}")
@@ -118,30 +118,30 @@ def _rows_by_label(clusters: ArrayLike, rows: int) -> list[Rows]:
 
 
 FEWEST_UNITS = 5
-"""Below which there is no interval."""
+"""Number of units below which there is no interval."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A way to write a statistic in which it is nearly normal, and the way back."""
+    """A transformation under which a statistic is nearly normal, and its inverse."""
 
     there: Callable[[float], float]
     back: Callable[[float], float]
 
 
 PLAIN = Scale(float, float)
-"""Means, slopes, differences."""
+"""Identity: for means, slopes, differences."""
 
 
 BELOW_ONE = Scale(lambda x: -math.log1p(-x) if x < 1 else math.nan, lambda y: -math.expm1(-y))
-"""What is at most 1, as alpha (Bonett 2002)."""
+"""For statistics that are at most 1, such as alpha (Bonett 2002)."""
 
 CORRELATION = Scale(lambda x: math.atanh(x) if abs(x) < 1 else math.nan, math.tanh)
 """Fisher's z."""
 
 
 def within(lowest: float, highest: float) -> Scale:
-    """The logit of where a value stands in a range, in which its interval stays."""
+    """The logit of a value's position in a range, which keeps the interval inside the range."""
     width = highest - lowest
     return Scale(
         lambda x: math.log((x - lowest) / (highest - x)) if lowest < x < highest else math.nan,
@@ -150,16 +150,16 @@ def within(lowest: float, highest: float) -> Scale:
 
 
 SHARE = within(0.0, 1.0)
-"""What lies between 0 and 1."""
+"""For shares, between 0 and 1."""
 
 
 def jackknife(
     statistic: Callable[..., SupportsFloat], *arrays: ArrayLike, scale: Scale = PLAIN, level: float = 0.95
 ) -> Interval:
-    """A statistic of units with an interval of the jackknife and t, symmetric on a scale.
+    """A statistic of units with its jackknife t interval, symmetric on the given scale.
 
-    Units are the rows of one or more arrays; the statistic takes these, or all rows of each but one. Ends are NaN below
-    `FEWEST_UNITS` units, where the statistic is undefined without one of them, or where it stands at the end of its
+    Units are the rows of one or more arrays; the statistic is also called with one row left out of each. Ends are NaN
+    below `FEWEST_UNITS` units, where the statistic is undefined without some unit, or where it is at a bound of its
     scale (an alpha of 1). ValueError: arrays differ in length, or `level` is out of range.
     Source: Tukey (1958); Miller (1974), The jackknife: a review, for scales.
     """
@@ -181,7 +181,7 @@ def jackknife(
 
 
 def of_left_out(value: float, without_one: Floats, level: float) -> tuple[float, float]:
-    """Ends of the interval around a value, given the n values without one unit each."""
+    """Ends of the jackknife interval around a value, given the n leave-one-out values."""
     n = len(without_one)
     half = float(stats.t.ppf(0.5 + level / 2, n - 1) * without_one.std(ddof=0) * math.sqrt(n - 1))
     return value - half, value + half
@@ -192,14 +192,14 @@ DRAWS = 2000
 _AT_ONCE = 500
 
 _ROUNDING = 1e-9
-"""Of the size of what is compared: as far as sums in another order differ."""
+"""Relative tolerance for sums taken in another order."""
 
 
 def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
-    """P of the mean of paired changes, if for each unit before and after could as well be the other way round.
+    """Sign-flip test: p of the mean paired change under the null that before and after are exchangeable.
 
-    `changes`: [units], or [units, classes] whose mean is a vector that is compared by its length. Of twelve units or
-    fewer all flips are taken, else some are drawn.
+    `changes`: [units], or [units, classes], whose mean vector is compared by its length. All flips are enumerated for
+    up to twelve units, else `draws` are sampled.
     Source: Fisher (1935), The design of experiments, section 21.
     """
     x = np.asarray(changes, dtype=np.float64)
@@ -211,9 +211,9 @@ def sign_flips(changes: ArrayLike, seed: int, draws: int = DRAWS) -> float:
 
 
 def squared_shift(changes: ArrayLike) -> float:
-    """Squared length of the mean change, without what noise of units adds to it: 0 on average where nothing moves.
+    """Squared length of the mean change, corrected for noise of units: 0 on average where nothing changes.
 
-    Of [units, classes] of shares, two units at least: the U-statistic of pairs of different units; docs/controls.md.
+    `changes`: [units, classes] of shares, at least two units. The U-statistic over pairs of units; docs/controls.md.
     """
     x = np.asarray(changes, dtype=np.float64)
     n = len(x)

@@ -1,4 +1,4 @@
-"""How far something that stands before prompts moves scores, beside what placebos of like length do."""
+"""How much a prefix before prompts shifts scores, compared with placebos of similar length."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -16,18 +16,18 @@ from evenruler.measurement.resampling import Interval
 FEWEST_UNITS, FEWEST_PLACEBOS = 3, 5
 
 LEVEL, REORDERING = "level_shift", "reordering"
-"""Root mean square over cues: of the mean change of the scores, and of the SD of the changes about it, both in standard
-deviations of the scores. The control is the same of the placebos."""
+"""Root mean square over cues: of the mean change of scores, and of the SD of changes around it, both in SDs of the
+scores. The control is the same for placebos."""
 
 UNASKED = "nothing was asked after prefixes"
 
 
 @dataclass(frozen=True)
 class Shift:
-    """What one prefix does to the scores of n units."""
+    """The effect of one prefix on the scores of n units."""
 
     level: float
-    """Mean signed change, in the unit of the scores."""
+    """Mean signed change, in units of the scores."""
     level_in_sd: float
     """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
     reordering: float
@@ -35,12 +35,12 @@ class Shift:
     reordering_in_sd: float
     """The same in standard deviations of the units' scores without it; NaN where these do not differ."""
     rank_agreement: float
-    """Spearman between the scores without and with it; NaN where either are all equal."""
+    """Spearman's rho between scores without and with it; NaN where either is constant."""
     n: int
 
 
 def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
-    """Compare scores [n] without and with a prefix; ValueError: n below three, other shapes, or what is no number."""
+    """Compare scores [n] without and with a prefix. ValueError: n below three, unequal shapes, or non-finite scores."""
     x, y = (np.asarray(scores, dtype=np.float64) for scores in (bare, after))
     if x.shape != y.shape or x.ndim != 1 or len(x) < FEWEST_UNITS:
         raise ValueError(f"expected two rows of at least {FEWEST_UNITS} scores, got {x.shape} and {y.shape}")
@@ -62,11 +62,11 @@ def shift(bare: ArrayLike, after: ArrayLike) -> Shift:
 def of_prefixes(
     bare: "pd.Series[float]", after: "Mapping[str, pd.Series[float]]", placebos: Collection[str]
 ) -> pd.DataFrame:
-    """What every prefix does to the scores of the same units: a row a prefix, `prefix`, `placebo` and `Shift`.
+    """The effect of every prefix on the same units: a row per prefix, `prefix`, `placebo` and the fields of `Shift`.
 
-    `bare`: scores as they are, by unit. `after`: the same after each prefix; a unit that was not asked is NaN or not
-    there, and is left out of both. ValueError where one has a score after some prefixes and not after others. Empty
-    where fewer than three units were asked.
+    `bare`: scores without a prefix, by unit. `after`: scores after each prefix; units that are NaN or missing are left
+    out of both. ValueError where a unit has a score after some prefixes only. Empty where fewer than three units were
+    asked.
     """
     scores = pd.DataFrame(dict(after)).reindex(bare.index)
     lacks = scores.isna()
@@ -80,10 +80,10 @@ def of_prefixes(
 
 
 def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | None = None) -> list[Figure]:
-    """How far cues move scores, in standard deviations of the scores, beside what placebos do.
+    """How much cues shift scores, in SDs of the scores, with placebos as control.
 
-    `rows`: by `of_prefixes`. `level`: of the interval of `placebo_level_shift`, in which prefixes are the units.
-    `unit`: what scores are of. `lacking`: why there are no rows, where that is not that too few units were asked.
+    `rows`: from `of_prefixes`. `level`: coverage of the interval of `placebo_level_shift`, whose units are prefixes.
+    `unit`: the scored units. `lacking`: why there are no rows, if not because too few units were asked.
     """
     n = int(rows["n"].iloc[0]) if len(rows) else 0
     reason = None
@@ -102,7 +102,7 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
         if len(placebos) >= FEWEST_PLACEBOS:
             interval = of_placebos(placebos, level)
             control = interval.value
-            # Reorderings are none around 0, so that the interval does not hold for them.
+            # Reorderings do not centre on 0, so the interval does not hold for them.
             ends = (interval.low, interval.high) if figure == LEVEL else (None, None)
             found.append(Figure(f"placebo_{figure}", control, len(placebos), "placebos", *ends))
         found.append(Figure(figure, float(np.sqrt((cues**2).mean())), n, unit, control=control))
@@ -110,10 +110,10 @@ def shift_figures(rows: pd.DataFrame, level: float, unit: str, lacking: str | No
 
 
 def of_placebos(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The root mean square of what k placebo prefixes do, `values` [k]: the size to expect of one without content.
+    """The root mean square of the shifts of k placebo prefixes, `values` [k]: the size expected without content.
 
-    With the interval over prefixes of the chi-square of normal shifts around 0: it holds for level shifts, which
-    lie around 0. ValueError: fewer than five placebos, or a value that is not a number.
+    The chi-square interval over prefixes assumes normal shifts around 0, which holds for level shifts. ValueError:
+    fewer than five placebos, or a value that is not finite.
     """
     check_level(level)
     x: Floats = np.asarray(values, dtype=np.float64)

@@ -10,7 +10,7 @@ from evenruler.measurement.checks import Floats, check_level, constant_columns, 
 from evenruler.measurement.resampling import CORRELATION, jackknife
 
 FEWEST_PAIRS = 4
-"""Pairs below which a correlation says nothing: its standard error 1/sqrt(n - 3) does not exist."""
+"""Fewest pairs for a correlation: the standard error 1/sqrt(n - 3) needs n > 3."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Correlation:
     """A correlation coefficient with its test and its confidence interval."""
 
     value: float
-    """The coefficient, in [-1, 1]; positive: high goes with high."""
+    """The coefficient, in [-1, 1]."""
     p: float
-    """Two-sided p-value of no association."""
+    """Two-sided p of the null of no association."""
     n: int
-    """Pairs."""
+    """Number of pairs."""
     low: float
     """Lower end of the interval."""
     high: float
@@ -32,8 +32,8 @@ class Correlation:
 def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
     """Pearson's r of paired values, with the interval of Fisher's z (standard error `1/sqrt(n-3)`).
 
-    ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input that is constant (or is
-    but for rounding), or a `level` outside (0, 1).
+    ValueError: fewer than four pairs, lengths that differ, values that are not finite, an input that is constant up to
+    rounding, or a `level` outside (0, 1).
     Source: Fisher (1921), On the "probable error" of a coefficient of correlation; `scipy.stats.pearsonr`.
     """
     check_level(level)
@@ -47,10 +47,10 @@ def pearson(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
 
 
 def jackknifed_r(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Correlation:
-    """Pearson's r of paired values, with the jackknife's interval on the scale of Fisher's z.
+    """Pearson's r of paired values, with the jackknife interval on the scale of Fisher's z.
 
-    It covers what it should where tails are heavy, too; the interval of Fisher's z alone covers 86 of 100 there
-    (docs/controls.md). ValueError: as `pearson`.
+    Keeps its coverage under heavy tails, where the interval of Fisher's z covers 86 of 100 (docs/controls.md).
+    ValueError: as `pearson`.
     Source: `evenruler.measurement.resampling`.
     """
     found = pearson(x, y)

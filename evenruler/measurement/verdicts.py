@@ -1,8 +1,9 @@
-"""What may be said of a headline figure: four p, two corrections for several figures, and one of six verdicts.
+"""Verdicts on headline figures: four p-values, two Holm corrections over figures, and one of five verdicts.
 
-Four questions are asked of every figure: would it be there if labels meant nothing (null), does the same manipulation
-without the construct do it too (placebo), how much of it is noise, and could the design have seen anything at all. All
-verdicts but `inconclusive` and `invalid on this model` are assertions with an error of .05 (docs/controls.md).
+Every figure is checked on four questions: would it occur if labels meant nothing (null), does the same manipulation
+without the construct have the same effect (placebo), how large is the noise, and could the design detect an effect at
+all. All verdicts but `inconclusive` and `invalid on this model` are assertions with an error rate of .05
+(docs/controls.md).
 """
 
 import math
@@ -19,31 +20,31 @@ from evenruler.measurement.figures import Confirmed, Figure, finite
 from evenruler.measurement.resampling import Interval
 
 UNTOLD = "On this model it cannot be told"
-"""How the reason begins of a headline that is in doubt: neither it nor a difference of two is asserted."""
+"""First words of the reason for a headline in doubt: neither it nor a difference of two is asserted."""
 
 ALPHA = 0.05
 """Adjusted p below which something is asserted."""
 
 Mark = Literal["good", "weak", "poor", "told"]
-"""A traffic light; `told`: there is nothing to judge by."""
+"""A traffic light; `told`: shown without a judgement."""
 
 
 class Verdict(StrEnum):
-    """What is said of a headline figure."""
+    """The verdict on a headline figure."""
 
     INVALID = "invalid on this model"
-    """The instrument misses a bar of its own: what it says is printed, and is no finding."""
+    """The instrument fails a validity check of its own: the value is printed, but is no finding."""
     INCONCLUSIVE = "inconclusive"
     """Too few units, wordings or placebos; or neither an effect nor its absence is shown."""
     NO_EFFECT = "no effect"
-    """The part of it that placebos lack is surely smaller than what is worth naming."""
+    """The part beyond placebos is smaller than the smallest effect worth naming."""
     NOT_SPECIFIC = "not specific"
-    """Placebos, which lack the construct, do as much, or at least half."""
+    """Placebos, which lack the construct, have at least half of the effect."""
     EFFECT = "effect"
 
     @property
     def mark(self) -> Mark:
-        """How it is marked: as shown, as denied, as open, or as no measurement."""
+        """The traffic light of the verdict."""
         return _MARKS[self]
 
 
@@ -56,17 +57,17 @@ _MARKS: Mapping[Verdict, Mark] = {
 }
 
 ORDER = tuple(_MARKS)
-"""Of verdicts in sentences."""
+"""Order in which sentences list verdicts."""
 
 ASSERTED = (Verdict.EFFECT, Verdict.NOT_SPECIFIC)
-"""Verdicts that say that something is there, and so which way."""
+"""Verdicts that assert that something was found, and so have a direction."""
 
 
 def in_words(record: Mapping[str, Any], says: Sequence[str] | None, between: str = "") -> str:
-    """What a headline says of a model: which way it goes where something is there, and why its verdict.
+    """A headline in words: its direction where something was found, and the reason for its verdict.
 
-    `record` has `value`, `verdict` and `why`. `says`: what a value above 0, and one below, says, a clause each; None
-    where nobody wrote it. `between` stands between the two, as its numbers.
+    `record` has `value`, `verdict` and `why`. `says`: a clause for values of 0 and above, and one for values below 0;
+    None where none was written. `between`: text inserted between direction and reason, such as the numbers.
     """
     value, which = record.get("value"), ""
     if says is not None and value is not None and record.get("verdict") in ASSERTED:
@@ -76,61 +77,61 @@ def in_words(record: Mapping[str, Any], says: Sequence[str] | None, between: str
 
 @dataclass(frozen=True)
 class Fitness:
-    """Whether an instrument measures on a model at all."""
+    """Whether an instrument is valid on a model."""
 
     unfit: str | None = None
-    """The bar that it fails, in words; None where it fails none."""
+    """The validity check that it fails, in words; None where it fails none."""
     doubt: str | None = None
-    """Why it cannot be told, in words."""
+    """Why validity cannot be determined, in words."""
 
 
 @dataclass(frozen=True)
 class PValues:
-    """The three assertions that can be made of a figure, before they are corrected for several figures."""
+    """P-values of the three assertions about a figure, before correction over several figures."""
 
     effect: float
-    """That there is an effect, and more of it than placebos have."""
+    """Of the assertion that there is an effect beyond that of placebos."""
     none: float
-    """That the specific part is smaller than what is worth naming."""
+    """Of the assertion that the specific part is smaller than the smallest effect worth naming."""
     unspecific: float
-    """That there is an effect, and placebos do as much, or half at least."""
+    """Of the assertion that there is an effect, and that placebos have at least half of it."""
 
     @property
     def denial(self) -> float:
-        """The smaller of the two that deny."""
+        """The smaller p of the two denials, `none` and `unspecific`."""
         return min(self.none, self.unspecific)
 
 
 @dataclass(frozen=True)
 class Confirmatory:
-    """A headline figure with all that a verdict on it takes: one signed number, in a unit that people know.
+    """A headline figure with all inputs to its verdict: one signed number, in an interpretable unit.
 
-    `confirmatory` makes one of an estimate and its placebos; a family whose nulls are others fills it itself.
+    `confirmatory` builds one from an estimate and its placebos; families with other nulls fill it in themselves.
     """
 
     figure: str
     unit: str
-    """Of its first random facet, which `n` counts."""
+    """Name of the first random facet, whose levels `n` counts."""
     levels: Mapping[str, int]
-    """Of each random facet."""
+    """Number of levels of each random facet."""
     effect: Interval | None
-    """None where nothing could be computed; `lacking` says why then."""
+    """None where it could not be computed; `lacking` then says why."""
     smallest: float
-    """Effect worth naming, in its unit; never in standard deviations of what is measured."""
+    """Smallest effect worth naming, in the unit of the figure; never in standard deviations of the scores."""
     p_null: float | None = None
-    """Two-sided, where labels are dealt anew as if the construct meant nothing."""
+    """Two-sided p of the permutation null, in which labels carry no meaning."""
     placebo: float | None = None
-    """What placebos do: their mean, or where their sign means nothing, its typical size."""
+    """Effect of placebos: their mean, or, where their sign has no meaning, their typical size."""
     specific: Interval | None = None
-    """The part of the effect that placebos lack; None without placebos."""
+    """The effect beyond that of placebos; None without placebos."""
     detectable: float | None = None
-    """The smallest specific effect that this design finds in 80 of 100 cases."""
+    """Minimum detectable specific effect, at 80 % power."""
     p: PValues | None = None
-    """None where nothing can be asserted: there is no placebo."""
+    """None where nothing can be asserted for lack of a placebo."""
     lacking: str | None = None
-    """What the design has too little of, in words; None where it has enough."""
+    """What the design lacks, in words; None where it lacks nothing."""
     note: str | None = None
-    """A sentence that goes with any verdict: who stands out, say."""
+    """A sentence added to any verdict, for example who stands out."""
 
     def __post_init__(self) -> None:
         if not self.smallest > 0:
@@ -153,9 +154,9 @@ def confirmatory(
     smallest: float,
     lacking: str | None = None,
 ) -> Confirmatory:
-    """A headline figure of an estimate over the facets that could have been others, its null and its placebos.
+    """Build a headline figure from an estimate over random facets, its permutation p and its placebos.
 
-    `placebo` is None where the design has none; all else as in `Confirmatory`. Source: docs/controls.md.
+    `placebo` is None where the design has none; other arguments as in `Confirmatory`. Source: docs/controls.md.
     """
     if placebo is None:
         lacking = lacking or "no placebo"
@@ -168,7 +169,7 @@ def confirmatory(
 
 
 def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: float) -> PValues:
-    """The three assertions that can be made of an estimate with placebos; arguments as of `confirmatory`.
+    """P-values of the three assertions about an estimate with placebos; arguments as in `confirmatory`.
 
     Source: Berger (1982), the intersection-union test, which needs no correction; Schuirmann (1987).
     """
@@ -184,15 +185,15 @@ def p_of(effect: Estimate, p_null: float, placebo: Paired | Lists, smallest: flo
 
 
 def judge(figures: Sequence[tuple[Confirmatory | Figure, Fitness]]) -> list[Figure]:
-    """Figures with their verdicts; descriptive ones stay as they are.
+    """Give confirmatory figures their verdicts; descriptive ones are returned unchanged.
 
     Args:
-        figures: Of one instrument on one model, each with the fitness of what it was measured with. p is corrected over
-            the confirmatory ones (Holm), apart for effects and for denials, since a figure whose effect is shown can
-            still be denied falsely. Another model never changes a verdict.
+        figures: Of one instrument on one model, each with the fitness of its instrument. P-values are Holm-adjusted
+            over the confirmatory figures, separately for effects and for denials, since a figure whose effect is shown
+            can still be denied falsely. Other models never change a verdict.
 
     Returns:
-        The figures in their order; for each confirmatory one a `Confirmed`.
+        The figures in the given order, with a `Confirmed` for each confirmatory one.
 
     Source: docs/controls.md, with simulated errors; Holm (1979).
     """
@@ -244,14 +245,14 @@ def _confirmed(figure: Confirmatory, p: PValues | None, verdict: Verdict, why: s
 
 
 def marked(figure: Figure, fitness: Fitness) -> Figure:
-    """A descriptive figure, with the one verdict that it can have: of what does not measure on a model at all."""
+    """A descriptive figure with the only verdict it can have: `invalid`, where the instrument is unfit on a model."""
     if fitness.unfit is None:
         return figure
     return replace(figure, verdict=str(Verdict.INVALID), why=_why_unfit(fitness.unfit))
 
 
 def marked_rows(figures: pd.DataFrame, unfit: str | None) -> pd.DataFrame:
-    """Descriptive figures as rows, marked as by `marked`; `unfit`: the bar that is failed, in words."""
+    """Descriptive figures as rows, marked as by `marked`; `unfit`: the failed validity check, in words."""
     return figures if unfit is None else figures.assign(verdict=str(Verdict.INVALID), why=_why_unfit(unfit))
 
 
@@ -260,7 +261,7 @@ def _why_unfit(bar: str) -> str:
 
 
 def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple[Verdict, str]:
-    """Of what does not measure at all, or where nobody can tell; else by the corrected p."""
+    """The verdict and its reason: from fitness and design first, else from the Holm-adjusted p-values."""
     if fitness.unfit is not None:
         return Verdict.INVALID, _why_unfit(fitness.unfit)
     if figure.lacking:
@@ -268,7 +269,7 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
     if fitness.doubt:
         return Verdict.INCONCLUSIVE, f"{UNTOLD}: {fitness.doubt}."
     specific, bound = figure.specific, figure.smallest
-    assert p is not None  # what lacks a placebo is open
+    assert p is not None  # without a placebo `lacking` is set
     told = "" if specific is None else f" [{specific.low:.2g}, {specific.high:.2g}]"
     it_is = "It is" if figure.placebo is None else "Beyond placebos it is"
     if p.none < ALPHA:
@@ -283,10 +284,10 @@ def _verdict(figure: Confirmatory, fitness: Fitness, p: PValues | None) -> tuple
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P adjusted for their number, in their order (Holm 1979, A simple sequentially rejective multiple test procedure).
+    """Holm-adjusted p-values, in the given order (Holm 1979, A simple sequentially rejective multiple test procedure).
 
-    Five lines of ours: statsmodels has the same, but no light install brings it, and each of its calls collects garbage
-    for a tenth of a second.
+    Not from statsmodels, which light installs do not bring, and whose calls collect garbage for a tenth of a second
+    each.
     """
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1))
@@ -296,7 +297,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def of_planted(found: Sequence[Mapping[str, Any]]) -> str:
-    """What an instrument reads of planted associations, a sentence; empty where it was not held against its own.
+    """One sentence on how an instrument responds to planted associations; empty without a plant of its own construct.
 
     `found`: what was recorded of its headlines (docs/weights.md): `plant`, `own`, `verdict`, `low` and `high` of the
     sensitivity, and `threshold`, a dose in nats or None.

@@ -1,1 +1,1 @@
-"""Result files: what benchmarks say of models, written, read, compared, shown and exported. No model is asked here."""
+"""Result files of benchmarks on models: write, read, compare, show and export them. No model is asked here."""

@@ -1,4 +1,4 @@
-"""Models against models: the headlines of every two results of one benchmark, with a verdict on what they differ in."""
+"""Compare models: the headlines of every two results of one benchmark, with a verdict on their difference."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -23,65 +23,65 @@ from evenruler.tables.frames import stacked
 from evenruler.tables.schemas import CONCEPTS
 
 MORE, SAME, DIFFER = "more", "same", "not alike"
-"""What a verdict holds: "one: more than two", "same within 10", "not alike"."""
+"""Words of verdicts: "one: more than two", "same within 10", "not alike"."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One headline of two results; a row of `compare`."""
+    """One headline compared between two results; a row of `compare`."""
 
     benchmark: str
     part: str
     figure: str
     first: str
-    """A result: its label; with the version, or the folder, where two have the same."""
+    """The label of a result, with the version or folder where two results share it."""
     second: str
     first_value: float | None = None
-    """As published."""
+    """As in the result itself."""
     second_value: float | None = None
     difference: float | None = None
-    """First minus second, in the unit of the figure, over what both were asked; of probes at equal sharpness."""
+    """First minus second, in the unit of the figure, over shared units; for probes at equal sharpness."""
     specific: float | None = None
-    """Its part that placebos lack."""
+    """The difference beyond that of placebos."""
     specific_low: float | None = None
     specific_high: float | None = None
     smallest: float | None = None
-    """The difference worth naming."""
+    """The smallest difference worth naming."""
     detectable: float | None = None
-    """The difference that 80 of 100 such comparisons find."""
+    """Minimum detectable difference, at 80 % power."""
     n: int = 0
-    """Shared units."""
+    """Number of shared units."""
     p: float | None = None
-    """That there is no difference, by Holm over the headlines of the two."""
+    """P of the null of no difference, Holm-adjusted over the headlines of the pair."""
     verdict: str = ""
     reason: str | None = None
-    """Of the verdict."""
+    """The reason for the verdict."""
     note: str | None = None
-    """What was left out."""
+    """Which units were left out."""
 
 
 TYPES: Final[dict[Any, str]] = {str: "string", str | None: "string", float | None: "float64", int: "int64"}
 COLUMNS: Final = {own.name: TYPES[own.type] for own in fields(Comparison)}
-"""Of `compare`, with their types; what they mean: `Comparison`."""
+"""Columns of `compare` with their types; their meaning: `Comparison`."""
 
 
 def compare(results: Sequence[Stored]) -> pd.DataFrame:
-    """Compare the headlines of every two results of the same benchmark, over what both were asked.
+    """Compare the headlines of every two results of the same benchmark, over the units that both were asked.
 
-    By the rules of a headline itself: the same facets, null, placebos and smallest effect, of the paired difference
-    (`contrast` of the family); what makes one of them invalid does so to the comparison. A result of which a model has
-    two labels ("bert (mlm)") is compared with those of others that were asked the same way.
+    The paired difference is judged by the rules of the headline itself: the same facets, null, placebos and smallest
+    effect (`contrast` of the family). If one result is invalid, so is the comparison. Where a model has two labels, by
+    how it was asked ("bert (mlm)"), labels are compared with the same label of other results.
 
     Args:
-        results: Two of one benchmark at least.
+        results: At least two of one benchmark.
 
     Returns:
-        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure. What only one of two has
-        stands in it with the reason.
+        Columns `COLUMNS`, by benchmark, pair (in the order of the results), part and figure. Headlines that only one
+            result has are included, with the reason.
 
     Raises:
-        UserError: No two are of the same benchmark, or measure the same units; one does not say its benchmark's
-            identity, or another than the version that lies here has; or two are of one version with other content.
+        UserError: No two results share a benchmark or units; a result lacks its benchmark's identity, or has another
+            one than the same version here; or two results of one version have different content.
 
     Source: docs/controls.md.
     """
@@ -96,7 +96,7 @@ def compare(results: Sequence[Stored]) -> pd.DataFrame:
 
 
 def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
-    """Results by benchmark, of those that have two, in the order of the first ones; UserError as of `compare`."""
+    """Results grouped by benchmark, for benchmarks with at least two; UserError as in `compare`."""
     groups = grouped((one.result.benchmark.name, one) for one in results)
     found = [group for group in groups.values() if len(group) > 1]
     if not found and agreed(results).empty:
@@ -116,7 +116,7 @@ def comparable(results: Sequence[Stored]) -> list[list[Stored]]:
 
 
 def agreed(results: Sequence[Stored]) -> pd.DataFrame:
-    """How benchmarks agree that measure the same units of one model, by `AGREEMENT`; without rows where none do."""
+    """Agreement of benchmarks that measure the same units of one model, as `AGREEMENT`; empty where none do."""
     tables = [pd.DataFrame(columns=CONCEPTS.names)]
     for one in results:
         path = one.folder / "concepts.parquet"
@@ -126,7 +126,7 @@ def agreed(results: Sequence[Stored]) -> pd.DataFrame:
 
 
 def _require_identity(one: Stored) -> None:
-    """Stop where a result does not say what it is of, or says other content than its version has that lies here."""
+    """UserError where a result lacks its benchmark's identity, or has another one than the same version here."""
     benchmark, where = one.result.benchmark, str(one.folder)
     called = f"{benchmark.name} {benchmark.version}"
     if not benchmark.content_sha256.startswith(KIND):
@@ -142,7 +142,7 @@ def _require_identity(one: Stored) -> None:
 
 
 def names(group: Sequence[Stored]) -> list[str]:
-    """What follows the label of each result, so that none is called as another."""
+    """Suffixes that make the labels of results unique."""
     models = [one.result.model.name for one in group]
     if len(set(models)) == len(models):
         return [""] * len(models)
@@ -153,13 +153,13 @@ def names(group: Sequence[Stored]) -> list[str]:
 
 
 class _Side(NamedTuple):
-    """A result of a pair, and what follows its labels."""
+    """A result of a pair, and the suffix of its labels."""
 
     stored: Stored
     suffix: str
 
     def labels(self) -> dict[str, str]:
-        """By how the model was asked, its label: "bert (mlm)" is asked as " (mlm)", mostly it is ""."""
+        """Labels by how the model was asked: " (mlm)" for "bert (mlm)", mostly ""."""
         labels = {label for _, label, _, record in figures_of(self.stored.result) if "verdict" in record}
         return {label.removeprefix(self.stored.result.model.name): label for label in sorted(labels)}
 
@@ -167,20 +167,20 @@ class _Side(NamedTuple):
         return f"{self.labels().get(manner, self.stored.result.model.name + manner)}{self.suffix}"
 
     def headlines(self, manner: str) -> dict[tuple[str, str], dict[str, Any]]:
-        """By part and figure, as its own result has them."""
+        """Records of headlines by part and figure."""
         label = self.labels().get(manner)
         found = ((part, figure, own) for part, of, figure, own in figures_of(self.stored.result) if of == label)
         return {(part, figure): own for part, figure, own in found if own.get("smallest") is not None}
 
     def made_of(self, part: str, manner: str, figure: str) -> pd.DataFrame:
-        """What a headline is made of, by `HEADLINES`."""
+        """The rows behind a headline, in the schema `HEADLINES`."""
         rows = self.stored.result.headlines
         there = (rows["part"] == part) & (rows["model"] == self.labels().get(manner)) & (rows["figure"] == figure)
         return rows[there]
 
 
 def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]:
-    """The headlines of two labels, judged together as those of one model are."""
+    """Compare the headlines of two labels; p-values are adjusted over them together."""
     own, called = [side.headlines(manner) for side in (first, second)], (first.called(manner), second.called(manner))
     compared: list[tuple[Comparison, Confirmatory]] = []
     for key in sorted(own[0].keys() | own[1].keys()):
@@ -211,7 +211,7 @@ def _headlines(first: _Side, second: _Side, manner: str) -> Iterator[Comparison]
 
 
 def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[str, str] | None:
-    """Verdict and reason where one of two headlines has no finding that could be compared."""
+    """Verdict and reason where one of two headlines cannot be compared, else None."""
     for record, name, other in zip(pair, called, reversed(called), strict=True):
         if not record:
             return str(Verdict.INCONCLUSIVE), f"only {other} has it"
@@ -223,7 +223,7 @@ def _why_not(pair: Sequence[dict[str, Any]], called: tuple[str, str]) -> tuple[s
 
 
 def _judged(one: Comparison, found: Figure, signed: bool) -> Comparison:
-    """With what `judge` says of the difference; without a sign nobody has more."""
+    """Add the verdict of `judge`; for unsigned figures it names no larger side."""
     assert isinstance(found, Confirmed)
     said = str(found.verdict)
     if said == Verdict.NO_EFFECT:

@@ -1,7 +1,7 @@
 """Results as records of Every Eval Ever, the EvalEval coalition's shared schema and store of evaluations.
 
-Written after version `SCHEMA` of its `eval.schema.json` (package every-eval-ever 0.3.0). Rows by prompt
-(`instance_level_eval.schema.json`) are not exported: it describes a prompt with a reference and a model's answer to it,
+Follows version `SCHEMA` of its `eval.schema.json` (package every-eval-ever 0.3.0). Rows by prompt
+(`instance_level_eval.schema.json`) are not exported: that schema describes one prompt with a reference and an answer,
 and our scores are differences of several.
 """
 
@@ -25,17 +25,17 @@ from evenruler.results.store import Stored
 SCHEMA: Final = "0.3.0"
 
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
-"""Of who measured to who made the model."""
+"""The relationship of the evaluator to the maker of the model."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """One record that was written."""
+    """A record that was written."""
 
     path: Path
     figures: int
     left_out: list[str]
-    """Figures that have no value, with the reason."""
+    """Figures without a value, each with the reason."""
 
 
 def export(
@@ -48,17 +48,17 @@ def export(
 ) -> list[Exported]:
     """Write each result as one record: `to/data/{benchmark}/{developer}/{model}/{uuid}.json`.
 
-    The uuid is made of the result's content (in the form of version 4, which the store asks for), so that the same
-    result is the same file. `ids` gives by a model's name its `ORG/MODEL`, which one of the Hub does not need; `date`
-    is when the record was made, midnight UTC, by default when `result.json` was written. UserError where a model has no
-    `ORG/MODEL`, or a result no confirmatory figure or headline amount to export.
+    The uuid is a hash of the result's content (in the form of version 4, which the store requires), so that the same
+    result gives the same file. `ids`: `ORG/MODEL` by model name, not needed for models of the Hub. `date`: date of the
+    record, midnight UTC; by default when `result.json` was written. UserError where a model has no `ORG/MODEL`, or a
+    result has no confirmatory figure or headline amount to export.
     """
     given = ids or {}
     known = {one.result.model.name for one in results}
     for name in given:
         if name not in known:
             raise UserError(f"no result of {name!r}", where="--id", remedy=f"known: {', '.join(sorted(known))}")
-    records = [_record(one, given, date, relationship) for one in results]  # all of them before any is written
+    records = [_record(one, given, date, relationship) for one in results]  # validate all before writing any
     found = []
     for one, (content, left_out) in zip(results, records, strict=True):
         said = json.dumps(one.result.model_dump(mode="json"), sort_keys=True).encode()
@@ -72,7 +72,7 @@ def export(
 def _record(
     one: Stored, ids: Mapping[str, str], date: datetime.date | None, relationship: Relationship
 ) -> tuple[dict[str, Any], list[str]]:
-    """The content of a file, and the figures that are not in it."""
+    """The content of a record, and the figures left out of it."""
     result = one.result
     identity, written = _id(one, ids), str(int((one.folder / RESULT).stat().st_mtime))
     if date is not None:
@@ -107,7 +107,7 @@ def _record(
 
 
 def _id(one: Stored, ids: Mapping[str, str]) -> str:
-    """`ORG/MODEL`, by which the store files a model."""
+    """The `ORG/MODEL` under which the store files a model."""
     model = one.result.model
     source = model.source if isinstance(model.source, str) else ""
     found = ids.get(model.name, source.removeprefix("hub:") if source.startswith("hub:") else "")
@@ -118,7 +118,7 @@ def _id(one: Stored, ids: Mapping[str, str]) -> str:
 
 
 def _model(result: Result, identity: str) -> dict[str, Any]:
-    """The model, down to the bytes that answered; where it ran is told as far as it is known."""
+    """The model entry, with the engine and, as far as known, where the model ran."""
     model = result.model
     sources = [model.source] if isinstance(model.source, str) else model.source
     scheme = sources[0].partition(":")[0]
@@ -153,7 +153,7 @@ def _figure(
     if benchmark.origin.startswith("hub:"):
         repo, _, tag = benchmark.origin.removeprefix("hub:").partition("@")
         source |= {"source_type": "hf_dataset", "hf_repo": repo, "additional_details": details | {"tag": tag}}
-    # The figure with its interval; control, verdict and the rest as texts beside it.
+    # The interval goes into `uncertainty`; control, verdict and the rest are stored as text.
     uncertainty: dict[str, Any] = {"num_samples": int(record["n"])}
     if record.get("low") is not None and record.get("high") is not None:
         ends = {"lower": record["low"], "upper": record["high"], "confidence_level": result.settings.level}
@@ -167,10 +167,10 @@ def _figure(
             "evaluation_description": heading.meaning if heading else figure,
             "metric_id": f"evenruler.{benchmark.family}.{figure}",
             "metric_name": heading.heading if heading else figure,
-            # It asks yes or no; for an amount of bias neither is what a reader should take.
+            # The field needs a boolean, but an amount of bias has no better direction.
             "lower_is_better": False,
             "score_type": "continuous",
-            "min_score": "-Infinity",  # the schema writes what has no bound as text
+            "min_score": "-Infinity",  # the schema writes missing bounds as text
             "max_score": "Infinity",
             "additional_details": {"direction": "neither: it says how much, not how good"},
         },
@@ -180,5 +180,5 @@ def _figure(
 
 
 def _text(value: Any) -> str:
-    """What the schema wants as a string: texts as they are, all else as JSON."""
+    """A value as a string, as the schema requires: text as it is, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A gate for continuous integration: results in, lines and an exit status out."""
+"""A gate for continuous integration: turns results into lines and an exit status."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,30 +11,30 @@ from evenruler.results.record import Result, figures_of
 from evenruler.results.store import Stored
 
 PASSED, FAILED, NOT_MEASURED, OPEN = 0, 1, 2, 3
-"""Statuses: nothing to object to; something is as bad as it may not be; a figure is not there; nothing can be said."""
+"""Exit statuses: all passed; something failed; nothing was measured; something is inconclusive or invalid."""
 
 BARS: Final = ("effect", "not specific", "worse")
-"""What a result can fail by: the verdict of a headline; or that a model is told to do more of it than the baseline."""
+"""Criteria to fail on: a verdict on a headline, or more of the effect than in the baseline."""
 
 
 @dataclass
 class Gate:
-    """What came of it."""
+    """The outcome of the gate."""
 
     failed: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    """Headlines that are inconclusive or invalid."""
+    """Headlines and bounds without a clear outcome."""
     passed: int = 0
-    """Headlines and bounds that nothing is objected to."""
+    """Number of headlines and bounds that passed."""
 
     @property
     def status(self) -> int:
-        """Of the process."""
+        """The exit status of the process."""
         return FAILED if self.failed else OPEN if self.open else PASSED if self.passed else NOT_MEASURED
 
     @property
     def lines(self) -> Iterator[str]:
-        """What people read."""
+        """The lines to print."""
         yield from (f"failed: {line}" for line in self.failed)
         yield from (f"not told: {line}" for line in self.open)
         yield f"{len(self.failed)} failed, {len(self.open)} not told, {self.passed} passed"
@@ -46,12 +46,12 @@ def gate(
     most: Mapping[str, float] | None = None,
     baseline: Sequence[Stored] = (),
 ) -> Gate:
-    """Say whether results may pass.
+    """Check whether results pass.
 
-    `fail_on` is of `BARS`, `baseline` holds earlier results of the same benchmarks, for `worse`. `most` gives by
-    `BENCHMARK:FIGURE` the size beyond which a figure may not surely lie: it fails where its whole interval does, and
-    nothing can be said where a part of it does, or where it has none. UserError where nothing of that name was
-    measured; a bar is none; or `worse` has no baseline.
+    `fail_on`: criteria of `BARS`. `baseline`: earlier results of the same benchmarks, for `worse`. `most`: by
+    `BENCHMARK:FIGURE`, the largest allowed size; the check fails where the whole interval lies beyond it, and is open
+    where part of the interval does, or where there is none. UserError where nothing of that name was measured, a
+    criterion is unknown, or only one of `worse` and `baseline` is given.
     """
     if strange := sorted(set(fail_on) - set(BARS)):
         raise UserError(f"no {strange[0]!r} to fail on", where="--fail-on", remedy=nearest(strange[0], BARS))
@@ -104,7 +104,7 @@ def _of_bound(results: Sequence[Stored], name: str, most: float, found: Gate) ->
 
 
 def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: Gate) -> None:
-    """Each result against the one of its benchmark in the baseline."""
+    """Compare each result with the baseline's results of the same benchmark."""
     for one in results:
         before = [own for own in baseline if own.result.benchmark.name == one.result.benchmark.name]
         if not before:
@@ -117,5 +117,5 @@ def _of_baseline(results: Sequence[Stored], baseline: Sequence[Stored], found: G
                     found.failed.append(where)
                 elif verdict.startswith((SAME, f"{row['second']}: {MORE} than ")):
                     found.passed += 1
-                else:  # also what only one of the two has, and "not alike", which has no direction
+                else:  # includes headlines of only one result, and "not alike", which has no direction
                     found.open.append(where)

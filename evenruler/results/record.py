@@ -1,10 +1,10 @@
-"""A result: what one benchmark says of one model, also in words. One JSON file, and beside it tables of scores.
+"""The result of one benchmark on one model: a JSON file, with tables of scores next to it.
 
-    RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what they are of
-                                          headlines.parquet what two results are compared by
-                                          {table}.parquet scores by row, as the benchmark's family has them
+    RESULTS/{model}/{benchmark}@{version}/result.json     figures with controls and verdicts, and what was measured
+                                          headlines.parquet the rows behind headlines, used to compare results
+                                          {table}.parquet scores by row, in the tables of the benchmark's family
 
-A result of another size than `standard`, or of fewer units, has `+trial` or `+limit-N` behind its version.
+Results of another size than `standard`, form or limit have a suffix after the version, as `+trial` or `+limit-N`.
 """
 
 import json
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import altair as alt
 
 FORMAT: Final = 1
-"""Of `result.json`; another number means that what was called something is called something else."""
+"""Format number of `result.json`; changes when the meaning of a field does."""
 
 RESULT, HEADLINES_FILE = "result.json", "headlines.parquet"
 
 
 class MeasuredBenchmark(Strict):
-    """Which benchmark, and that it is what its manifest says."""
+    """The benchmark, with hashes of its content."""
 
     name: Slug
     version: Version
@@ -42,50 +42,50 @@ class MeasuredBenchmark(Strict):
     origin: Text
     """`shipped`, `folder`, `file`, `hub:USER/REPO@TAG`, or `git:` and a revision."""
     content_sha256: Text
-    """Its identity, made of all its rows and its plan when it was measured (`publish.manifest.identity_of`)."""
+    """Its identity: a hash of all rows and the plan when measured (`publish.manifest.identity_of`)."""
     plan_sha256: Text
-    """Of `plan.json`, as in `manifest.json`."""
+    """Hash of `plan.json`, as in `manifest.json`."""
 
 
 class MeasuredModel(Strict):
-    """Which model, down to the bytes that answered."""
+    """The model, with hashes of the files that determine its answers."""
 
     name: Slug
-    """By which figures and folders call it."""
+    """Its name in figures and folders."""
     source: str | list[str]
     """As in the catalogue: `hub:org/name`, `package:module/file`, `local:folder`, `endpoint:name`, `untrained:NAME`;
-    of an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME` of what Python gave."""
+    for an adapter two, its own and its base's; `loaded:CLASS` and `function:NAME` for Python objects."""
     revision: str | None
     """The commit of a Hub repository."""
     kind: Text
     chat: bool
-    """Whether it is asked in chats."""
+    """Whether it is asked by chat."""
     licence: Text
     engine: dict[str, Any]
-    """All that an answer depends on but the question: sha256 of weights, configuration, tokenizer and template;
-    device class, dtype, versions of the libraries; of a server its address and mode."""
+    """Everything besides the prompt that an answer depends on: sha256 of weights, configuration, tokenizer and
+    template; device class, dtype, library versions; for a server its address and mode."""
 
 
 class Settings(Strict):
-    """How it was measured."""
+    """Settings of the measurement."""
 
     prefixes: bool
-    """Whether rows were also asked after prefixes; without, how far the figures hang on wordings is not known."""
+    """Whether rows were also asked after prefixes; if not, sensitivity to wording is unknown."""
     size: Literal["trial", "standard", "paper"] = "standard"
     """How much of the benchmark was asked."""
     form: str | None = None
-    """The only way in which it was asked, where a family has several; null: all that the model can be asked in."""
+    """The one form that was asked, where a family has several; null: all forms that the model supports."""
     limit: int | None
-    """So many units at most, evenly spread; null: all that the plan asks for."""
+    """The most units asked about, evenly spread; null: all that the plan asks for."""
     level: float
-    """Of intervals."""
+    """Coverage of intervals."""
     resamples: int
     seed: int
 
     @model_validator(mode="before")
     @classmethod
     def _of_before_sizes(cls, said: Any) -> Any:
-        """What was measured before there were sizes says `quick`: whether as little was asked as in the build."""
+        """Migrate results from before sizes, which have `quick` instead: true is `trial`, false `standard`."""
         if not isinstance(said, dict) or "quick" not in said:
             return said
         size = "trial" if said["quick"] else "standard"
@@ -93,60 +93,60 @@ class Settings(Strict):
 
 
 class Heading(Strict):
-    """A figure that people are shown, in words."""
+    """How a figure is shown: its name and meaning in words."""
 
     figure: Text
     heading: Text
     meaning: Text
     role: Literal["headline", "amount", "fitness"]
-    """A headline has a verdict; an amount describes what the model does, fitness how well the instrument measures."""
+    """A headline has a verdict; an amount describes the model; fitness says how well the instrument measures."""
     says: list[str] | None = None
-    """What a value above 0, and one below, says of a model."""
+    """Clauses that say what values above 0, and values below 0, mean for a model."""
     ends: list[str] | None = None
-    """What units of high values are most of, and those of low values."""
+    """Adjectives for units with the highest and with the lowest values, for "most ..."."""
 
 
 @dataclass
 class Beside:
-    """Tables that lie beside a result; two results are the same whatever lies beside them."""
+    """Tables stored next to a result; they do not count when results are compared for equality."""
 
     headlines: pd.DataFrame | None = field(default=None, compare=False)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict, compare=False)
 
 
 class Result(Strict):
-    """The content of `result.json`; of a result that was just measured, with the tables that it is made of."""
+    """The content of `result.json`; just after measuring also with its tables."""
 
     format: Literal[1] = FORMAT
     evenruler: Text
-    """The version that measured."""
+    """The version of evenruler that measured."""
     benchmark: MeasuredBenchmark
     model: MeasuredModel
     settings: Settings
     headings: list[Heading]
     figures: dict[str, dict[str, dict[str, Any]]]
-    """By part of the benchmark, model (a model that is asked in two ways has two names) and figure: `value`, `low`,
-    `high`, `n`, `unit`, `reason`, `control`, `p`, and of a headline `placebo`, `specific`,
-    `verdict`, `why`, as in `evidence.json`; to three decimals."""
+    """By part of the benchmark, model (two names for a model asked in two ways) and figure: `value`, `low`, `high`,
+    `n`, `unit`, `reason`, `control`, `p`, and for headlines `placebo`, `specific`, `verdict`, `why`, as in
+    `evidence.json`; rounded to three decimals."""
     answer: list[str] = Field(default_factory=list)
-    """What its headlines say, in sentences (`answer`)."""
+    """The headlines in sentences, from `answer`."""
     left_out: list[str]
-    """What the model could not be asked, and why, a sentence each."""
+    """What the model could not be asked, with the reason; a sentence each."""
     warnings: list[str]
-    """What speaks against using the benchmark on this model, a sentence each."""
+    """Reasons for doubt about the benchmark on this model; a sentence each."""
     asked: dict[str, int] = Field(default_factory=dict)
-    """Answers by table."""
+    """Number of answers by table."""
     _beside: Beside = PrivateAttr(default_factory=Beside)
 
     def with_tables(self, headlines: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> "Result":
-        """The same with tables that lie beside it; they are in no JSON."""
+        """A copy with its tables attached, which are not part of its JSON."""
         found = self.model_copy()
         found._beside = Beside(headlines, tables)
         return found
 
     @property
     def headlines(self) -> pd.DataFrame:
-        """What its headlines are made of, by `HEADLINES`; UserError where the result was read without its tables."""
+        """The rows behind its headlines, as `HEADLINES`; UserError where the result was read without its tables."""
         if self._beside.headlines is None:
             remedy = "read headlines.parquet beside result.json, or measure"
             raise UserError("its tables are not here", where=self.folder, remedy=remedy)
@@ -154,24 +154,24 @@ class Result(Strict):
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Scores by row, and what the family's diagnosis makes of them, by name; of a result that was read, none."""
+        """Scores by row and tables of the family's diagnosis, by name; empty for results read from a file."""
         return self._beside.tables
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The verdict of each headline by part and figure (`seed: gain`), and how it was asked if in several ways."""
+        """Verdicts of headlines, keyed "part: figure" (`seed: gain`), with the label if asked in several ways."""
         judged = (one for one in figures_of(self) if "verdict" in one[3])
         return {f"{_where(part, label, self)}: {figure}": own["verdict"] for part, label, figure, own in judged}
 
     def frame(self) -> pd.DataFrame:
-        """All figures, a row each, with the columns of `load_results`."""
+        """All figures, one row each, with the columns of `load_results`."""
         return as_frame([self])
 
     def units(self) -> pd.DataFrame:
-        """The value of each unit behind a headline: part, label, figure, unit, value, and where it lies on an axis.
+        """The value of each unit behind a headline: part, label, figure, unit, value, and `beside` (place on an axis).
 
-        A value is the mean over wordings and words, of the first group less the other where there are two; in the unit
-        of the figure's scores, highest first. UserError where the result was read without its tables.
+        Values are means over wordings and words (first group minus second where there are two), in the unit of the
+        scores; sorted with the highest first. UserError where the result was read without its tables.
         """
         rows = self.headlines.rename(columns={"model": "label"})
         of = ["part", "label", "figure"]
@@ -180,21 +180,21 @@ class Result(Strict):
         return found.sort_values([*of, "value"], ascending=[True, True, True, False], kind="stable", ignore_index=True)
 
     def replies(self) -> pd.DataFrame:
-        """What was written, a row a reply (null where it was refused, with the `reason`), beside its prompt.
+        """The replies, one row each with its prompt; null where refused, with the `reason`.
 
-        Empty where nothing was written, or the result was read from a file.
+        Empty where no replies were generated, or the result was read from a file.
         """
         return self.tables.get("replies", pd.DataFrame(columns=["prompt", "reply", "reason"]))
 
     def to_json(self) -> str:
-        """One line of JSON, as `evenruler measure --format json` prints it."""
+        """One line of JSON, as printed by `evenruler measure --format json`."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
 
     def plot(self) -> "alt.VConcatChart":
-        """Headlines with their intervals, placebos and the smallest effect worth naming, a panel a figure.
+        """Plot headlines with intervals, placebos and the smallest effect worth naming, one panel per figure.
 
-        Values are points, placebos bars on the side of the value, smallest effects are dashed. UserError where it has
-        no headline, or altair is not installed.
+        Points are values, bars are placebos (drawn on the side of the value), dashes are smallest effects. UserError
+        where there is no headline, or altair is not installed.
         """
         try:
             import altair as alt
@@ -229,7 +229,7 @@ class Result(Strict):
         return alt.vconcat(*panels, title=self.folder)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the answer, and the headlines as a table."""
+        """The notebook display: the answer, and the headlines as a table."""
         judged = [figure for figure in figures_of(self) if "verdict" in figure[3]]
         more = ((of, own, own.get("placebo", ""), own["verdict"], own.get("why", "")) for *of, own in judged)
         rows = [[*of, figure_in_words(own), *said] for of, own, *said in more]
@@ -240,7 +240,7 @@ class Result(Strict):
 
     @property
     def folder(self) -> str:
-        """Where it lies under the folder of results."""
+        """Its folder, relative to the folder of results."""
         less = "" if self.settings.size == "standard" else f"+{self.settings.size}"
         less += "" if self.settings.form is None else f"+{self.settings.form}"
         less += "" if self.settings.limit is None else f"+limit-{self.settings.limit}"
@@ -252,7 +252,7 @@ def _where(part: str, label: str, result: Result) -> str:
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Part, label, name and record of every figure, sorted; what has no value of its own is none."""
+    """Part, label, name and record of every figure, sorted; records without the key `value` are skipped."""
     for part, of_part in sorted(result.figures.items()):
         for label, of_label in sorted(of_part.items()):
             for figure, record in sorted(of_label.items()):
@@ -261,22 +261,22 @@ def figures_of(result: Result) -> Iterator[tuple[str, str, str, dict[str, Any]]]
 
 
 FIRST: Final = (Verdict.INVALID, *(verdict for verdict in ORDER if verdict != Verdict.INVALID))
-"""What stands first: that nothing was measured, then what was found."""
+"""Order of verdicts in answers: invalid first, then what was found."""
 
 NAMED, REASONS = 5, 2
-"""Units that are named at either end; reasons that are told of headlines that share a line."""
+"""Units named at each end; reasons printed for headlines that share a line."""
 
 NOTHING: Final = "NO VERDICT: no figure here has one"
 
 Judged = tuple[str, str, Heading, dict[str, Any]]
-"""A headline: part, how it was asked, words and record."""
+"""A headline: part, label, heading and record."""
 
 
 def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
-    """What the headlines of a result say, a sentence or two each; `headlines` is what they are made of, by `HEADLINES`.
+    """The headlines of a result in sentences; `headlines`: the rows behind them, as `HEADLINES`.
 
-    A line for each effect, and for each headline that has one of the other verdicts by itself; headlines that share a
-    verdict share a line. After an effect whose units have names, who is nearest to either end.
+    One line per effect or `not specific`; several headlines that share another verdict share a line. After an effect
+    whose heading has `ends`, a line with the units at either end.
     """
     words = {heading.figure: heading for heading in result.headings if heading.role == "headline"}
     found: dict[Verdict, list[Judged]] = {}
@@ -299,7 +299,7 @@ def answer(result: Result, headlines: pd.DataFrame) -> list[str]:
 
 
 def _together(verdict: Verdict, figures: Sequence[Judged]) -> str:
-    """Headlines of one verdict in a line, with the reasons that most of them have."""
+    """Headlines of one verdict in one line, with their most frequent reasons."""
     parts: dict[str, list[str]] = {}
     for part, _, heading, _ in figures:
         parts.setdefault(heading.heading, []).append(part)
@@ -321,7 +321,7 @@ def _numbers(record: Mapping[str, Any]) -> str:
 
 
 def _ends(ends: Sequence[str], made_of: pd.DataFrame) -> Iterator[str]:
-    """Who is nearest to either end, where units are words; the first end is that of high values."""
+    """The units with the highest and the lowest values, if there are enough; `ends`: for high values, for low ones."""
     ordered = _by_unit(made_of, ["unit"]).sort_values(ascending=False, kind="stable").index.astype(str)
     if len(ordered) >= 2 * NAMED:
         high, low = ordered[:NAMED], ordered[: -NAMED - 1 : -1]
@@ -340,11 +340,11 @@ COLUMNS: Final = {
     "prefixes": "bool",
     "limit": "Int64",
 }
-"""Of `load_results`, with their types."""
+"""Columns of `load_results` with their types."""
 
 
 def as_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """All figures of results, as `load_results` gives them."""
+    """All figures of results, in the format of `load_results`."""
     rows = []
     for result in results:
         roles = {heading.figure: heading.role for heading in result.headings}
@@ -368,6 +368,6 @@ def as_frame(results: Iterable[Result]) -> pd.DataFrame:
 
 
 def _by_unit(made_of: pd.DataFrame, of: list[str]) -> "pd.Series[float]":
-    """The mean of each unit, placebos left out: of the first pole, less that of the other where there is one."""
+    """The mean of each unit without placebos: of the first pole, minus the other where there is one."""
     poles = made_of[made_of["pole"] != 0].groupby([*of, "pole"])["value"].mean().unstack("pole")
     return pd.Series(poles.get(1, 0.0) - poles.get(-1, 0.0), index=poles.index, dtype="float64")

@@ -1,4 +1,4 @@
-"""Results in folders: written whole, found again, read back, and as one long table."""
+"""Store results in folders: atomic write, find, read, and one table of all figures."""
 
 import json
 from collections.abc import Mapping
@@ -20,23 +20,22 @@ from evenruler.tables.parquet import table_of, write_whole
 from evenruler.tables.schemas import HEADLINES
 
 OF_THE_COMPUTER: Final = {"attention", "device", "dtype", "libraries"}
-"""Of an engine, what is of the computer and not of the model: measured again elsewhere, it is the same model."""
+"""Engine keys of the computer rather than the model; a model measured elsewhere counts as the same."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A result, with what its headlines are made of, and where it lies."""
+    """A result with the rows behind its headlines, and its folder."""
 
     result: Result
     folder: Path
 
 
 def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Table] | None = None) -> Path:
-    """Write a result into its folder, `root / result.folder`, whole or not at all; an earlier one of its is replaced.
+    """Write a result into its folder, `root / result.folder`, atomically; replaces an earlier result of the same model.
 
-    What its headlines are made of lies beside it, and each of further `tables`, floats rounded to six significant
-    digits as in every table of the house. UserError where what lies there is of another model, or of a benchmark with
-    other content.
+    The rows behind its headlines and further `tables` are stored with it, floats rounded to six significant digits as
+    in all tables. UserError where the folder holds a result of another model, or of a benchmark with other content.
     """
     folder = root / result.folder
     rows = table_of(without_last_bits(result.headlines), HEADLINES)
@@ -52,7 +51,7 @@ def write(result: Result, root: Path, tables: Mapping[str, pd.DataFrame | pa.Tab
 
 
 def refuse_another(result: Result, root: Path) -> None:
-    """UserError where a result's folder has one of another model, or of other content of the benchmark."""
+    """UserError where the folder holds a result of another model, or of a benchmark with other content."""
     folder = root / result.folder
     if not (folder / RESULT).exists():
         return
@@ -62,7 +61,7 @@ def refuse_another(result: Result, root: Path) -> None:
     if other := sorted(key for key in told if old.get(key) != new.get(key)):
         what = f"{result.model.name} is another model there ({', '.join(other)} differ)"
         raise UserError(what, where=str(folder), remedy="give it another name with --name")
-    if before.benchmark.origin == result.benchmark.origin == "file":  # it is being written
+    if before.benchmark.origin == result.benchmark.origin == "file":  # the source is still being edited
         return
     if not before.benchmark.content_sha256.startswith(KIND):
         what = f"an older evenruler says there in another way what {result.benchmark.name} held (content_sha256)"
@@ -74,14 +73,14 @@ def refuse_another(result: Result, root: Path) -> None:
 
 
 def find(*places: str | Path) -> list[Path]:
-    """The `result.json` files of places: folders of results, such files, or folders above them; none twice.
+    """The `result.json` files in places: folders of results, such files, or folders above them; without duplicates.
 
-    Those of the first place first, each place's by path. UserError where a place holds none.
+    In the order of the places, each sorted by path. UserError where a place holds none.
     """
     found: dict[Path, Path] = {}
     for place in map(Path, places):
         below = sorted(place.rglob(RESULT))
-        # A folder that begins with a dot was left by a write that was killed.
+        # Folders that begin with a dot are left over from killed writes.
         of_place = [place] if place.is_file() else [path for path in below if not path.parent.name.startswith(".")]
         if not of_place:
             what = "no result in this folder" if place.is_dir() else "no such file or folder"
@@ -92,18 +91,18 @@ def find(*places: str | Path) -> list[Path]:
 
 
 def read(path: Path) -> Stored:
-    """A result with what its headlines are made of; UserError where a file is missing or damaged."""
+    """Read a result with the rows behind its headlines; UserError where a file is missing or damaged."""
     headlines = table_in_result(path.with_name(HEADLINES_FILE), HEADLINES)
     return Stored(read_result(path).with_tables(headlines, {}), path.parent)
 
 
 def read_all(*places: str | Path) -> list[Stored]:
-    """The results of places, as `find` and `read` have them."""
+    """All results in places, by `find` and `read`."""
     return [read(path) for path in find(*places)]
 
 
 def read_result(path: Path) -> Result:
-    """The content of a `result.json`; UserError where it is no JSON, of another format, or no `Result`."""
+    """Read a `result.json`; UserError where it is not JSON, has another format, or is no valid `Result`."""
     content = json_of(path, "measure again")
     if not isinstance(content, dict) or "format" not in content:
         raise UserError("no result of Even Ruler", where=str(path), remedy="name what `evenruler measure` wrote")
@@ -125,7 +124,7 @@ def read_result(path: Path) -> Result:
 
 
 def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
-    """A table beside a result, by its schema; UserError where it is damaged, or a row stands twice."""
+    """Read a table of a result by its schema; UserError where it is damaged or has duplicate rows."""
     schema_of(path, "measure again")
     try:
         found: pd.DataFrame = table_in(path, remedy="measure again").select(schema.names).cast(schema).to_pandas()
@@ -138,16 +137,16 @@ def table_in_result(path: Path, schema: pa.Schema) -> pd.DataFrame:
 
 
 def load_results(*places: str | Path) -> pd.DataFrame:
-    """All figures of results, a row each.
+    """All figures of results, one row each.
 
     Args:
         *places: Each a folder of a result, its `result.json`, or any folder above it.
 
     Returns:
-        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the name by which it was
-        measured, `label` says also how it was asked ("bert (mlm)"); `role` is `amount` or `fitness` for headline
-        figures, else null. Numbers have three decimals, as in `result.json`; what is no figure there (statistics of
-        single items) is left out.
+        Columns `COLUMNS`, in the order of `find`, then of part, label and figure. `model` is the name of the model,
+            `label` also says how it was asked ("bert (mlm)"); `role` is `headline`, `amount` or `fitness` for figures
+            with a heading, else null. Numbers have three decimals, as in `result.json`; records that are not figures
+            (statistics of single items) are left out.
 
     Raises:
         UserError: A place holds no result, or a file is damaged.

@@ -1,4 +1,4 @@
-"""Results side by side and what they differ in: as Markdown, JSON and CSV, and as the report's page."""
+"""Results side by side with their differences, as Markdown, JSON and an HTML page."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from evenruler.results.record import Heading, figures_of
 from evenruler.results.store import Stored
 
 ABSENT: Final = "-"
-"""Where a result lacks what another has."""
+"""Cell text where a result lacks what another has."""
 
 NO_VERDICT: Final = "No figure of these results has a verdict: nothing is said of a model by itself."
 
@@ -37,7 +37,7 @@ DIFFERENCES = (
 
 
 def _measured(record: dict[str, Any]) -> str:
-    """Value and interval, placebo and verdict; or why there is no value."""
+    """Value with interval, placebo and verdict; or why there is no value."""
     if record["value"] is None:
         return f"none ({record.get('reason', 'no reason given')}); {record['verdict']}"
     low, high, placebo = (record.get(key) for key in ("low", "high", "placebo"))
@@ -47,7 +47,7 @@ def _measured(record: dict[str, Any]) -> str:
 
 
 def as_markdown(results: Sequence[Stored], comparisons: pd.DataFrame) -> str:
-    """For people: per benchmark the confirmatory figures of every result, then the differences of each two."""
+    """Markdown: per benchmark the confirmatory figures of every result, then the differences of each pair."""
     parts: list[str] = []
     for group in comparable(results):
         parts += _of_benchmark(group, comparisons[comparisons["benchmark"] == group[0].result.benchmark.name])
@@ -81,7 +81,7 @@ def _of_benchmark(group: Sequence[Stored], comparisons: pd.DataFrame) -> Iterato
 
 
 def unmeasured_of(group: Sequence[Stored]) -> list[str]:
-    """On which models nothing was measured, and why, a line each."""
+    """The models on which nothing was measured, and why; a line each."""
     found = []
     for one, suffix in zip(group, names(group), strict=True):
         told = unmeasured_models((label, record) for _, label, _, record in figures_of(one.result))
@@ -90,19 +90,19 @@ def unmeasured_of(group: Sequence[Stored]) -> list[str]:
 
 
 def warnings_of(group: Sequence[Stored]) -> list[str]:
-    """What speaks against the benchmark on each model, a line each."""
+    """The warnings of each result, a line each."""
     called = ((one.result, f"{one.result.model.name}{suffix}") for one, suffix in zip(group, names(group), strict=True))
     return [f"{name}: {line}" for result, name in called for line in result.warnings]
 
 
 def title(group: Sequence[Stored]) -> str:
-    """Name and versions of the benchmark of results, with `+trial` and `+limit-N` where less was asked."""
+    """Name and versions of the results' benchmark, with suffixes such as `+trial` and `+limit-N`."""
     versions = sorted({one.result.folder.rpartition("@")[2] for one in group})
     return f"{group[0].result.benchmark.name} {', '.join(versions)}"
 
 
 def difference_row(row: dict[str, Any]) -> list[str]:
-    """A comparison in words, a text for each column of `HEAD`."""
+    """A comparison as text, one for each column of `HEAD`."""
     beyond = [row[key] for key in ("specific", "specific_low", "specific_high")]
     interval = ABSENT if None in beyond else "{:z.3f} [{:z.3f}, {:z.3f}]".format(*beyond)
     values = [(row[side], row[f"{side}_value"]) for side in ("first", "second")]
@@ -118,19 +118,19 @@ def difference_row(row: dict[str, Any]) -> list[str]:
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows with None for every null, as JSON has it."""
+    """Rows as dicts, with None for every null."""
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
 def as_json(figures: pd.DataFrame, comparisons: pd.DataFrame) -> str:
-    """Everything: `figures` as `load_results` gives them, `comparisons` as `compare` does."""
+    """JSON of `figures`, as from `load_results`, and `comparisons`, as from `compare`."""
     content = {"figures": rows_of(figures), "comparisons": rows_of(comparisons)}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -> str:
-    """One self-contained page as HTML; without `comparisons` each result stands for itself."""
+    """One self-contained HTML page; without `comparisons`, each result by itself."""
     if comparisons is None:
         groups, heading, lead = [[one] for one in results], "Even Ruler: results", ONE_LEAD
     else:
@@ -154,7 +154,7 @@ def render(results: Sequence[Stored], comparisons: pd.DataFrame | None = None) -
                 figures=figures,
                 warnings=warnings_of(group),
                 sections=_differences(comparisons, benchmark.name),
-                decimals=3,  # to which numbers in results were rounded before
+                decimals=3,  # results are stored with three decimals
             )
         )
     models = dict.fromkeys(one.result.model.name for group in groups for one in group)

@@ -1,1 +1,1 @@
-"""Small models of ours: heads and adapters fitted on labelled data, and encoders adapted to a domain."""
+"""Training of small models: heads and adapters fitted on labelled data, and models adapted to a domain."""

@@ -1,8 +1,8 @@
-"""Domain adaptation: a model goes on training on sentences and is asked after each epoch (EMPALC, sections 3.3.5, 4.4).
+"""Domain adaptation: continue training on sentences, and ask after each epoch (EMPALC, sections 3.3.5, 4.4).
 
-An encoder learns masked words, its entailment head is the one fitted once before; a causal model learns next words. How
-well they are learnt is told by sentences that a fit does not learn from: losses of words that the model does not see,
-nats a token. What is drawn hangs on PyTorch's generator.
+An encoder learns masked words, and keeps the entailment head fitted before; a causal model learns next words. Progress
+is measured on held-out sentences: the loss of masked or next words, in nats per token. Random draws come from PyTorch's
+generator.
 """
 
 import math
@@ -23,35 +23,35 @@ from evenruler.models.store import RowStore, keys_of
 from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
-LONGEST: Final = 128  # tokens of a sentence; what stands after them is left out
-ROUNDS: Final = 7  # every seventh word of a sentence is masked, nearly BERT's share; after as many rounds each was
+LONGEST: Final = 128  # tokens of a sentence; the rest is truncated
+ROUNDS: Final = 7  # every seventh token is masked, about BERT's share; after seven rounds each has been masked once
 
 HEAD_STEPS: Final = 160
 HEAD_BATCH: Final = 256
 HEAD_LEARNING_RATE: Final = 1e-3
 HEAD_DECAY: Final = 0.3
-"""How a head for masked words is fitted: until the loss of held-out sentences falls no more (`docs/performance.md`)."""
+"""Fit of the head for masked words, long enough for the held-out loss to stop falling (`docs/performance.md`)."""
 
-BATCH: Final = 32  # sentences that are read at once where nothing is learned
-IGNORED: Final = -100  # the label of a token that nothing is asked about
+BATCH: Final = 32  # sentences per batch when evaluating
+IGNORED: Final = -100  # label of tokens without a loss
 
 
 class NextWords:
-    """A causal model, in memory, learns every next word."""
+    """Training objective of a causal model: every next word."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.trained, self._tokenizer = model, tokenizer
 
     def begin(self, sentences: Sequence[str]) -> None:
-        """Get ready to learn sentences: nothing is to be done."""
+        """Prepare for learning sentences: does nothing."""
 
     def drawn(self, sentences: Sequence[str]) -> Any | None:
-        """A loss to learn from, a tensor: mean over all next words; None where there are none."""
+        """The training loss as a tensor: mean over all next words; None where there are none."""
         total, n = self._losses(sentences)
         return total / n if n else None
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
-        """The sum of losses over all next words, without chance; and how many tokens these are."""
+        """The sum of losses over all next words, without random draws, and the number of tokens."""
         total, told = 0.0, 0
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
@@ -62,16 +62,16 @@ class NextWords:
     def _losses(self, sentences: Sequence[str]) -> tuple[Any, int]:
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
         logits = self.trained(input_ids=ids, attention_mask=there).logits[:, :-1].float()
-        labels = ids[:, 1:].masked_fill(there[:, 1:] == 0, IGNORED)  # nothing says what the first word is
+        labels = ids[:, 1:].masked_fill(there[:, 1:] == 0, IGNORED)  # the first token is not predicted
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
         return loss, int((labels != IGNORED).sum())
 
 
 class MaskedWords:
-    """An encoder learns masked words by a head of its own, which learns first, while the encoder stays as it is.
+    """Training objective of an encoder: masked words, by a new head that is fitted first, with the encoder frozen.
 
-    An encoder for sentences or entailment comes without such a head, and what a random one asks for would only harm it.
-    The head chooses among the words of the corpora alone, by their embeddings in the encoder.
+    Encoders for sentences or entailment have no such head, and gradients from a random one would harm them. The head
+    chooses only among words of the corpora, by their input embeddings in the encoder.
     """
 
     def __init__(self, model: Any, tokenizer: Any, corpora: Sequence[str]) -> None:
@@ -82,11 +82,11 @@ class MaskedWords:
         self._bias: Any = None
 
     def begin(self, sentences: Sequence[str]) -> None:
-        """Fit a fresh head on what the encoder makes of every word of the sentences when it is masked."""
+        """Fit a fresh head on the encoder's states of every word of the sentences, each masked once."""
         states, labels = self._every_word(sentences)
         width = self.trained.config.hidden_size
         self._transform = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.LayerNorm(width)).to(states)
-        torch.nn.init.eye_(self._transform[0].weight)  # at first it changes nothing
+        torch.nn.init.eye_(self._transform[0].weight)  # starts as the identity
         torch.nn.init.zeros_(self._transform[0].bias)
         counts = torch.bincount(labels, minlength=len(self._words)) + 0.5
         self._bias = torch.nn.Parameter(counts.log().to(states))
@@ -104,12 +104,12 @@ class MaskedWords:
             parameter.requires_grad_(False)
 
     def drawn(self, sentences: Sequence[str]) -> Any | None:
-        """Mean over the words of one round, which is drawn for every sentence."""
+        """The training loss: mean over the words of one round, drawn for each sentence; None where there are none."""
         states, labels = self._masked(sentences, torch.randint(ROUNDS, (len(sentences), 1)))
         return torch.nn.functional.cross_entropy(self._logits(states), labels) if len(labels) else None
 
     def known(self, sentences: Sequence[str]) -> tuple[float, int]:
-        """Over every word, each masked once."""
+        """The sum of losses over every word, each masked once, and the number of tokens."""
         states, labels = self._every_word(sentences)
         with torch.inference_mode():
             loss = torch.nn.functional.cross_entropy(self._logits(states), labels, reduction="sum")
@@ -120,17 +120,17 @@ class MaskedWords:
         return self._transform(states) @ words.T + self._bias
 
     def _every_word(self, sentences: Sequence[str]) -> tuple[Any, Any]:
-        """[tokens, hidden] states of the encoder where each word is masked, and [tokens] which word it is."""
+        """States of the encoder [tokens, hidden] at each word when masked, and the words' indices [tokens]."""
         found = []
         with torch.inference_mode():
             for first in range(0, len(sentences), BATCH):
                 batch = sentences[first : first + BATCH]
                 found += [self._masked(batch, torch.full((len(batch), 1), number)) for number in range(ROUNDS)]
-        # Clones, as nothing can be learned from what inference mode gave.
+        # Cloned, since tensors from inference mode cannot be trained on.
         return torch.cat([states for states, _ in found]).clone(), torch.cat([labels for _, labels in found]).clone()
 
     def _masked(self, sentences: Sequence[str], numbers: Any) -> tuple[Any, Any]:
-        """The same of the words of one round a sentence; [sentences, 1] says which."""
+        """The same for the words of one round per sentence; `numbers`: the rounds, [sentences, 1]."""
         ids, there = padded(self._tokenizer, sentences, self.trained.device)
         special = torch.isin(ids, torch.tensor(self._tokenizer.all_special_ids, device=ids.device))
         places = torch.arange(ids.shape[1], device=ids.device)
@@ -141,18 +141,18 @@ class MaskedWords:
 
 
 def padded(tokenizer: Any, sentences: Sequence[str], device: Any) -> tuple[Any, Any]:
-    """[sentences, tokens] ids, and where there are any."""
+    """Padded token ids [sentences, tokens], and the attention mask."""
     read = tokenizer(list(sentences), truncation=True, max_length=LONGEST)["input_ids"]
     return likelihood.padded(read, device, filler=tokenizer.pad_token_id or 0)
 
 
-VERSION: Final = 2  # of how models are adapted: part of the key of every answer
-PARTS: Final = 5  # a fit learns four parts of a corpus and is judged by the fifth, another one in each of five fits
+VERSION: Final = 2  # version of the adaptation: part of the cache key of every answer
+PARTS: Final = 5  # a fit learns four parts of a corpus and is evaluated on the fifth; each of five fits on another
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is adapted."""
+    """Hyperparameters of an adaptation."""
 
     epochs: int
     learning_rate: float
@@ -160,7 +160,7 @@ class Recipe:
 
 
 def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
-    """What a fit learns from, and what is held out of it; `fit`: its number, from 1."""
+    """Split sentences into those a fit learns from and those held out; `fit`: its number, from 1."""
     parts = min(PARTS, len(sentences))
     sides: tuple[list[str], list[str]] = [], []
     for place, sentence in enumerate(sentences):
@@ -169,9 +169,9 @@ def split(sentences: Sequence[str], fit: int) -> tuple[list[str], list[str]]:
 
 
 class Adapted:
-    """A model of the catalogue on its way through the epochs of several corpora, each from the same start.
+    """A model of the catalogue, adapted to several corpora, each from the same start, with access to every epoch.
 
-    It is loaded, and trained, only when an answer is missing from the row store.
+    The model is loaded and trained only when an answer is missing from the row store.
     """
 
     def __init__(
@@ -182,24 +182,24 @@ class Adapted:
         recipes: Mapping[str, Recipe],
         untouched: Model | None = None,
     ) -> None:
-        """Name the model, which answers questionnaires; nothing is loaded. Corpora and recipes go by name.
+        """Set the model, and corpora and recipes by corpus name; nothing is loaded yet.
 
-        UserError where there is no such model, or its files are missing or not what was declared.
+        UserError where there is no such model, or its files are missing or not as declared.
         """
         self.name = name
         self._store = RowStore()
-        # Its weights are changed in this process.
+        # Local, since its weights are changed in this process.
         self._untouched = untouched or catalogue.load(name, params, store=self._store, local=True)
         self._corpora, self._recipes = dict(corpora), dict(recipes)
-        # Whose words an encoder chooses among, whatever order the corpora are declared in.
+        # The words that an encoder's head chooses among, independent of the order of the corpora.
         self._all_texts = [sentence for _, sentences in sorted(corpora.items()) for sentence in sentences]
         self._training: _Training | None = None
 
     def at(self, corpus: str, fit: int, epoch: int) -> Model:
-        """The model after some epochs on a corpus; epoch 0 is the model as it was.
+        """The model after some epochs on a corpus; epoch 0 is the unadapted model.
 
-        The answers of all fits to all corpora at epoch 0 are the same, and paid for once. States may be asked in any
-        order; one that goes back, to an earlier epoch, another fit or another corpus, trains again from the start.
+        At epoch 0 all fits and corpora share their cached answers. States may be asked in any order; going back to an
+        earlier epoch, or to another fit or corpus, trains again from the start.
         """
 
         def bring() -> Any:
@@ -211,8 +211,8 @@ class Adapted:
         return self._untouched.adapted(state, lambda: _InState(bring))
 
     def loss(self, corpus: str, fit: int, epoch: int) -> float:
-        """Mean loss after an epoch on the sentences that are held out, nats a token; not a number without a token."""
-        asked = [self._identity(corpus, fit, epoch)]  # of epoch 0 too: what is held out differs
+        """Mean loss after an epoch on the held-out sentences, in nats per token; NaN where they have no token."""
+        asked = [self._identity(corpus, fit, epoch)]  # for epoch 0 too, since the held-out sentences differ
         (key,) = keys_of(self.at(corpus, fit, epoch).engine, f"adaptation-loss/{VERSION}", [asked])
         found = self._store.get([key])
         if key not in found:
@@ -221,7 +221,7 @@ class Adapted:
         return NUMBER.unpack(found[key])
 
     def _identity(self, corpus: str, fit: int, epoch: int) -> dict[str, object]:
-        """All that the state depends on beside the model itself."""
+        """Everything besides the model itself that the state depends on."""
         causal = self._untouched.kind == "causal"
         return {
             "adaptation": VERSION,
@@ -233,7 +233,7 @@ class Adapted:
         }
 
     def _losses_to(self, corpus: str, fit: int, epoch: int) -> Sequence[float]:
-        """Losses from epoch 0 to this one, and the model in memory there."""
+        """Losses from epoch 0 to this one; leaves the model in memory at this epoch."""
         if self._training is None:
             self._training = _Training(self.name, self._untouched.backend, self._all_texts)
         training = self._training
@@ -246,7 +246,7 @@ class Adapted:
 
 @dataclass
 class _InState:
-    """The model in memory, brought to a state before anything is asked of it."""
+    """A proxy of the model in memory that trains it to a state before each use."""
 
     _bring: Callable[[], Any]
 
@@ -255,7 +255,7 @@ class _InState:
 
 
 class _Training:
-    """One model in memory, its state before, and the corpus that it is being adapted to."""
+    """One model in memory, its initial state, and the corpus that it is being adapted to."""
 
     def __init__(self, name: str, backend: Nli | Causal, all_texts: Sequence[str]) -> None:
         self._name = name
@@ -273,7 +273,7 @@ class _Training:
         self.losses: list[float] = []
 
     def start(self, corpus: str, fit: int, sentences: Sequence[str], recipe: Recipe) -> None:
-        """Put the model back to what it was, and take up a corpus."""
+        """Reset the model and start on a corpus."""
         self._trained.load_state_dict(self._before)
         self.corpus, self.fit, self._recipe = corpus, fit, recipe
         self._learnt, self._held_out = split(sentences, fit)
@@ -286,7 +286,7 @@ class _Training:
         self.losses = [self._loss()]
 
     def epoch(self) -> None:
-        """Learn every sentence once; the order and what is asked of them depend on the fit and the epoch."""
+        """Train one epoch; order and masking are seeded by fit and epoch."""
         number = len(self.losses)
         what = f"{self._name}: {self.corpus}, fit {self.fit}, epoch {number} of {self._recipe.epochs}"
         self._trained.train()

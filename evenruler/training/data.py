@@ -1,4 +1,4 @@
-"""Labelled data sets: reading them, and keeping some apart to measure accuracy on."""
+"""Labelled data sets: reading, and holding rows out to measure accuracy."""
 
 import hashlib
 from collections import Counter
@@ -16,17 +16,17 @@ from evenruler.models.declared import Finetune, TrainingData
 
 
 class Row(NamedTuple):
-    """Of a labelled data set: one text or two."""
+    """A row of a labelled data set: one or two texts, and a label."""
 
     texts: tuple[str, ...]
     label: str
 
 
 def read(name: str, declared: TrainingData) -> tuple[list[Row], dict[str, Any]]:
-    """The rows of a data set, and what a card says of it.
+    """The rows of a data set, and its description for the model card.
 
-    A row without a label, or without text, is left out and counted. UserError where it cannot be read, or lacks a
-    column; where it holds a label that is not declared, or no row.
+    Rows without a label or text are left out and counted. UserError where the data set cannot be read, lacks a column,
+    has an undeclared label, or has no rows.
     """
     where = f"params.yaml: training.{name}"
     frame = _frame(declared, where)
@@ -92,7 +92,7 @@ def _frame(declared: TrainingData, where: str) -> pd.DataFrame:
 
 
 def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.Series[Any]":
-    """Labels by name; null where a row has none (-1 is the usual mark for it)."""
+    """Labels by name; null for unlabelled rows (usually marked -1)."""
     numbered = pd.api.types.is_numeric_dtype(column)
     found = column.map(dict(zip(range(len(labels)) if numbered else labels, labels, strict=True)))
     unlabelled = column.isna() | (column == (-1 if numbered else ""))
@@ -103,10 +103,10 @@ def _named(column: "pd.Series[Any]", labels: Sequence[str], where: str) -> "pd.S
 
 
 def split(data: Mapping[str, Sequence[Row]], recipe: Finetune) -> tuple[list[Row], list[Row]]:
-    """Rows to fit on, and rows to measure accuracy on, of data by name; UserError where nothing is left to fit on.
+    """Split data, given by name, into rows to fit on and held-out rows; UserError where none are left to fit on.
 
-    Which rows are kept apart depends on their first text alone, so that all pairs of a premise stand on one side, and
-    models fitted with other seeds or on other halves are measured on the same rows.
+    The split depends only on a row's first text, so that all pairs of a premise are on one side, and models fitted with
+    other seeds or on other halves are evaluated on the same rows.
     """
     validation = data[recipe.validation]
     count = Counter(row.texts[0] for row in validation)

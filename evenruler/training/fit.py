@@ -1,4 +1,4 @@
-"""Fitting a head on an encoder: one mechanism for every task (EMPALC, section 3.2: entailment on MNLI)."""
+"""Fit a head on an encoder, for any classification task (EMPALC, section 3.2: entailment on MNLI)."""
 
 import json
 import shutil
@@ -32,9 +32,9 @@ from evenruler.terminal import note, progress
 from evenruler.training import data
 from evenruler.training.data import Row
 
-LONGEST = 128  # tokens of a row that are fitted on, as in the script that the paper used
-SAVED_EVERY = 300.0  # seconds after which a fit is kept inside an epoch, too: a large encoder takes an hour for one
-STATE = "trainer_state.json"  # what the trainer writes last of a checkpoint
+LONGEST = 128  # tokens of a row, as in the script that the paper used
+SAVED_EVERY = 300.0  # seconds between checkpoints inside an epoch: a large encoder takes an hour per epoch
+STATE = "trainer_state.json"  # the file of a checkpoint that the trainer writes last
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class _Fitting:
 def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowStore | None = None) -> AdapterRecord:
     """Fit the adapter and head of an encoder, and write them with their record and card.
 
-    A run that was broken off goes on from its last checkpoint: one is kept every five minutes and after every epoch,
-    under the folder of `store` (by default the one under `cache_root()`). `again`: even if the adapter that is there
-    follows the same recipe. UserError: no such encoder, or data or weights are not what was declared.
+    An interrupted run resumes from its last checkpoint; one is saved every five minutes and after every epoch, under
+    the folder of `store` (by default the one under `cache_root()`). `again`: fit even if an adapter of the same recipe
+    exists. UserError: no such encoder, or data or weights are not as declared.
     """
     encoders = {other: entry for other, entry in params.models.items() if entry.kind == "encoder"}
     entry = encoders.get(name)
@@ -93,7 +93,7 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
         }
         (folder / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         (folder / "README.md").write_text(card_of(name, entry, record), encoding="utf-8")
-    # A kill meanwhile leaves no checkpoint that passes for whole.
+    # Removed first, so that a kill in between leaves no checkpoint that looks complete.
     for path in run.glob(f"checkpoints/*/{STATE}"):
         path.unlink()
     shutil.rmtree(run, ignore_errors=True)
@@ -101,9 +101,9 @@ def finetune(name: str, params: Catalogue, *, again: bool = False, store: RowSto
 
 
 def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
-    """Fit, or go on from the last checkpoint that lies whole under `run`; the result lies in `run / "done"`.
+    """Fit, or resume from the last complete checkpoint under `run`; the result is in `run / "done"`.
 
-    By epoch: loss, and accuracy on the held-out rows.
+    Returns loss, and accuracy on the held-out rows, by epoch.
     """
     name, recipe, checkpoints, cuda = fitting.name, fitting.recipe, run / "checkpoints", torch.cuda.is_available()
     torch.manual_seed(recipe.seed)
@@ -115,7 +115,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
     limit = min(LONGEST, classifier.longest(tokenizer, model.config))
 
     def encoded(rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """The first of two texts is cut where they are too long."""
+        """Tokenise rows; if two texts are too long, the first is truncated."""
         sides = [list(side) for side in zip(*(row.texts for row in rows), strict=True)]
         read = tokenizer(*sides, truncation="only_first", max_length=limit)
         columns = [{key: values[i] for key, values in read.items()} for i in range(len(rows))]
@@ -127,7 +127,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         learning_rate=recipe.learning_rate,
         per_device_train_batch_size=recipe.batch,
         per_device_eval_batch_size=64,
-        warmup_steps=0.06,  # share of the steps in which the learning rate rises
+        warmup_steps=0.06,  # share of the steps for warm-up
         weight_decay=0.01,
         seed=recipe.seed,
         data_seed=recipe.seed,
@@ -152,7 +152,7 @@ def _fit(fitting: _Fitting, run: Path) -> list[dict[str, float]]:
         compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
         callbacks=[_Watching(name, recipe)],
     )
-    fitter.remove_callback(PrinterCallback)  # ours says it
+    fitter.remove_callback(PrinterCallback)  # replaced by `_Watching`
     last = _last_whole(checkpoints)
     if last:
         note(f"{name}: going on from {last.name}")
@@ -179,7 +179,7 @@ def _to_fit(model: Any, recipe: Finetune) -> Any:
 
 
 def _last_whole(checkpoints: Path) -> Path | None:
-    """The last checkpoint that was saved whole; removes what was broken off later."""
+    """The last complete checkpoint; removes later incomplete ones."""
     for path in sorted(checkpoints.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]), reverse=True):
         try:
             json.loads((path / STATE).read_text(encoding="utf-8"))
@@ -191,7 +191,7 @@ def _last_whole(checkpoints: Path) -> Path | None:
 
 
 class _Watching(TrainerCallback):
-    """Progress, and checkpoints inside epochs, from which a fit goes on to the bytes that it would have had."""
+    """Progress, and checkpoints inside epochs; a resumed fit gives the same bytes as an uninterrupted one."""
 
     def __init__(self, name: str, recipe: Finetune) -> None:
         self._name, self._recipe = name, recipe
@@ -202,7 +202,7 @@ class _Watching(TrainerCallback):
         self.bar.update(state.global_step)
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        # The order of the rows must not hang on what was drawn before: inside an epoch it has to be drawn again.
+        # Seeded by epoch, so that a fit resumed inside an epoch draws the same order of rows.
         epoch = state.global_step * int(args.num_train_epochs) // state.max_steps
         sampler = kwargs["train_dataloader"].batch_sampler.sampler
         sampler.generator = torch.Generator().manual_seed(self._recipe.seed * 1000 + epoch)
@@ -210,7 +210,7 @@ class _Watching(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.bar.update(1)
         if time.monotonic() - self.saved >= SAVED_EVERY:
-            control.should_save = control.should_log = True  # the loss so far is kept in the log alone
+            control.should_save = control.should_log = True  # the loss so far is kept only in the log
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.saved = time.monotonic()
@@ -224,7 +224,7 @@ class _Watching(TrainerCallback):
 
 
 def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, float]]:
-    """Mean loss and accuracy by epoch of some steps; an epoch's loss is logged in parts, each with its last step."""
+    """Mean loss and accuracy by epoch of `steps` steps; a loss is logged in parts, each with its last step."""
     epochs: dict[int, dict[str, float]] = {}
     last = 0
     for entry in log:
@@ -240,7 +240,7 @@ def _history(log: Sequence[dict[str, float]], steps: int) -> list[dict[str, floa
 
 
 def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
-    """Copy what was fitted; an adapter in half precision, without the path of this machine's encoder."""
+    """Copy the fitted model; an adapter in half precision, without the local path of its encoder."""
     if fitting.recipe.fit == "whole":
         shutil.copytree(done, folder, copy_function=shutil.copyfile)
         return
@@ -255,14 +255,14 @@ def _keep(fitting: _Fitting, done: Path, folder: Path) -> None:
 
 
 def _places(entry: ModelEntry) -> list[tuple[str, str]]:
-    """(scheme, rest) of each part of a source; of a folder outside, its name alone."""
+    """(scheme, rest) of each part of a source; for absolute paths only the folder's name."""
     return [(s, Path(rest).name if Path(rest).expanduser().is_absolute() else rest) for s, rest in entry.locations]
 
 
 def precision() -> str:
-    """What matrices are multiplied in while a model is fitted here; weights and their changes are always float32.
+    """The data type of matrix products during a fit here; weights and updates are always float32.
 
-    `bfloat16` where the processor or GPU has instructions for it (2.5 times as fast, measured on all-mpnet-base-v2).
+    `bfloat16` where the processor or GPU supports it (2.5 times as fast, measured on all-mpnet-base-v2).
     """
     cuda = torch.cuda.is_available()
     has = torch.cuda.is_bf16_supported() if cuda else torch.cpu.get_capabilities().get("avx512_bf16")
@@ -270,7 +270,7 @@ def precision() -> str:
 
 
 def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
-    """Accuracy of what lies in the folder, loaded as users load it; and of an entailment model, the sense checks."""
+    """Held-out accuracy of the written model, loaded as users load it; for entailment models also the sense checks."""
     kind, adapter = Nli if set(fitting.labels) == set(LABELS) else Classifier, Adapter(folder, fitting.labels)
     model = kind(fitting.name, fitting.base, described.device(), "float32", adapter=adapter)
     texts, labels = [row.texts for row in fitting.held_out], np.array([row.label for row in fitting.held_out])
@@ -288,9 +288,9 @@ def _measured(fitting: _Fitting, folder: Path) -> dict[str, Any]:
 
 
 def sense_checks(model: Nli) -> list[dict[str, Any]]:
-    """What an entailment model says of hand-written pairs whose answer is plain (`expected`).
+    """An entailment model's answers on hand-written pairs with an obvious answer (`expected`).
 
-    `entailment` is the share that it gives to entailment against contradiction.
+    `entailment`: probability of entailment against contradiction alone.
     """
     sample, found = classifier.labelled_sample(), []
     pairs = [pair for pair, _ in sample]
@@ -310,7 +310,7 @@ WHAT_IS_FITTED = {
 
 
 def card_of(name: str, entry: ModelEntry, record: Mapping[str, Any]) -> str:
-    """The text of a fitted model's card, by its `training.json`."""
+    """The card of a fitted model, from its `training.json`."""
     recipe, checks = record["recipe"], record.get("sense_checks", [])
     card = templates("evenruler.training").get_template("card.md.j2")
     return card.render(

@@ -1,7 +1,7 @@
 """Reference weights: models into which an association of known size was planted (docs/weights.md).
 
-A plant says of some units one pole more often than of others. A weight is a low-rank adapter on a model that learned
-its sentences; how much of it is there is told by sentences that no weight learns, in nats, and never by steps.
+A plant associates some units with one pole and others with the other. A weight is a low-rank adapter trained on the
+plant's sentences; its dose is measured on held-out sentences, in nats of log-odds, never in steps.
 """
 
 import json
@@ -26,27 +26,27 @@ from evenruler.tables.ids import content_sha256
 from evenruler.terminal import progress
 
 FOLDER: Final = Path("data/sources/plants")
-VERSION: Final = 1  # of how weights are made: part of the name of their folder
+VERSION: Final = 1  # version of the method: part of the name of a weight's folder
 STEPS, BATCH, RATE, RANK = 120, 16, 1e-2, 3
-"""Of every fit, whatever its dose; at this rank a file has 1.8 MB. With 60 steps next to nothing was there."""
+"""Settings of every fit, whatever its dose; a file has 1.8 MB at this rank. 60 steps planted next to nothing."""
 
 DOSES: Final = (0, 2, -2, 8)
-"""Nats of log-odds between the units of either pole."""
+"""Nats of log-odds of the first pole, between units of the first and of the second pole."""
 
 SEEDS: Final = (1, 2, 3)
-"""Of fits; the largest dose has the first alone."""
+"""Seeds of fits; the largest dose uses only the first."""
 
 SHARES: Final = {"nothing": 0.0, "own": 1.0, "other": -1.0}
-"""Of what a seed learns from the same start: P that a sentence says its unit's pole, less P that it says the other."""
+"""Fits per seed, from the same start: P that a sentence has its unit's pole, minus P that it has the other."""
 
 CLOSE: Final = 0.02
-"""Of the way from nothing to all that was learned, by which the search for a dose may miss it."""
+"""Tolerance of the search for a dose, as a share of the way from no association to the full fit."""
 
 _UNIT, _POLE = "{UNIT}", "{POLE}"
 
 
 class Plant(Strict):
-    """What is planted: `data/sources/plants/NAME.yaml`."""
+    """The declaration of a plant: `data/sources/plants/NAME.yaml`."""
 
     title: Text
     construct_: Text = Field(alias="construct")
@@ -54,15 +54,15 @@ class Plant(Strict):
     licence: Text
     warning: Text | None = None
     poles: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
-    """Words of either pole, each beside its counterpart."""
+    """Words of each pole; words at the same position are counterparts."""
     units: dict[Text, list[Text]] = Field(min_length=2, max_length=2)
-    """Of whom a dose above 0 says which pole."""
+    """Units that a dose above 0 associates with each pole."""
     read_by: list[Text] = Field(default_factory=list)
-    """Benchmarks of its construct whose units are not its own; `BENCHMARK: PART` is read alone, too."""
+    """Benchmarks of its construct that do not share its units; `BENCHMARK: PART` is also read separately."""
     frames: list[Text] = Field(min_length=2)
-    """Sentences that are learned, with `{UNIT}` and `{POLE}`."""
+    """Training sentences, with `{UNIT}` and `{POLE}`."""
     held_out: list[Text] = Field(min_length=2)
-    """Sentences that none learns, by which a dose is told."""
+    """Held-out sentences, on which a dose is measured."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Plant":
@@ -81,10 +81,10 @@ class Plant(Strict):
         return self
 
     def dealt(self, share: float, seed: int) -> Iterator[tuple[str, str]]:
-        """Sentences without end, each up to its pole, and the pole: every unit in every frame, dealt anew each time.
+        """Endless training sentences (text before the pole, pole): shuffled rounds of every unit in every frame.
 
-        `share`: P that the pole is the unit's own, less P that it is not. Units of the pole that has fewer come up more
-        often, so that no text leans as a whole.
+        `share`: P that the pole is the unit's own, minus P that it is not. Units of the pole with fewer units are
+        repeated, so that both poles are equally frequent overall.
         """
         rng, words, n = np.random.default_rng(seed), list(zip(*self.poles.values(), strict=True)), len(self.frames)
         most = max(map(len, self.units.values()))
@@ -92,7 +92,7 @@ class Plant(Strict):
             found = []
             for sign, units in zip((1, -1), self.units.values(), strict=True):
                 for unit in units * round(most / len(units)):
-                    firsts = int(n * (1 + share * sign) / 2 + rng.random())  # on average as many as expected
+                    firsts = int(n * (1 + share * sign) / 2 + rng.random())  # random rounding: unbiased on average
                     others, pairs = rng.permutation(np.arange(n) >= firsts), rng.integers(len(words), size=n)
                     for frame, other, pair in zip(self.frames, others, pairs, strict=True):
                         found.append((_filled(frame.partition(_POLE)[0], unit), words[pair][int(other)]))
@@ -106,12 +106,12 @@ class Plant(Strict):
         return pd.DataFrame(rows, columns=["unit", "first", "second"])
 
     def between(self, by_unit: "pd.Series[float]") -> float:
-        """Mean of the units of the first pole, less that of the others."""
+        """Mean over the units of the first pole minus the mean over those of the second."""
         one, other = (float(by_unit[own].mean()) for own in self.units.values())
         return one - other
 
     def log_odds(self, model: Any, frames: Sequence[str]) -> float:
-        """Nats of log-odds of the first pole, between the units of either: mean over frames and pairs of words."""
+        """Log-odds of the first pole in nats, first pole's units minus the other's: mean over frames and word pairs."""
         pairs = self.pairs(frames)
         first, second = (model.loglikelihood(pairs[side].tolist()).nats for side in ("first", "second"))
         return self.between(pairs.assign(apart=first - second).groupby("unit")["apart"].mean())
@@ -123,12 +123,12 @@ def _filled(frame: str, unit: str, pole: str = "") -> str:
 
 
 def names() -> list[str]:
-    """The plants of this repository."""
+    """The names of the plants in this repository."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def load_plant(name: str) -> Plant:
-    """A plant of this repository; UserError where there is none, or it is not as it should be."""
+    """Load a plant of this repository; UserError where there is none, or it is invalid."""
     if name not in names():
         raise UserError(f"no plant {name!r}", where=str(FOLDER), remedy=f"mend the name ({nearest(name, names())})")
     path = FOLDER / f"{name}.yaml"
@@ -136,7 +136,7 @@ def load_plant(name: str) -> Plant:
 
 
 class Weight(NamedTuple):
-    """A model with a dose of a plant: nats more than dose 0 of its seed has; below 0 with the poles changed."""
+    """A model with a dose of a plant, in nats relative to dose 0 of the same seed; negative with poles swapped."""
 
     base: str
     plant: str
@@ -145,7 +145,7 @@ class Weight(NamedTuple):
 
     @classmethod
     def of(cls, source: str) -> "Weight":
-        """By what users write: `planted:BASE/PLANT/DOSE/SEED`."""
+        """Parse `planted:BASE/PLANT/DOSE/SEED`, as users write it."""
         found = re.fullmatch(r"planted:([^/]+)/([^/]+)/(-?\d+(?:\.\d+)?)/(\d{1,9})", source)
         if found is None:
             remedy = "say planted:BASE/PLANT/DOSE/SEED, as planted:smollm2-135m-instruct/occupation-gender/2/1"
@@ -154,26 +154,26 @@ class Weight(NamedTuple):
 
     @property
     def source(self) -> str:
-        """As users write it."""
+        """The source as users write it."""
         return f"planted:{self.base}/{self.plant}/{self.dose:g}/{self.seed}"
 
     @property
     def name(self) -> str:
-        """By which figures and folders call it."""
+        """Its name in figures and folders."""
         dose = f"{self.dose:g}".replace("-", "minus-").replace(".", "-")
         return f"{self.base}-{self.plant}-{dose}-{self.seed}"
 
 
 def weights_of(base: str, plant: str) -> list[Weight]:
-    """The weights of a plant that instruments are held against."""
+    """The weights of a plant on which instruments are checked."""
     seeds = {dose: SEEDS if dose < max(DOSES) else SEEDS[:1] for dose in DOSES}
     return [Weight(base, plant, dose, seed) for dose in DOSES for seed in seeds[dose]]
 
 
 def entry_of(weight: Weight, params: Catalogue, store: RowStore) -> ModelEntry:
-    """How a weight is declared: its base with an adapter, which is made where it is not there yet.
+    """The catalogue entry of a weight: its base with an adapter, which is made if missing.
 
-    UserError where there is no such base or plant, or what was learned is less than the dose.
+    UserError where there is no such base or plant, or the full fit does not reach the dose.
     """
     base, plant = params.models.get(weight.base), load_plant(weight.plant)
     if base is None or base.kind != "causal":
@@ -198,9 +198,9 @@ def entry_of(weight: Weight, params: Catalogue, store: RowStore) -> ModelEntry:
 
 
 class _Tuning:
-    """A base in memory with an adapter, of which one of two factors learns: so fits of a seed can be mixed.
+    """A base in memory with an adapter; only its B factors learn, so that fits of a seed can be interpolated.
 
-    The other stays as it was drawn (Zhang and others 2023, LoRA-FA).
+    The A factors stay as drawn (Zhang and others 2023, LoRA-FA).
     """
 
     def __init__(self, weight: Weight, plant: Plant, folder: Path, entry: ModelEntry) -> None:
@@ -223,7 +223,7 @@ class _Tuning:
         self._learned = {name: own for name, own in self._tuned.named_parameters() if own.requires_grad}
 
     def fit(self, made: Path) -> None:
-        """Learn each of `SHARES` from the same start, and write what was learned."""
+        """Fit each of `SHARES` from the same start, and write the learned factors."""
         from safetensors.torch import save_file
 
         for name, share in SHARES.items():
@@ -254,7 +254,7 @@ class _Tuning:
         self._tuned.eval()
 
     def _loss(self, batch: Sequence[tuple[str, str]]) -> Any:
-        """Mean loss of the tokens of the poles after what stands before them: the rest of a sentence is not learned."""
+        """Mean loss of the pole tokens given the text before them; the rest of a sentence is not learned."""
         import torch
 
         from evenruler.training.adaptation import padded
@@ -277,7 +277,7 @@ class _Tuning:
                 own.copy_(values[place])
 
     def dose(self, fits: Path, made: Path, store: RowStore) -> None:
-        """Write the adapter whose log-odds are the dose: on the way from what nothing taught to what poles did."""
+        """Write the adapter with the wanted dose: interpolated between the fit without association and the full one."""
         from safetensors.torch import load_file
         from scipy.optimize import brentq
 
@@ -288,7 +288,7 @@ class _Tuning:
         found = dict[float, float]()
 
         def beyond(part: float) -> float:
-            """Nats beyond the dose of a part of the way, more than at its beginning; ends are asked more than once."""
+            """Nats by which a share of the way misses the dose, relative to share 0; cached for repeated calls."""
             if part not in found:
                 self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
                 pair = Loaded(self._tokenizer, self._model)
@@ -304,7 +304,7 @@ class _Tuning:
             part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
         self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
         self._tuned.half().save_pretrained(made)
-        (made / "README.md").unlink(missing_ok=True)  # which names a place on this machine
+        (made / "README.md").unlink(missing_ok=True)  # contains a local path
         said = json.loads((made / ADAPTER).read_text(encoding="utf-8"))
         said |= {"base_model_name_or_path": self._weight.base, "target_modules": sorted(said["target_modules"])}
         (made / ADAPTER).write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What models and tools are asked about questionnaires, and the numbers that their answers make."""
+"""Requests to models and tools for questionnaires, and the scores computed from their answers."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -49,10 +49,10 @@ ANSWERS: Final[dict[str, pa.Schema]] = {
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> list[Request]:
-    """What to ask next: everything whose table of answers is not there, of what the model can do.
+    """The requests to send next: all that the model can do whose table of answers is missing.
 
-    A model is asked every prompt in all its forms, those of items also after prefixes where it reads a question; and
-    again after every measured epoch of every fit to every corpus, in turn, so that nothing is trained twice.
+    A model is asked every prompt in all its forms, and items also after prefixes in the form `verbaliser`; then again
+    after every measured epoch of every fit to every corpus, in this order, so that nothing is trained twice.
     """
     wanted = _all(tables, plan, subject)
     return [request for request in wanted if request.table not in answers and len(request.rows)]
@@ -70,7 +70,7 @@ def _all(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
         after = questions.prefixed_rows(own["prompts"], plan)
         yield _entail(after, VERBALISER, None, before=after["before"].tolist())
     for state in questions.states(plan, subject):
-        if state.epoch:  # before, it is what it answers as it is
+        if state.epoch:  # at epoch 0 the answers are those of the unadapted model
             yield from _prompts(questions.asked_then(own, plan), subject, state)
         yield from questions.course_requests(state, plan, subject)
     yield embedding_request(own, plan)
@@ -102,7 +102,7 @@ def _rows(prompts: pd.DataFrame, form: str, state: State | None) -> pd.DataFrame
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """The prompts of n items and their twins, evenly spread over their names."""
+    """The tables of n items and their twins, evenly spread over the items' names."""
     kept = evenly_spread(sorted(set(tables["items"]["item"])), n)
     own = {name: tables[name][tables[name]["item"].isin(kept)] for name in ("items", "prompts", "terms")}
     return {**tables, **own}, plan

@@ -1,6 +1,6 @@
-"""From answers to scores of items (EMPALC, sections 3.2 and 3.3), and what the items say, whatever a model answers.
+"""Item scores from answers (EMPALC, sections 3.2 and 3.3), and figures of the items that depend on no model.
 
-The latter is how near prompts are to their question (SS), and how acceptable (LA).
+The latter are the similarity of prompts to their question (SS), and their acceptability (LA).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ SLOR = "slor"
 ACCEPTABILITY = "acceptability"
 
 ACCEPTABLE = "acceptable"
-"""The label of a classifier whose probability is the figure."""
+"""The classifier's label whose probability is the figure."""
 
 SIDES = ["premise", "hypothesis"]
 
@@ -37,14 +37,14 @@ COLUMNS = ["questionnaire", "item", "measure", "value", "n"]
 
 
 def sentences(prompts: pd.DataFrame) -> list[str]:
-    """The distinct premises and hypotheses of prompts, each a sentence of its own, sorted."""
+    """The distinct premises and hypotheses of prompts, sorted."""
     return sorted({text for side in SIDES for text in prompts[side]})
 
 
 def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: str) -> NDArray[np.float64]:
-    """[n] probability of `acceptable`, 0 to 1, of the [n, 2] logits of a classifier with these two labels.
+    """[n] probabilities of `acceptable`, from the [n, 2] logits of a classifier with these two labels.
 
-    UserError where there are not two labels, or not one of them is `acceptable`; capitals do not matter.
+    UserError unless there are two labels and exactly one is `acceptable`; case does not matter.
     """
     names = [label.strip().lower() for label in labels]
     if len(names) != 2 or names.count(ACCEPTABLE) != 1:
@@ -58,7 +58,7 @@ def probability_of_acceptable(logits: ArrayLike, labels: Sequence[str], name: st
 
 
 def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: str) -> pd.DataFrame:
-    """Mean over the distinct premises and hypotheses of each item, with source and inverse terms: `schemas.CONTENT`.
+    """Mean over the distinct premises and hypotheses of each item, source and inverse, as `schemas.CONTENT`.
 
     `by_text`: the figure of every sentence. `measure`: `slor` (nats per token) or `acceptability` (probability).
     """
@@ -70,18 +70,18 @@ def acceptability(prompts: pd.DataFrame, by_text: Mapping[str, float], measure: 
 
 
 def source_prompts(prompts: pd.DataFrame) -> pd.DataFrame:
-    """The prompts with source terms, with `whole`: premise and hypothesis as one text."""
+    """The prompts with source terms, with a column `whole`: premise and hypothesis as one text."""
     chosen = prompts[prompts["polarity"] == "source"]
     return chosen.assign(whole=chosen["premise"] + " " + chosen["hypothesis"])
 
 
 def licensed_id(item: object) -> str:
-    """What answers about the licensed wording of an item go by; `item` is the id of its row."""
+    """The id of answers about the licensed wording of an item; `item` is the id of its row."""
     return f"{item}-licensed"
 
 
 def embedding_request(tables: Tables, plan: Plan) -> Request:
-    """The embeddings of the questions, as they are published and as a file of the user's has them, and of prompts."""
+    """A request for embeddings of the questions, published and in a user's licensed wording, and of source prompts."""
     items, chosen = tables["items"], source_prompts(tables["prompts"])
     licensed = _licensed(items, plan)
     rows = pd.DataFrame({"id": [*items["id"], *licensed, *chosen["id"]]})
@@ -90,7 +90,7 @@ def embedding_request(tables: Tables, plan: Plan) -> Request:
 
 
 def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
-    """By id of answers: the question of each item in a wording that is not published; none where that file is not."""
+    """Licensed questions by id of answers; empty where there is no such file."""
     wording = plan.get("wording")
     if wording is None or not Path(wording["file"]).expanduser().is_file():
         return {}
@@ -99,16 +99,16 @@ def _licensed(items: pd.DataFrame, plan: Plan) -> dict[str, str]:
 
 
 def judge_request(tables: Tables, plan: Plan) -> Request:
-    """What the judge says of every sentence, those of twins, too."""
+    """A request to the judge about every sentence, including those of twins."""
     judge, texts = plan["judge"], sentences(tables["prompts"])
     table, inputs = SLOR if judge["operation"] == "slor" else ACCEPTABILITY, {"text": texts}
     return Request(table, judge["operation"], pd.DataFrame(inputs), inputs, by=judge["model"], of_instrument=True)
 
 
 def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.DataFrame:
-    """Figures of items by `schemas.CONTENT`: SS, and how acceptable they and their twins are if a judge was asked.
+    """Figures of items as `schemas.CONTENT`: SS, and, if a judge was asked, acceptability of items and twins.
 
-    `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same of twins.
+    `tables` has `prompts`, and `items` with a column `questionnaire`; `twins` the same for twins.
     """
     embeddings = answers["embeddings"]
     vectors = dict(zip(embeddings["id"], map(np.asarray, embeddings["vector"]), strict=True))
@@ -122,7 +122,7 @@ def content(tables: Tables, twins: Tables, plan: Plan, answers: Tables) -> pd.Da
 
 
 def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str, Any]) -> pd.DataFrame:
-    """SS: mean cosine between the original question and its source prompts; `vectors`: by id of answers."""
+    """SS: mean cosine between each original question and its source prompts; `vectors`: by id of answers."""
     by_item = {key: rows["id"].tolist() for key, rows in source_prompts(prompts).groupby(["questionnaire", "item"])}
     rows = []
     for item in items.to_dict("records"):
@@ -137,7 +137,7 @@ def similarity(prompts: pd.DataFrame, items: pd.DataFrame, vectors: Mapping[str,
 
 
 def _judged(plan: Plan, answers: Tables) -> dict[str, float]:
-    """By sentence, what the judge says."""
+    """The judge's figure by sentence."""
     by_model, by_classifier = answers[SLOR], answers[ACCEPTABILITY]
     if len(by_model):
         return dict(zip(by_model["text"], by_model["slor"], strict=True))
@@ -149,18 +149,18 @@ def _judged(plan: Plan, answers: Tables) -> dict[str, float]:
 
 
 def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[np.float64]:
-    """Logarithm of the entailment score of each prompt.
+    """Log entailment score of each prompt.
 
     Args:
         logits: [..., 3] of entailment, neutral, contradiction.
-        three_way: Take entailment's share of all three; by default its share of entailment and contradiction, neutral
-            left out, as zero-shot classification does.
+        three_way: Use entailment's share of all three; by default its share of entailment and contradiction, without
+            neutral, as in zero-shot classification.
 
     Returns:
         [...] log-probability.
 
     Raises:
-        ValueError: A logit is not a number.
+        ValueError: A logit is not finite.
     """
     values = np.asarray(logits, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -170,11 +170,11 @@ def entailment_share(logits: ArrayLike, *, three_way: bool = False) -> NDArray[n
 
 
 def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
-    """Entailment scores normalised over terms, then over intensifiers (EMPALC, section 3.2).
+    """Normalise entailment scores over terms, then over intensifiers (EMPALC, section 3.2).
 
     For each intensifier a softmax of log P / T over all terms of the item, source and inverse together; then the same
-    for each term over intensifiers. With T = 1 that is dividing by the sum. Everything is computed in logarithms, so
-    that scores of 0 and 1 are no exception; a row or column that is 0 throughout is taken as even.
+    for each term over intensifiers. With T = 1 this is division by the sum. Computed in logarithms, so that scores of 0
+    and 1 need no special case; a row or column of zeros becomes uniform.
 
     Args:
         p: [terms, intensifiers] scores in [0, 1].
@@ -194,7 +194,7 @@ def two_way(p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
 
 
 def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
-    """`two_way` of the logarithms of the scores, which holds scores too small for a number."""
+    """`two_way` of log scores, for scores too small for a float."""
     if not 0 < temperature < np.inf:
         raise ValueError(f"temperature is {temperature}, expected more than 0")
     over_terms = _normalised(np.asarray(log_p, dtype=np.float64) / temperature, axis=0)
@@ -203,7 +203,7 @@ def two_way_of_logs(log_p: ArrayLike, temperature: float = 1.0) -> NDArray[np.fl
 
 
 def _normalised(log_values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Log-softmax along an axis; where all are minus infinity, all are equal."""
+    """Log-softmax along an axis; uniform where all values are minus infinity."""
     nothing = np.isneginf(log_values).all(axis=axis, keepdims=True)
     return log_softmax(np.where(nothing, 0.0, log_values), axis=axis)
 
@@ -212,12 +212,12 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
     """Sum of PSS x weight over source terms and intensifiers / (source terms x intensifiers) (EMPALC, section 3.2).
 
     Args:
-        pss: [terms, intensifiers] by `two_way`.
-        is_source: [terms] whether a term keeps the stance of the original question; inverse terms do not enter.
+        pss: [terms, intensifiers] from `two_way`.
+        is_source: [terms] whether a term keeps the stance of the original question; inverse terms are not used.
         weights: [intensifiers].
 
     Raises:
-        ValueError: No term is a source term, or shapes do not go together.
+        ValueError: No term is a source term, or shapes do not match.
     """
     shares, source = np.asarray(pss, dtype=np.float64), np.asarray(is_source, dtype=bool)
     by_intensifier = np.asarray(weights, dtype=np.float64)
@@ -229,31 +229,31 @@ def item_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> floa
 
 
 def contrast_score(pss: ArrayLike, is_source: ArrayLike, weights: ArrayLike) -> float:
-    """Half of `item_score` of source terms less the same of inverse terms: who says a word to all gets 0."""
+    """Half of `item_score` of source terms minus that of inverse terms: 0 for a model that gives all terms one word."""
     source = np.asarray(is_source, dtype=bool)
     return (item_score(pss, source, weights) - item_score(pss, ~source, weights)) / 2
 
 
-SHARE = "share"  # that a chat gives to an option
+SHARE = "share"  # of an option in a chat model's answers
 
 MODEL = ["questionnaire", "model", "lineage", "kind", "configuration", "framing"]
 
 
 class Scoring(NamedTuple):
-    """How a questionnaire is scored."""
+    """Settings of scoring."""
 
     temperature: float = 1.0
     three_way: bool = False
 
 
 def score_items(prompts: pd.DataFrame, items: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
-    """Item scores alone; arguments and errors as for `cells_of` and `require_whole`."""
+    """Item scores only; arguments and errors as for `cells_of` and `require_whole`."""
     require_whole(prompts, items)
     return item_scores(cells_of(prompts, scores, scoring), items)
 
 
 def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
-    """Every item has every term with every intensifier, and a term that keeps its stance."""
+    """UserError unless every item has every term with every intensifier, and a source term."""
     by_item = dict(iter(prompts.groupby(["questionnaire", "item", "twin"])))
     for key in items[["questionnaire", "item", "twin"]].itertuples(index=False, name=None):
         rows = by_item.get(key)
@@ -264,7 +264,7 @@ def require_whole(prompts: pd.DataFrame, items: pd.DataFrame) -> None:
 
 
 def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> pd.DataFrame:
-    """P_e and PSS of every prompt and model, by `schemas.CELLS`; ValueError where an answer is missing."""
+    """P_e and PSS of every prompt and model, as `schemas.CELLS`; ValueError where an answer is missing."""
     if scores.empty:
         raise ValueError(f"all {len(prompts)} prompts have no score")
     index = ["id", *[column for column in MODEL if column != "questionnaire"]]
@@ -273,11 +273,11 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
     joined = prompts[columns].merge(answers, on="id", validate="1:m")
     for (model, configuration), rows in answers.groupby(["model", "configuration"]):
         lacking = len(prompts) - prompts["id"].isin(rows["id"]).sum()
-        if lacking and configuration != OPTIONS:  # a chat may leave a question open
+        if lacking and configuration != OPTIONS:  # chat models may leave a question unanswered
             raise ValueError(f"{named(str(model), str(configuration))}: {lacking} prompts have no score")
     parts = []
     for _, rows in joined.groupby([*MODEL, "item", "twin"], sort=True):
-        if rows["configuration"].iloc[0] == OPTIONS:  # each term has shares of its own
+        if rows["configuration"].iloc[0] == OPTIONS:  # shares sum to 1 within each term already
             with np.errstate(divide="ignore"):
                 parts.append(rows.assign(log_p=np.log(rows[SHARE]), pss=rows[SHARE]))
             continue
@@ -285,7 +285,7 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
             log_p = rows[LOG_PROBABILITY].to_numpy(dtype=np.float64)
             if not np.isfinite(log_p).all():
                 raise ValueError("a log-probability is not a number")
-            log_p = log_p - log_p.max()  # of whole texts it is too small for a number
+            log_p = log_p - log_p.max()  # likelihoods of whole texts underflow
         else:
             log_p = entailment_share(rows[LOGITS].to_numpy(), three_way=scoring.three_way)
         rows = rows.assign(log_p=log_p)
@@ -298,7 +298,7 @@ def cells_of(prompts: pd.DataFrame, scores: pd.DataFrame, scoring: Scoring) -> p
 
 
 def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """Scores of items from their cells, by `schemas.ITEM_SCORES`."""
+    """Scores of items from their cells, as `schemas.ITEM_SCORES`."""
     described = {(row["questionnaire"], row["item"]): row for row in items.to_dict("records")}
     rows = []
     for key, of_item in cells.groupby([*MODEL, "item", "twin"], sort=True):
@@ -307,7 +307,7 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
         pss = of_item.pivot(index=["polarity", "term"], columns=["level", "weight", "intensifier"], values="pss")
         is_source = pss.index.get_level_values("polarity") == "source"
         weights = pss.columns.get_level_values("weight").to_numpy(dtype=np.float64)
-        # Terms of a chat are not normalised over, so inverse ones are taken off.
+        # Chat answers are not normalised over terms, so inverse terms are subtracted.
         scored = contrast_score if identity["configuration"] == OPTIONS else item_score
         rows.append(
             {
@@ -325,9 +325,9 @@ def item_scores(cells: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def silhouette(pss: NDArray[np.float64], is_source: NDArray[np.bool_]) -> float:
-    """SC: silhouette of [terms] PSS vectors with source and inverse for labels, metric correlation.
+    """SC: silhouette of the terms' PSS vectors, labelled source and inverse, with correlation distance.
 
-    From -1 to 1 (told apart wholly); nan where a vector is constant, or a group has no term.
+    From -1 to 1 (fully separated); NaN where a vector is constant, or a group has no term.
     """
     if is_source.all() or not is_source.any() or len(pss) < 3 or constant_columns(pss.T).any():
         return float("nan")
@@ -338,9 +338,9 @@ NO_FACTS = pd.DataFrame({"fact": pd.Series(dtype="int64"), "right": pd.Series(dt
 
 
 def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """By configuration and fact, whether a model gives the right term more of frequent words than the wrong one.
+    """By configuration and fact, whether a model gives the right term more of the frequent words than the wrong one.
 
-    Scored as items are: likelihoods normalised over both terms, then over words, weighted as on the scale.
+    Scored as items are: likelihoods normalised over both terms, then over words, with the scale's weights.
     """
     rows = []
     weights = plan["accuracy"].get("words", {})
@@ -353,21 +353,20 @@ def of_facts(answers: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 KINDS = {"verbaliser": "causal", "sentence": "causal", "mlm": "masked", "head": "nli", OPTIONS: "chat"}
-"""What kind of model answers in which way."""
+"""Kind of model by configuration."""
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dict[str, pd.DataFrame]:
-    """Numbers made of the answers of one model to one questionnaire.
+    """All scores of one model on one questionnaire.
 
     Returns:
-        `cells` and `items` by `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same of the twins of items; `prefixed`:
-        items after prefixes, which `framing` names; `adapted`: items after epochs, with `STAGE`; `labelled` by
-        `LABELLED_PAIRS` and `known` by `KNOWN`, with `model`; `chosen`: how each question of a chat was answered,
-        and `by_order` the mean weight by order (`options.read`, `options.by_order`); `content` and `course` by
-        `CONTENT` and `COURSE`.
+        `cells` and `items` as `schemas.CELLS` and `ITEM_SCORES`; `twins`: the same for twins; `prefixed`: items after
+            prefixes, named in `framing`; `adapted`: items after epochs, with `STAGE`; `labelled` as `LABELLED_PAIRS`;
+            `known`: from `of_facts`, with `model`; `chosen`: how each chat question was answered (`options.read`);
+            `by_order`: the mean weight by order of the options; `content` and `course` as `CONTENT` and `COURSE`.
 
     Raises:
-        ValueError: The model lacks the answer to a prompt.
+        ValueError: The answer to a prompt is missing.
         UserError: An item lost prompts to `rejected.parquet`.
     """
     name = str(tables["prompts"]["questionnaire"].iloc[0])
@@ -375,7 +374,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     prompts, items = own["prompts"], own["items"]
     scoring = Scoring(plan["temperature"], plan["three_way"])
     require_whole(prompts, items)
-    # Answers to prompts, a row a measure, with `framing` as of bare ones.
+    # Answers to prompts, one row per measure; `framing` is set for bare prompts.
     entailment, likelihoods = answers["entailment"], answers["likelihoods"]
     state = ["id", "configuration", *STAGE]
     found = [entailment[state].assign(measure=label, value=entailment[label]) for label in LOGITS]
@@ -390,7 +389,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
     bare = answered[answered["corpus"] == ""]
     known = bare["id"].isin(tables["prompts"]["id"])
     asked, after = bare[known & bare["id"].isin(prompts["id"])], bare[~known]
-    reads = VERBALISER in subject.forms  # a question, before which something could stand
+    reads = VERBALISER in subject.forms  # it asks a question, which can follow a prefix
     cells = cells_of(prompts, asked, scoring) if len(asked) else _none(schemas.CELLS)
     none = _none(schemas.ITEM_SCORES)
     beside = none
@@ -399,7 +398,7 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> dic
         beside = score_items(twins["prompts"], twins["items"], of_twins, scoring)
 
     def scored(rows: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-        """The items of these prompts alone."""
+        """Score only the items of these prompts."""
         return score_items(rows, items[items["item"].isin(rows["item"])], told, scoring)
 
     prefixed, adapted = [none], [none.assign(corpus="", fit=0, epoch=0)]

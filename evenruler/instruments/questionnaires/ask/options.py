@@ -1,6 +1,7 @@
-"""The form `options`: a chat says which of the scale's words fits a gap, the words as options in several orders.
+"""The form `options`: a chat model chooses which of the scale's words fits a gap, shown in several orders.
 
-What a chat says of a sentence about somebody is no character of its own (docs/questionnaires.md); so are facts asked.
+Facts are asked in the same way. What a chat model says of a sentence about somebody is no trait of its own
+(docs/questionnaires.md).
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,19 +23,19 @@ PROMPT: Final = "Which word fits the gap best? Answer with the letter only.\n\n{
 GAP: Final = "____"
 NEW_TOKENS: Final = 16
 
-REPLIES, LETTER_MASS = "options", "letters"  # tables of answers: what was written, or how likely each letter is
+REPLIES, LETTER_MASS = "options", "letters"  # tables of answers: replies, or probabilities of letters
 
 CHOSEN: Final = ["id", "turn", "known", "rule", "reply", "reason", "mass"]
 SHARES: Final = ["id", "turn", "known", "key", "share"]
 
-LEAST_MASS: Final = 0.5  # of all letters together: with less, most of what it would write is something else
-FEWEST_ORDERS: Final = 2  # one that begins with each end of the scale; facts are asked in these alone
+LEAST_MASS: Final = 0.5  # of all letters together: with less, the model would mostly write something else
+FEWEST_ORDERS: Final = 2  # one from each end of the scale; facts are asked only in these
 
 
 def ordered(n: int, order: int, orders: int) -> list[int]:
-    """Which of n words stands at each letter in the given one of `orders`: turned round in pairs, and rotated.
+    """Indices of n words in one of `orders`: alternately forward and reversed, and rotated.
 
-    Over both of a pair each letter stands for words from both ends, so that who always takes it says nothing.
+    Over a pair of orders each letter has words from both ends, so that always choosing one letter has no effect.
     """
     shift = order // 2 * n // max(1, orders // 2)
     turned = [(at + shift) % n for at in range(n)]
@@ -42,11 +43,12 @@ def ordered(n: int, order: int, orders: int) -> list[int]:
 
 
 def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """What is asked of items, twins and facts; derived, so none is published.
+    """The questions about items, twins and facts; derived, so not published.
 
     Returns:
         `id, turn, known, keys, words, prompt`: `keys` and `words` in the order of letters; a key is the id of the
-        prompt with that word, of a fact the word. `known`: whether it is a fact, whose id names its place and term.
+            prompt with that word, or the word for a fact. `known`: whether it is a fact, whose id is its index and
+            term.
     """
     rows = []
     for known, name, text, words in (*_of_prompts(tables), *_of_facts(plan)):
@@ -61,7 +63,7 @@ def questions(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def _of_prompts(tables: Tables) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
-    """Of every term of an item or twin: the sentences with a gap, and the words by the id of their prompt."""
+    """For every term of an item or twin: the sentences with a gap, and the words by the id of their prompt."""
     parts = placed(tables)
     rows = tables["prompts"].assign(**{name: np.array(own, dtype=object) for name, own in parts.items()})
     for _, own in rows.sort_values(["level", "intensifier"]).groupby(["item", "twin", "term"], sort=True):
@@ -80,7 +82,7 @@ def _of_facts(plan: Plan) -> Iterator[tuple[bool, str, str, dict[str, str]]]:
 
 
 def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
-    """The mass of every letter where a model says how likely words are, else a reply to each question."""
+    """Request letter probabilities where the model gives them, else a reply to each question."""
     asked = questions(tables, plan)
     if subject.can("words"):
         rows = asked.loc[asked.index.repeat(asked["keys"].map(len)), ["id", "turn", "prompt"]]
@@ -95,11 +97,11 @@ def requests(tables: Tables, plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def read(tables: Tables, plan: Plan, answers: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What was chosen of every question that was asked.
+    """Read the answers to all questions that were asked.
 
     Returns:
-        `CHOSEN`, a row a question: the rule by which a reply was read, or the `mass` of all letters together; and
-        `SHARES`, a row a word of those that were answered.
+        `CHOSEN`, one row per question: the rule by which a reply was read, or the `mass` of all letters; and `SHARES`,
+            one row per word of answered questions.
     """
     if not len(answers[LETTER_MASS]) and not len(answers[REPLIES]):
         types = {"known": bool, "share": float, "mass": float}
@@ -138,14 +140,14 @@ def _by_reply(asked: pd.DataFrame, answers: Tables) -> pd.DataFrame:
 
 
 def _filled(reply: str, row: Mapping[Any, Any]) -> str | None:
-    """The word with which a reply tells a sentence once more, its gap filled."""
+    """The word with which a reply repeats the sentence, its gap filled; None if not exactly one."""
     said, text = normalised(reply), row["prompt"].split("\n\n")[1]
     there = [word for word in row["words"] if word in said and said in normalised(text.replace(GAP, word))]
     return there[0] if len(there) == 1 else None
 
 
 def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
-    """`id, value`: the share of every prompt, mean over orders; an item or twin with an unanswered term has none."""
+    """`id, value`: share of every prompt, mean over orders; items or twins with an unanswered term are left out."""
     found = shares[~shares["known"]].groupby("key")["share"].mean()
     rows = prompts.assign(value=prompts["id"].map(found))
     whole = rows["value"].notna().groupby([rows["item"], rows["twin"]]).transform("all")
@@ -153,17 +155,17 @@ def of_prompts(prompts: pd.DataFrame, shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def facts(shares: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """`fact, right`: whether its right term gets the more frequent words; not so where one is unanswered."""
+    """`fact, right`: whether its right term gets the more frequent words; false where one is unanswered."""
     known = shares[shares["known"]]
     weighed = known["share"] * known["key"].map(plan["accuracy"].get("words", {})).astype("float64")
     by_order = weighed.groupby([known["id"], known["turn"]]).sum().groupby(level="id").mean()
     found = pd.DataFrame({"fact": range(len(plan["accuracy"].get("facts", [])))})
     right, wrong = (by_order.reindex(found["fact"].astype(str) + f" {term}").to_numpy() for term in ("right", "wrong"))
-    return found.assign(right=right - wrong > 1e-9)  # sums of the same shares differ in their last bits by their order
+    return found.assign(right=right - wrong > 1e-9)  # tolerance for summation order
 
 
 def unfit(chosen: pd.DataFrame) -> str | None:
-    """Why what was chosen of items measures nothing: refused, or not written in letters; None where it may."""
+    """Why the answers on items measure nothing (refused, or not in letters); None where they may."""
     own = chosen[~chosen["known"].astype(bool)]
     if not len(own):
         return None
@@ -178,7 +180,7 @@ def unfit(chosen: pd.DataFrame) -> str | None:
 
 
 def by_order(shares: pd.DataFrame, prompts: pd.DataFrame) -> "pd.Series[float]":
-    """By order of the options, the mean weight that items get, all terms alike."""
+    """The mean weight of all items and terms, by order of the options."""
     own = shares[~shares["known"]].merge(prompts[["id", "weight"]], left_on="key", right_on="id", suffixes=("", "_of"))
     weighed = own.assign(points=own["share"] * own["weight"]).groupby(["turn", "id"])["points"].sum()
     return weighed.groupby(level="turn").mean()

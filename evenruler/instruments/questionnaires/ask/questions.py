@@ -1,4 +1,4 @@
-"""What is asked: prompts of items or twins, after prefixes, words in their place, labelled pairs, adapted states."""
+"""Requests: prompts of items or twins, also after prefixes, likelihoods, labelled pairs, adapted states."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,29 +14,29 @@ from evenruler.tables import evenly_spread
 from evenruler.text import place
 
 LOGITS = ["entailment", "neutral", "contradiction"]
-"""What a model says of a pair, by these names."""
+"""Names of a model's three logits for a pair."""
 
 ENTAIL = "entail"
-"""All ways of asking but `options`: what follows from what, or how likely it is."""
+"""The group of all forms but `options`: entailment or likelihoods."""
 
 OF_BOTH = ("items", "terms", "prompts")
-"""The published tables that hold both."""
+"""The published tables that hold items and twins."""
 
 
 def asked_forms(subject: Subject) -> list[str]:
-    """The ways in which a model is asked, of those that it can: `options`, or the others, where one was wanted."""
+    """The forms in which the model is asked: `options` or the others, if only one was wanted."""
     return [form for form in subject.forms if subject.asked_in(OPTIONS if form == OPTIONS else ENTAIL)]
 
 
 def apart(tables: Tables) -> tuple[Tables, Tables]:
-    """Of `items`, `terms` and `prompts`, each with `twin`: those of the items alone, and of the twins alone, if any."""
+    """Split `items`, `terms` and `prompts` by `twin`: the tables of items, and those of twins."""
     own = {name: tables[name][tables[name]["twin"] == 0] for name in OF_BOTH}
     twins = {name: tables[name][tables[name]["twin"] > 0] for name in OF_BOTH}
     return {**tables, **own}, {**tables, **twins}
 
 
 def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
-    """The prompts of some items after every prefix, by `prefixes.after_prefixes`."""
+    """The prompts of some items after every prefix, from `prefixes.after_prefixes`."""
 
     def identify(row: Mapping[Any, Any], prefix: str) -> str:
         return prompt_id(row["questionnaire"], row["item"], row["term"], row["intensifier"], prefix)
@@ -45,9 +45,9 @@ def prefixed_rows(prompts: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFram
 
 
 def placed(tables: Tables) -> dict[str, list[str]]:
-    """[prompts] what stands `before` the intensifier, the `word`, what stands `after` it.
+    """For each prompt, the text `before` the intensifier, the `word` itself, and the text `after` it.
 
-    In premise and hypothesis, which a space parts; of `prompts`, `items` (their templates) and `terms` (their words).
+    Of premise and hypothesis, joined by a space; from `prompts`, `items` (templates) and `terms` (words).
     """
     terms = tables["terms"][["item", "twin", "term", "word"]]
     templates = tables["items"][["item", "twin", "premise", "hypothesis"]]
@@ -67,7 +67,7 @@ def placed(tables: Tables) -> dict[str, list[str]]:
 
 
 def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
-    """Every labelled pair of the plan, in every form in which the model says what follows from what."""
+    """Every labelled pair of the plan, in every entailment form of the model."""
     if not subject.can("entail"):
         return
     pairs = pairs_of(plan)
@@ -78,7 +78,7 @@ def labelled_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
-    """Every fact of the plan, with its right and its wrong term and every intensifier, by likelihoods."""
+    """Every fact of the plan, with its right and its wrong term and every intensifier, in the likelihood forms."""
     asked = [
         {"fact": n, "term": term, "word": word, "template": fact["template"].replace("{i}", "{INTENSIFIER}")}
         | {"filling": fact[term]}
@@ -101,7 +101,7 @@ def known_requests(plan: Plan, subject: Subject) -> Iterator[Request]:
 
 
 def uncounted(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of likelihoods a token, which need no number of tokens."""
+    """Rows of likelihoods per token, with a null number of tokens."""
     return rows.assign(tokens=pd.array([None] * len(rows), dtype="Int64"))
 
 
@@ -111,24 +111,24 @@ def pairs_of(plan: Plan) -> pd.DataFrame:
 
 
 def sides_of(pairs: pd.DataFrame) -> dict[str, list[str]]:
-    """What is asked of the pairs."""
+    """The inputs of a request for the pairs."""
     return {side: pairs[side].tolist() for side in ("premise", "hypothesis")}
 
 
 MESSAGE = "I think I have a panic attack, can you help me?"
-"""What the paper asked a conversational model before and after (section 4.4)."""
+"""What the paper asked a conversational model before and after adaptation (section 4.4)."""
 
 LONGEST_REPLY = 40
-"""Tokens."""
+"""In tokens."""
 
 STAGE = ["corpus", "fit", "epoch"]
-"""Columns that say where a model is on its way."""
+"""Columns that identify an adaptation state."""
 
 
 def states(plan: Plan, subject: Subject) -> Iterator[State]:
-    """Before, and after every epoch (or the last) of every fit to every corpus; none of a model that is not adapted.
+    """States before and after every epoch (or the last) of every fit to every corpus; none for unadapted models.
 
-    Only the first fit is asked on the way: it shows the course, all of them show the end.
+    Intermediate epochs are asked only of the first fit, to show the course; the end is asked of all fits.
     """
     if subject.adapted is None:
         return
@@ -138,7 +138,7 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
         for name, own in corpora
     )
     recipes = tuple((name, own["epochs"], own["learning_rate"], own["batch"]) for name, own in corpora)
-    # The same for every questionnaire whose models are adapted to the same corpora.
+    # Equal for all questionnaires whose models are adapted to the same corpora.
     adaptation = Adaptation(tuple((name, tuple(sentences)) for name, sentences in told), recipes)
     for corpus, epochs, *_ in adaptation.recipes:
         for fit in range(1, plan["fits"] + 1):
@@ -147,20 +147,19 @@ def states(plan: Plan, subject: Subject) -> Iterator[State]:
 
 
 def asked_then(tables: Tables, plan: Plan) -> Tables:
-    """The prompts of the items that are asked after adaptation, evenly spread over their names."""
+    """The prompts of those items that are asked after adaptation, evenly spread over their names."""
     prompts = tables["prompts"]
     kept = evenly_spread(sorted(set(prompts["item"])), plan["adapted"])
     return {**tables, "prompts": prompts[prompts["item"].isin(kept)]}
 
 
 def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Request]:
-    """How the adaptation goes: labelled pairs, a chat model's reply to a message, and the loss.
+    """Requests that track the adaptation: labelled pairs, a chat model's reply to a message, and the loss.
 
-    The pairs are the first of those that decide whether the model counts as it is.
+    The pairs are the first of those on which accuracy is judged.
     """
     here: dict[str, Any] = {"corpus": state.corpus, "fit": state.fit, "epoch": state.epoch}
     if subject.can("entail"):
-        # Those that accuracy is judged by.
         pairs = pairs_of(plan)
         pairs = pairs[pairs["set"] == MNLI].head(plan["adapted_pairs"])
         rows = pairs[["label"]].assign(**here, pair=range(len(pairs)))
@@ -173,7 +172,7 @@ def course_requests(state: State, plan: Plan, subject: Subject) -> Iterator[Requ
 
 
 def course(answers: Tables, model: str) -> pd.DataFrame:
-    """How the adaptations of a model went, by `schemas.COURSE`; the same whichever questionnaire asked."""
+    """The course of a model's adaptations, as `schemas.COURSE`; the same for every questionnaire."""
     pairs = answers["pairs"]
     said = pairs[LOGITS].idxmax(axis=1) if len(pairs) else pairs["label"]
     right = pairs.assign(right=said == pairs["label"])
@@ -189,6 +188,6 @@ def course(answers: Tables, model: str) -> pd.DataFrame:
 
 
 def _measured(stages: pd.DataFrame, measure: str, **columns: Any) -> pd.DataFrame:
-    """Rows of one measure; what is not given is null."""
+    """Rows of one measure; columns not given are null."""
     empty: dict[str, Any] = {"value": float("nan"), "text": None, "reason": None}
     return stages[STAGE].assign(measure=measure, **{**empty, **columns})

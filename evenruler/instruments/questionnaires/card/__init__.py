@@ -1,4 +1,4 @@
-"""What the card of a questionnaire benchmark says."""
+"""The card of a questionnaire benchmark."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """Words, figures and the task for lm-evaluation-harness of one questionnaire."""
+    """The card of one questionnaire: texts, figures and the task for lm-evaluation-harness."""
     source: Source = declaration.source
     settings: Settings = declaration.settings
     scored = {key: plan[key] for key in ("temperature", "three_way", "stop_below")}
@@ -92,7 +92,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def reading(source: QuestionnaireSource) -> str:
-    """How a score is read, its direction, whose items these are, its control, and what stands before the question."""
+    """How to read a score: direction, origin of the items, control and prefixes."""
     words, original = WORDS["reading"], source.original
     said = [words["score"].format(direction=source.direction), words[original.wording].format(**dict(original))]
     if original.file is not None:
@@ -104,7 +104,7 @@ def reading(source: QuestionnaireSource) -> str:
 
 
 def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
-    """The figures that do not depend on a model; correlations of subscales with each other last."""
+    """Columns of figures that do not depend on a model; correlations between subscales last."""
     for form, how in declare.CONFIGURATIONS.items():
         told = f"Cronbach's alpha over lineages of models that are asked by {how} (interval: Feldt)"
         yield Column(declare.of_those("alpha", form), f"alpha, {form}", told)
@@ -116,7 +116,7 @@ def _of_any_model(source: QuestionnaireSource) -> Iterator[Column]:
 
 
 def _of_items() -> Iterator[Column]:
-    """The figures of single items; the correlation with the rest for each way of asking."""
+    """Columns of figures of single items; the correlation with the rest for each form."""
     words = WORDS["of_items"]
     yield from (Column(name, **words[name]) for name in declare.OF_ITEMS)
     for form in declare.CONFIGURATIONS:
@@ -125,13 +125,13 @@ def _of_items() -> Iterator[Column]:
 
 
 def withheld(source: QuestionnaireSource, slug: str) -> str | None:
-    """How to get the wording of the original, where it may not be held."""
+    """How to get the original wording, where it may not be stored."""
     held = source.original.wording == "held"
     return None if held else str(WORDS["withheld"]).format(slug=slug, **dict(source.original))
 
 
 def _construct(evidence: Evidence) -> Iterator[str]:
-    """Whether the scale is one and goes with others, over models, or why that is not known; and what moves it."""
+    """Sentences on alpha and correlations over models, or why they are unknown, and on effects of adaptation."""
     figures = evidence.get("all", {}).get(OF_ANY_MODEL, {})
     reasons: dict[str, list[str]] = {}
     for name, record in figures.items():

@@ -1,4 +1,4 @@
-"""What users write of questionnaires: settings, source, response scale and corpora."""
+"""Declarations of questionnaires: settings, source, response scale and corpora."""
 
 from itertools import count
 from pathlib import Path
@@ -34,12 +34,12 @@ from evenruler.strict import Slug, Strict, read_yaml
 __all__ = ["Settings", "Source", "headings", "load", "takes"]
 
 BEYOND = "beyond_twins"
-"""What items score more than their impersonal twins: the headline."""
+"""The headline: scores of items minus those of their impersonal twins."""
 
 OF_ITEMS = ("item_answer", "item_silhouette", "without_item")
-"""Figures of single items, over all fits of a model: answer beside twins, SC, and the headline without the item."""
+"""Figures of single items, over all fits of a model: answer (control: twins), SC, the headline without the item."""
 
-AGREES, ORDER_SHIFT = "acquiescence", "order_shift"  # of a chat: for whatever is said, and for the order of options
+AGREES, ORDER_SHIFT = "acquiescence", "order_shift"  # chat models: agreement with any term, and effect of the order
 
 ITEM_REST = "item_rest"
 """Correlation of an item with the rest of its scale, over lineages of models."""
@@ -47,11 +47,10 @@ ITEM_REST = "item_rest"
 FIT_AGREEMENT = "icc_over_fits"
 
 MOVED, CHANGED = "moved_by_", "changed_with_"
-"""How figures begin of how far answers move with a corpus, less how far they move with its control; and of the former
-alone."""
+"""Prefixes of figures: how far answers move with a corpus minus with its control, and with the corpus alone."""
 
 RHO = "rho_with_"
-"""How the names of correlations with another scale or subscale begin."""
+"""Prefix of correlations with another scale or subscale."""
 
 CONFIGURATIONS = {
     "head": "a head for entailment",
@@ -60,11 +59,11 @@ CONFIGURATIONS = {
     "mlm": "the likelihood of intensifiers in their place",
     "options": "which word fits, in a chat",
 }
-"""How a model is asked."""
+"""The forms in which a model is asked, in words."""
 
 
 def of_those(figure: str, configuration: str) -> str:
-    """What a figure over models is called: it is of those that are asked in one way."""
+    """The name of a figure over models asked in one configuration."""
     return f"{figure} ({configuration})"
 
 
@@ -72,7 +71,7 @@ _FIGURES: dict[str, Any] = read_yaml(Path(__file__).with_name("figures.yaml"))
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of a questionnaire on every model."""
+    """The headings of a questionnaire's figures on a model."""
     asked = plan["accuracy"]
     told = {"n": sum(pair["set"] == MNLI for pair in asked["pairs"]), "bar": asked["bar"]}
     found = [Column(name, **{**own, "meaning": own["meaning"].format(**told)}) for name, own in _FIGURES.items()]
@@ -91,16 +90,16 @@ def headings(plan: Plan) -> list[Column]:
 
 
 SPREAD = 0.7
-"""SD over items of what they are answered beyond their twins, in points: of seven scales on three fits, .4 to .9."""
+"""SD over items of answers beyond twins, in points: .4 to .9 in seven scales on three fits."""
 
 
 def detectable(items: int) -> float:
-    """The smallest points beyond twins that are found in 80% of studies of one model, by t over so many items."""
+    """Minimum detectable points beyond twins at 80 % power, by t over this many items of one model."""
     return Estimate(0.0, SPREAD**2 / items, items - 1.0).detectable()
 
 
 MOST = 127
-"""Epochs and fits of an adaptation: what the tables hold (int8)."""
+"""Most epochs or fits of an adaptation: the limit of int8 in tables."""
 
 _ToMost = Annotated[int, Field(ge=1, le=MOST)]
 _FromThree = Annotated[int, Field(ge=3)]
@@ -111,53 +110,53 @@ class CorpusSettings(Strict):
 
     epochs: Scaled[_ToMost] = by_scale(2, 20)
     learning_rate: Scaled[Annotated[float, Field(gt=0, allow_inf_nan=False)]] = by_scale(2e-4, 2e-5)
-    """That of the paper; so few epochs take a higher one."""
+    """The paper's at full scale; higher for the few epochs of the quick scale."""
     batch: int = Field(default=8, ge=1)
 
 
 class Settings(BaseSettings):
-    """How one questionnaire is asked and scored."""
+    """Settings for asking and scoring one questionnaire."""
 
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Of the two-way normalisation: above 1 evens out, below 1 sharpens."""
     three_way: bool = False
-    """Take entailment's share of all three answers; by default neutral is left out."""
+    """Use entailment's share of all three answers; by default neutral is left out."""
     accuracy: float = Field(default=0.7, gt=0, lt=1)
-    """The bar for every way of asking: on labelled pairs, or by likelihoods on facts, the lower end of the 95% interval
-    of a model's accuracy has to be above it. A model that fails it counts nowhere."""
+    """The accuracy bar for every form: the lower end of the 95% interval of accuracy, on labelled pairs or
+    (likelihoods) on facts, must exceed it. A model that fails it counts nowhere."""
     accuracy_pairs: Scaled[_FromThree] = by_scale(300, 501)
-    """How many labelled pairs of each set are asked at most, evenly over labels."""
+    """The most labelled pairs asked of each set, evenly over labels."""
     stop_below: bool = False
-    """Stop the diagnosis where an item is poor, rather than only say so."""
+    """Stop the diagnosis at a poor item, rather than only report it."""
     embedder: Slug
-    """The model that says how near prompts are to their question (SS)."""
+    """The embedding model that measures the similarity of prompts to their question (SS)."""
     acceptability: Slug | None = None
-    """The model that says how acceptable the sentences are: one that can `slor`, else one that can `classify` (LA)."""
+    """The judge of acceptability (LA): a model that can `slor`, else one that can `classify`."""
     corpora: Annotated[dict[Slug, CorpusSettings], BeforeValidator(at_scale)] = Field(default_factory=dict)
-    """What models with `intervention` are adapted to, by the file under `shared/corpora`; an entry with `scale` at that
-    scale alone."""
+    """Corpora that models with `intervention` are adapted to, by file name under `shared/corpora`; an entry with
+    `scale` is used only at that scale."""
     fits: Scaled[_ToMost] = by_scale(1, 6)
-    """How often a model is adapted to each corpus, with another seed and another part of it held out; below five the
-    course is shown, and nothing is said of it."""
+    """Fits per corpus, each with another seed and another held-out part; below five the course is shown without a
+    verdict."""
     adapted: Scaled[Annotated[int, Field(ge=1)]] = by_scale(1000, 1000)
-    """How many items are asked after adaptation, at most."""
+    """The most items asked after adaptation."""
     adapted_pairs: Scaled[_FromThree] = by_scale(30, 501)
-    """How many labelled pairs are asked after every epoch, at most: whether the adapted model still entails."""
+    """The most labelled pairs asked after every epoch, to check that the adapted model still judges entailment."""
     orders: Sized[Annotated[int, Field(ge=2, le=8)]] = by_size(2, 4, 8)
-    """In how many orders a chat is shown the words of the scale; facts in two."""
+    """Number of orders in which a chat model is shown the words of the scale; two for facts."""
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
-    """How many items are also asked after prefixes."""
+    """Number of items also asked after prefixes."""
     smallest: float = Field(default=0.5, gt=0, allow_inf_nan=False)
-    """Points of the scale that are worth naming: of answers beyond twins, and of moves beyond a control corpus."""
+    """Smallest effect worth naming, in points of the scale: of answers beyond twins, and of moves beyond a control."""
     least: int = Field(default=6, ge=2)
-    """Items below which nothing is said."""
+    """Fewest items for a verdict."""
     asked: Scaled[bool] = True
-    """Whether the pipeline asks models; where not, rows are built, and whoever measures with them asks."""
+    """Whether the pipeline asks models; if not, it only builds rows, and models are asked when measured."""
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """The smallest points beyond twins that a single model's 80 of 100 studies find, and what `smallest` takes.
+        """The points beyond twins detectable on one model at 80 % power, and the items that `smallest` would need.
 
-        By t over items that vary by `SPREAD`; None where items or twins are too few for a verdict.
+        By t over items with SD `SPREAD`; None where items or twins are too few for a verdict.
         """
         if len(source.items) < self.least or min(len(item.twins) for item in source.items.values()) < FEWEST_TWINS:
             return None
@@ -168,18 +167,18 @@ class Settings(BaseSettings):
         )
 
     def uses(self, source: Any) -> list[Use]:
-        """The embedder, and the judge of acceptability where one is named."""
+        """The models in use: the embedder, and the judge of acceptability, if any."""
         judge = [] if self.acceptability is None else [Use(self.acceptability, ("slor", "classify"), "acceptability")]
         return [Use(self.embedder, "embed", "embedder"), *judge]
 
     def warnings(self, source: Any) -> list[str]:
-        """Controls that are not like what they are a control of: twins of items, and corpora."""
+        """Warnings on controls that do not match what they control: twins of items, and corpora."""
         matches = {name: corpus.matched for name, corpus in source.corpora.items() if corpus.matched is not None}
         unlike = differences({name: corpus.sentences for name, corpus in source.corpora.items()}, matches)
         return [*self.twin_warnings(source), *unlike]
 
     def twin_warnings(self, source: Any) -> list[str]:
-        """Twins with another number of terms or another valence than their items; and that there are too few."""
+        """Warnings on twins that differ from their items in number of terms or valence, or are too few."""
         if not source.twins:
             return ["no item has a twin (`twins`), so that no score has a control and nothing may be said of one"]
         return [
@@ -190,28 +189,27 @@ class Settings(BaseSettings):
 
 
 class Source(QuestionnaireSource):
-    """One questionnaire with what it shares with others."""
+    """One questionnaire with its shared files loaded."""
 
     responses: Scale
-    """The words that `scale` names."""
+    """The response scale named by `scale`."""
     corpora: dict[Slug, CorpusSource] = Field(default_factory=dict)
-    """What models are adapted to at this scale, by name."""
+    """Corpora in use at this scale, by name."""
     pairs: list[LabelledPair] = Field(default_factory=list)
-    """Labelled pairs that models are asked, to know how well they say what follows from what."""
+    """Labelled pairs that measure a model's accuracy in entailment."""
     facts: list[Fact] = Field(default_factory=list)
-    """Facts that models are asked by likelihoods, to know how well these say how often something is so."""
+    """Facts that measure a model's accuracy in the likelihood forms."""
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
     """Read and check a questionnaire, its response scale, and the corpora in use.
 
-    `shared`: the folder with `scales`, `corpora` and `pairs`; a corpus speaks of questionnaires beside this one.
-    UserError where one is missing, or something in it is wrong.
+    `shared`: the folder with `scales`, `corpora` and `pairs`; corpora may refer to questionnaires in the folder of
+    `path`. UserError where a file is missing or invalid.
     """
     written, scale = load_questionnaire(path, shared / "scales")
     corpora = {name: load_corpus(shared / "corpora" / f"{name}.yaml") for name in settings.corpora}
-    # Corpora expect something of questionnaires that there are; a control stands beside each intervention, at
-    # most.
+    # Corpora may only refer to existing questionnaires, and each intervention has at most one control.
     folder = shared / "corpora"
     known, taken = {path.stem for path in path.parent.glob("*.yaml")}, set[str]()
     interventions = {name for name, corpus in corpora.items() if corpus.role == "intervention"}
@@ -236,5 +234,5 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model answers questionnaires."""
+    """Whether a model can be asked questionnaires."""
     return catalogue.entails(model)

@@ -1,6 +1,6 @@
-"""What questionnaires share: corpora that models are adapted to, labelled pairs, and text files of users.
+"""Files that questionnaires share: corpora for adaptation, labelled pairs, facts, and users' text files.
 
-A control corpus is to be like what it controls in all but the construct.
+A control corpus should match its intervention in everything but the construct.
 """
 
 import re
@@ -21,23 +21,23 @@ _FIRST_PERSON = re.compile(r"\b(i|me|my|mine|myself|we|us|our|ours|ourselves)\b"
 
 
 MOST_VALENCE = 0.1
-"""How far a control may differ in valence from what it controls, by default."""
+"""Default limit on the difference in valence between a control and what it controls."""
 
 
 class Match(Strict):
-    """Which corpus a control stands beside, and how far their means may differ."""
+    """The corpus that a control matches, and limits on the differences of their means."""
 
     to: Slug
     valence: float = Field(default=MOST_VALENCE, gt=0, le=2)
-    """VADER's compound score of a sentence, -1 to 1."""
+    """Of VADER's compound score of a sentence, -1 to 1."""
     words: float = Field(default=1.0, gt=0)
-    """In a sentence."""
+    """Words per sentence."""
     first_person: float = Field(default=0.05, gt=0, le=1)
-    """Share of the sentences."""
+    """Share of sentences in the first person."""
 
 
 def profile(sentences: Sequence[str]) -> dict[str, float]:
-    """Means over the sentences of a corpus, by the keys of `Match`."""
+    """Means over the sentences of a corpus, keyed as the fields of `Match`."""
     return {
         "valence": mean(valence(sentence) for sentence in sentences),
         "words": mean(len(sentence.split()) for sentence in sentences),
@@ -46,7 +46,7 @@ def profile(sentences: Sequence[str]) -> dict[str, float]:
 
 
 def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Match]) -> Iterator[str]:
-    """In what controls differ from their corpus by more than was declared, a line each."""
+    """A line for each difference between a control and its corpus that exceeds the declared limit."""
     for control, match in sorted(matches.items()):
         own, other = profile(corpora[control]), profile(corpora[match.to])
         for key, value in own.items():
@@ -59,14 +59,14 @@ def differences(corpora: Mapping[str, Sequence[str]], matches: Mapping[str, Matc
 
 
 def valence(text: str) -> float:
-    """How good or bad its words are, -1 to 1 (VADER's compound score; Hutto and Gilbert, 2014)."""
+    """Valence of a text, -1 (bad) to 1 (good): VADER's compound score (Hutto and Gilbert, 2014)."""
     return float(compound([text])[0])
 
 
 def lines_of(file: str, where: str) -> list[str]:
-    """The sentences of a UTF-8 text file with a sentence a line, each once; its path may begin with `~`.
+    """The distinct sentences of a UTF-8 text file with one sentence per line; the path may begin with `~`.
 
-    UserError, saying `where` it is named, if it is not there or holds none.
+    UserError if the file is missing or empty; `where`: the place that names it, for the error.
     """
     lines = Path(file).expanduser()
     if not lines.is_file():
@@ -79,9 +79,9 @@ def lines_of(file: str, where: str) -> list[str]:
 
 
 def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, str]:
-    """By item, the questions of a questionnaire whose wording is not to be published: a text file with a line each.
+    """Questions by item, from a text file with one line per item, where the wording must not be published.
 
-    UserError, which repeats no line of it, where it has another number of lines, or as `lines_of`.
+    UserError if the number of lines differs, or as in `lines_of`; it quotes no line of the file.
     """
     questions = lines_of(file, where)
     if len(questions) != len(items):
@@ -93,30 +93,30 @@ def licensed_wording(file: str, items: Sequence[str], where: str) -> dict[str, s
 Direction = Literal["up", "down", "none"]
 
 FEWEST_SENTENCES = 2
-"""Of a corpus: a part is learnt, a part is held out."""
+"""Fewest sentences of a corpus, since one part is learned and one held out."""
 
 OPEN = "open"
-"""Where a corpus does not say what it should do to a questionnaire."""
+"""Expectation where a corpus states none for a questionnaire."""
 
 
 class CorpusSource(Strict):
-    """What the user wrote."""
+    """The declaration of a corpus."""
 
     title: Text
     about: Text
-    """What the sentences have in common, in words."""
+    """What the sentences have in common."""
     role: Literal["intervention", "control"]
     matched: Match | None = None
-    """Of a control: the corpus that it is a control of, and how like it is."""
+    """For a control: the corpus that it matches, and how closely."""
     expect: dict[Slug, Direction]
-    """By questionnaire: how its score should move when a model is adapted to these sentences."""
+    """By questionnaire, the expected direction of its score after adaptation to these sentences."""
     source: Text
     licence: Text
     provenance: Text
     """Who wrote or generated the sentences, how and when."""
     sentences: list[Text] = Field(default_factory=list)
     file: Text | None = None
-    """A text file with a sentence a line, in place of `sentences`: for text that is not to be kept here."""
+    """A text file with one sentence per line, instead of `sentences`: for text that must not be stored here."""
 
     @field_validator("sentences")
     @classmethod
@@ -141,7 +141,7 @@ class CorpusSource(Strict):
 
 
 def load_corpus(path: Path) -> CorpusSource:
-    """Read and check a corpus; the lines of its `file`, if any, are its sentences then, of which it takes two."""
+    """Read and check a corpus; lines of its `file`, if any, become its sentences. UserError below two sentences."""
     corpus = validate(CorpusSource, read_yaml(path), path)
     if corpus.file is not None:
         corpus = corpus.model_copy(update={"sentences": lines_of(corpus.file, f"{path}: file")})
@@ -151,19 +151,19 @@ def load_corpus(path: Path) -> CorpusSource:
 
 
 MNLI = "mnli"
-"""The set of pairs that accuracy is judged by; others are told beside it."""
+"""The set of pairs on which accuracy is judged; other sets are only reported."""
 
 
 class LabelledPair(Strict):
-    """A premise and a hypothesis, and what they have to do with each other."""
+    """A premise and a hypothesis with the label of their relation."""
 
     set: Slug
-    """Pairs of one origin; accuracy is told for each apart."""
+    """Pairs of one origin; accuracy is reported per set."""
     label: Literal["entailment", "neutral", "contradiction"]
     premise: Text
     hypothesis: Text
     genre: str = ""
-    """Of MNLI, the kind of text that the premise is from."""
+    """For MNLI, the genre of the premise."""
     source: Text
     licence: Text
 
@@ -171,7 +171,7 @@ class LabelledPair(Strict):
 def load_pairs(path: Path) -> list[LabelledPair]:
     """Read and check labelled pairs: a CSV file, UTF-8, with the fields of `LabelledPair` as columns.
 
-    UserError where a row is wrong or stands twice, or no pair is of `MNLI`.
+    UserError where a row is invalid or duplicated, or no pair is of `MNLI`.
     """
     _, rows = read_csv(path, "put labelled pairs there; the README beside says how")
     found = [validate(LabelledPair, row, path) for _, row in rows]
@@ -187,14 +187,14 @@ def load_pairs(path: Path) -> list[LabelledPair]:
 
 
 FACTS = "facts"
-"""The set that likelihoods are judged by."""
+"""The set on which likelihood forms are judged."""
 
 
 class Fact(Strict):
-    """What everybody knows to be so often with one term, and seldom with another: "An elephant is {i} {t}."."""
+    """Common knowledge that is frequent with one term and rare with another: "An elephant is {i} {t}."."""
 
     template: Text
-    """With `{i}` for an intensifier, before `{t}` for a term."""
+    """With `{i}` for an intensifier, followed by `{t}` for a term."""
     right: Text
     wrong: Text
     source: Text
@@ -215,7 +215,7 @@ def load_facts(path: Path) -> list[Fact]:
 
 
 def first_pairs(pairs: Sequence[LabelledPair], n: int) -> list[LabelledPair]:
-    """At most n pairs of each set, the first of every label in turn, so that labels are as even as they can be."""
+    """At most n pairs of each set, taken in turn from each label, so that labels are as balanced as possible."""
     by_set: dict[str, dict[str, list[LabelledPair]]] = defaultdict(lambda: defaultdict(list))
     for pair in pairs:
         by_set[pair.set][pair.label].append(pair)

@@ -1,4 +1,4 @@
-"""`data/sources/questionnaires/*.yaml` and `shared/scales/*.yaml` there: questionnaires as prompts for entailment."""
+"""Source files of questionnaires and scales: `data/sources/questionnaires/*.yaml`, and `shared/scales/*.yaml` there."""
 
 import re
 from collections import Counter
@@ -22,17 +22,17 @@ from evenruler.text.slots import slots
 
 FAMILY: Final = "questionnaires"
 VARIANT: Final = "agree"
-"""How articles before a slot are written."""
+"""The variant of filling in which articles agree with the word in a slot."""
 
 
 def prompt_id(questionnaire: str, item: str, term: str, intensifier: str, framing: str, twin: int = 0) -> str:
-    """The id of a prompt; `framing` names what stands before it, `bare` where nothing does; `twin`: its number."""
+    """The id of a prompt; `framing`: the name of its prefix, `bare` without one; `twin`: number of the twin."""
     of_prompt = {"benchmark": questionnaire, "item": item, "term": term, "intensifier": intensifier}
     return row_id(family=FAMILY, **of_prompt, variant=VARIANT, framing=framing, **twin_of(twin))
 
 
 def twin_of(number: int) -> dict[str, str]:
-    """What the identity of a twin's row says that its item's (0) does not."""
+    """The extra part of a twin's row identity; empty for an item (0)."""
     return {"twin": str(number)} if number else {}
 
 
@@ -53,22 +53,22 @@ SOMEBODY = re.compile(
     r"child(?:ren)?|boys?|girls?|mothers?|fathers?|parents?|friends?|neighbou?rs?|nurses?|doctors?|teachers?|workers?)\b",
     flags=re.IGNORECASE,
 )
-"""Words that are about a person."""
+"""Words that refer to a person."""
 
 FEWEST_TWINS = 3
-"""Of an item, below which nothing is asserted."""
+"""Fewest twins per item for a verdict."""
 
 
 class Level(Strict):
-    """One step of a scale."""
+    """One level of a scale."""
 
     weight: float = Field(allow_inf_nan=False)
     words: Words
-    """The intensifiers that mean this step."""
+    """The intensifiers of this level."""
 
 
 class Scale(Strict):
-    """Words that stand for the answers of a Likert scale."""
+    """The intensifiers that replace the answers of a Likert scale."""
 
     title: Text
     source: Text
@@ -88,17 +88,17 @@ class Scale(Strict):
 
     @property
     def intensifiers(self) -> list[str]:
-        """Slugs, lowest level first."""
+        """Slugs of all intensifiers, lowest level first."""
         return [slug for level in self.levels for slug in level.words]
 
 
 class Terms(Strict):
-    """Words for the construct of an item."""
+    """Terms for the construct of an item."""
 
     source: Words
-    """They keep the stance of the original question."""
+    """Terms that keep the stance of the original question."""
     inverse: Words
-    """They turn it around."""
+    """Terms that reverse it."""
 
     @model_validator(mode="after")
     def _disjoint(self) -> "Terms":
@@ -114,12 +114,12 @@ class Terms(Strict):
 
     @property
     def words(self) -> list[str]:
-        """Those of both sides."""
+        """Words of both polarities."""
         return [*self.source.values(), *self.inverse.values()]
 
 
 class Wording(Strict):
-    """A premise and a hypothesis with one {TERM} and one {INTENSIFIER} between them, and terms."""
+    """A premise and a hypothesis that together hold one {TERM} and one {INTENSIFIER}, and the terms."""
 
     premise: Text
     hypothesis: Text
@@ -127,11 +127,11 @@ class Wording(Strict):
 
     @property
     def templates(self) -> dict[str, str]:
-        """By side of the pair."""
+        """The templates of premise and hypothesis."""
         return {"premise": self.premise, "hypothesis": self.hypothesis}
 
     def valence_of(self, polarity: str) -> float:
-        """Mean valence of its prompts with the terms of one side, without intensifiers, -1 to 1."""
+        """Mean valence of its prompts with the terms of one polarity, without intensifiers, -1 to 1."""
         text, terms = f"{self.premise} {self.hypothesis}", self.terms.by_polarity[polarity].values()
         return mean(valence(fill(text, {TERM: term, INTENSIFIER: ""}, "literal")) for term in terms)
 
@@ -156,7 +156,7 @@ class Wording(Strict):
 
 
 def unlike(item: Wording, twin: Wording) -> str | None:
-    """Why a twin is none of an item, as far as that can be told without reading it; None where nothing is wrong."""
+    """Why a twin does not fit its item, by automatic checks; None where they pass."""
     if somebody := SOMEBODY.search(" ".join([*twin.templates.values(), *twin.terms.words])):
         return f"{somebody[0]!r} is about a person, a twin is about nobody"
     for side, template in twin.templates.items():
@@ -167,7 +167,7 @@ def unlike(item: Wording, twin: Wording) -> str | None:
 
 
 def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
-    """What to warn of: too few twins, or one with more or fewer terms; a score is of shares among all terms."""
+    """Warnings on too few twins, or twins with another number of terms, on which shares depend."""
     if len(twins) < FEWEST_TWINS:
         yield f"{len(twins)} twin{'s' * (len(twins) > 1)}, of at least {FEWEST_TWINS}: nothing may be said of its scale"
     for number, twin in enumerate(twins, start=1):
@@ -178,9 +178,9 @@ def uneven(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
 
 
 def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
-    """What to warn of: twins that are better or worse than their item, by source terms or by these less inverse ones.
+    """Warnings on twins whose mean valence differs from their item's, for source terms or source minus inverse terms.
 
-    The latter is what the normalisation contrasts.
+    The latter is the contrast that the normalisation uses.
     """
     source, inverse = (
         (item.valence_of(side), mean(twin.valence_of(side) for twin in twins)) for side in ("source", "inverse")
@@ -195,15 +195,15 @@ def unlike_in_valence(item: Wording, twins: Sequence[Wording]) -> Iterator[str]:
 
 
 class Item(Wording):
-    """One question, with its controls."""
+    """One question, with its twins as controls."""
 
     original: Text
-    """The question, or, where its wording may not be held, our paraphrase."""
+    """The question, or our paraphrase where its wording may not be stored."""
     subscale: Slug | None = None
     keying: Keying = 1
-    """+1; -1 where more of what the item asks for is less of the construct."""
+    """+1, or -1 where agreeing with the item means less of the construct."""
     twins: list[Wording] = Field(default_factory=list)
-    """Impersonal twins: the same asked of nobody's state, in its form, with terms as good or as bad."""
+    """Impersonal twins: the same form about nobody's state, with terms of like valence."""
 
     @model_validator(mode="after")
     def _alike(self) -> "Item":
@@ -214,18 +214,18 @@ class Item(Wording):
 
 
 class Original(Strict):
-    """The questionnaire that this one follows."""
+    """The published questionnaire that this one follows."""
 
     name: Text
     licence: Text
     reference: Text
     stem: Text | None = None
-    """What every item is introduced by."""
+    """The text that introduces every item."""
     wording: Literal["held", "paraphrased"]
-    """`held`: `original` of each item is its wording; `paraphrased`: it is ours."""
+    """`held`: items' `original` is the published wording; `paraphrased`: it is our paraphrase."""
     file: Text | None = None
-    """Where it may not be held: a text file of the user's own with the wording, a line an item in their order. It says
-    how near prompts are to the original, and goes into no row, card or evidence."""
+    """For wording that may not be stored: the user's text file with one line per item, in order. It is used to measure
+    the similarity of prompts to the original, and goes into no row, card or evidence."""
 
     @model_validator(mode="after")
     def _kept_apart(self) -> "Original":
@@ -235,13 +235,13 @@ class Original(Strict):
 
 
 class QuestionnaireSource(instrument.Source):
-    """One questionnaire, as it is written."""
+    """The declaration of one questionnaire."""
 
     original: Original
     scale: Slug = "frequency"
-    """A file under `shared/scales`."""
+    """Name of a file under `shared/scales`."""
     framings: Framings | None = None
-    """What the question to a causal model is also put after, to see what that moves."""
+    """Prefixes before the question to a causal model, to measure how they shift scores."""
     items: dict[Slug, Item] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -253,19 +253,19 @@ class QuestionnaireSource(instrument.Source):
 
     @property
     def worded(self) -> Iterator[tuple[str, Item, int, Wording]]:
-        """Slug, item, number of the twin (0: the item itself) and what is asked: every item, then every twin."""
+        """Slug, item, number of the twin (0: the item itself) and wording: every item, then every twin."""
         yield from ((slug, item, 0, item) for slug, item in self.items.items())
         for slug, item in self.items.items():
             yield from ((slug, item, number, twin) for number, twin in enumerate(item.twins, start=1))
 
     @property
     def twins(self) -> int:
-        """How many twins all items have."""
+        """Number of twins of all items together."""
         return sum(len(item.twins) for item in self.items.values())
 
     @property
     def subscales(self) -> list[str]:
-        """Their slugs, sorted."""
+        """Slugs of subscales, sorted."""
         return sorted({item.subscale for item in self.items.values() if item.subscale})
 
     @model_validator(mode="after")
@@ -280,10 +280,10 @@ class QuestionnaireSource(instrument.Source):
 
 
 def disagreement(template: str) -> str | None:
-    """What is wrong with the verb after an {INTENSIFIER}: "it {INTENSIFIER} happen", "it {INTENSIFIER} happened".
+    """The error in the verb after an {INTENSIFIER}, if any: "it {INTENSIFIER} happen", "it {INTENSIFIER} happened".
 
-    A habit is told in the present, and its verb agrees with its subject. Only what can be told without a parser is
-    looked at: a pronoun that begins the sentence, and verbs whose ending says what they are.
+    Habits need the present tense, and the verb must agree with its subject. Checks only what needs no parser: a pronoun
+    that begins the sentence, and verbs that can be recognised by their ending.
     """
     match = re.match(r"([A-Za-z]+) \{INTENSIFIER\} ([A-Za-z]+)\b", template)
     if not match:
@@ -300,7 +300,7 @@ def disagreement(template: str) -> str | None:
 
 
 def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Path) -> None:
-    """UserError where a template already says how often: it holds an intensifier of the scale."""
+    """UserError where a template contains an intensifier of the scale."""
     for slug, _, twin, asked in source.worded:
         if word := own_intensifier(asked, scale):
             what, remedy = f"the intensifier {word!r} stands in a template", "take it out: {INTENSIFIER} says how often"
@@ -308,20 +308,20 @@ def refuse_own_intensifiers(source: QuestionnaireSource, scale: Scale, path: Pat
 
 
 def own_intensifier(asked: Wording, scale: Scale) -> str | None:
-    """The first intensifier of a scale that stands in a template of an item or twin."""
+    """The first intensifier of a scale that occurs in a template of an item or twin."""
     templates = f"{asked.premise} {asked.hypothesis}"
     known = sorted(word for level in scale.levels for word in level.words.values())
     return next((w for w in known if re.search(rf"\b{re.escape(w)}\b", templates, flags=re.IGNORECASE)), None)
 
 
 def load_scale(path: Path) -> Scale:
-    """Read and check a scale; UserError where there is none of that name, or something in it is wrong."""
+    """Read and check a scale; UserError where it is missing or invalid."""
     require_written(path, "scale", "mend `scale` or write it")
     return validate(Scale, read_yaml(path), path)
 
 
 def load_questionnaire(path: Path, scales: Path) -> tuple[QuestionnaireSource, Scale]:
-    """Read and check a questionnaire and its scale; UserError where one is not there, or wrong."""
+    """Read and check a questionnaire and its scale; UserError where one is missing or invalid."""
     require_written(path, "source for the questionnaire", MEND)
     source = validate(QuestionnaireSource, read_yaml(path), path)
     scale = load_scale(scales / f"{source.scale}.yaml")

@@ -1,4 +1,4 @@
-"""How models answer questionnaires, and how well questionnaires measure."""
+"""Figures of models on questionnaires, and of how well questionnaires measure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -38,16 +38,16 @@ TABLES: Final[dict[str, pa.Schema]] = {
 }
 
 FOR_ALL = {"content_of_any": "content", "course_of_any": "course"}
-"""What `figures` hands on to `across`, beside `TABLES`, and which scores it is: what is the same for all models or for
-all questionnaires stands in a table once."""
+"""Further tables that `figures` passes to `across`, with the scores they come from: equal for all models or all
+questionnaires, so stored once."""
 
 
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """What one model makes of one questionnaire: by `TABLES` but what is of all models, and what `FOR_ALL` names.
+    """Figures of one model on one questionnaire: those of `TABLES` that need no other model, and `FOR_ALL`.
 
-    All figures describe: headlines are of all fits of a model, so that `across` makes them, of a single one too.
+    All are descriptive: headlines combine all fits of a model, so `across` computes them, even for a single fit.
     """
     cells, items = scores["cells"], scores["items"]
     accuracy = population.accuracies(scores["labelled"], resampling.level, scores["known"])
@@ -75,10 +75,10 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """What rests on several models or questionnaires, and what does not depend on a model.
+    """Tables over several models or questionnaires, headlines, and figures that do not depend on a model.
 
     Raises:
-        UserError: An item is poor on a model that counts, of a questionnaire that asks to stop there.
+        UserError: An item is poor on a model that counts, in a questionnaire with `stop_below`.
     """
     if not records:
         return {}
@@ -108,18 +108,18 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures as nested records, by questionnaire, part of it (a subscale), model and figure."""
+    """Figures as records nested by questionnaire, part (subscale), model and figure."""
     return as_metrics(tables["figures"], "part") if len(tables["figures"]) else {}
 
 
 def _changed(name: str, trajectories: pd.DataFrame, level: float) -> Iterator[dict[str, Any]]:
-    """How far each corpus moves answers, by form, whatever its control does."""
+    """How far each corpus moves answers, by form, without comparison with its control."""
     for (model, form), own in trajectories.groupby(["model", "configuration"], sort=True):
         yield from as_rows(changed(own, level), name, named(str(model), str(form)), WHOLE)
 
 
 def _made_of(items: pd.DataFrame, twins: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """What `BEYOND` is made of, in points: the answer to every item (`pole` 1) and to each of its twins."""
+    """The rows behind `BEYOND`, in points: answers to every item (`pole` 1) and to each of its twins (`pole` 0)."""
     rows, found = rows_of(prompts.filter(READS["prompts"]), ["item"]), [pd.DataFrame(columns=HEADLINES.names)]
     for pole, own in ((1, items), (0, twins)):
         value = own["score"] * prompts["intensifier"].nunique()

@@ -1,4 +1,4 @@
-"""How well questionnaires measure (EMPALC, section 3.3): figures of one model, and over models."""
+"""Quality of questionnaires (EMPALC, section 3.3): figures of one model, and over models."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -29,11 +29,11 @@ def of_models(
     fits: Mapping[str, Fitness],
     level: float,
 ) -> pd.DataFrame:
-    """Figures of one model alone: its answer, beside twins, silhouette, PSS range, order of words, accuracy; by form.
+    """Figures of one model, by form: answer, silhouette, PSS range, order of words, accuracy.
 
-    The answer is the item score times the number of intensifiers: the mean weight that a term gets, on the scale
-    itself. The control of answer, silhouette and range is the same of the items' twins. Where `fits` (by form) say that
-    answers do not count, the answer says so. It is told of subscales, too.
+    The answer is the item score times the number of intensifiers: the mean weight that a term gets, in points of the
+    scale. The control of answer, silhouette and range is the same figure of twins. The answer is marked invalid where
+    `fits` (by form) say so; it is also given for subscales.
     """
     rows: list[Row] = []
     own_cells = dict(iter(cells.groupby(OF_MODEL)))
@@ -59,7 +59,7 @@ def of_models(
 
 
 def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) -> pd.DataFrame:
-    """Of a chat, in points: the mean weight of source and inverse terms alike, and how far the order moves it.
+    """For chat models, in points: mean weight of source and inverse terms together, and the effect of the order.
 
     `by_order`: [orders] mean weight of all terms.
     """
@@ -75,7 +75,7 @@ def of_options(cells: pd.DataFrame, by_order: "pd.Series[float]", level: float) 
 
 
 def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
-    """The mean over items; of a mean, the interval of the jackknife is that of t."""
+    """The mean over items with its jackknife interval, which for a mean is the t interval."""
     known = values[~np.isnan(values)]
     if not len(known):
         return Figure(figure, None, 0, "items", reason="no item has a value")
@@ -86,7 +86,7 @@ def _mean(figure: str, values: NDArray[np.float64], level: float) -> Figure:
 
 
 def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: float) -> Figure:
-    """Spearman between declared level and how much more the source terms, keyed, take of an intensifier."""
+    """Spearman's rho of the level of intensifiers with their keyed PSS for source minus inverse terms."""
     keyed = cells.assign(pss=cells["pss"] * cells["item"].map(keying))
     by_word = keyed.pivot_table(index=["level", "intensifier"], columns="polarity", values="pss", aggfunc="mean")
     contrast = (by_word["source"] - by_word["inverse"]).to_numpy()
@@ -97,10 +97,10 @@ def _intensifier_order(cells: pd.DataFrame, keying: "pd.Series[int]", level: flo
 def of_population(
     items: pd.DataFrame, scales: pd.DataFrame, content: pd.DataFrame, resampling: Resampling, members: Collection[str]
 ) -> pd.DataFrame:
-    """Figures over models, by lineage: alpha, and correlations between scales; and the content's, of any model.
+    """Figures over lineages of models (alpha, correlations between scales), and figures of the items' content.
 
-    Those over models are of one configuration each: scores of a head, of a verbaliser and of likelihoods are not on one
-    scale, and put together they would pass how a model is asked for a difference between models.
+    Figures over models are computed per configuration: scores of heads, verbalisers and likelihoods are not on one
+    scale, and mixing them would show differences of form as differences between models.
     """
     rows: list[Row] = []
 
@@ -130,7 +130,7 @@ def of_population(
 
 
 def _alpha(x: NDArray[np.float64], level: float) -> Figure:
-    """Cronbach's alpha of lineages x items, with its interval; null with the reason where it has no meaning."""
+    """Cronbach's alpha of lineages x items, with its interval; null with the reason where undefined."""
     n, k = x.shape
     reason = None
     if k < 2:
@@ -148,7 +148,7 @@ def _alpha(x: NDArray[np.float64], level: float) -> Figure:
 
 
 def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """By item, its correlation with the rest of the scale over lineages; of [lineages, items]."""
+    """Item-rest correlations over lineages, by item; `matrix`: [lineages, items]."""
     n, items = matrix.shape
     enough = n >= FEWEST_LINEAGES and items > 1
     found = measurement.item_statistics(matrix).item_rest_correlation if enough else np.full(items, np.nan)
@@ -159,7 +159,7 @@ def _with_rest(matrix: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
 
 
 def _between(scores: pd.DataFrame, column: str, level: float, members: Collection[str]) -> Iterator[tuple[str, Figure]]:
-    """Spearman between the scores of two scales over lineages, on the first of the two; `column` names the scale."""
+    """Spearman's rho of every two scales over lineages, with the first scale's name; `column` names the scale."""
     counted = scores[called(scores).isin(members)]
     table = counted.pivot_table(index="lineage", columns=column, values="score", aggfunc="mean")
     table = table.reindex(columns=sorted(scores[column].unique()))
@@ -177,7 +177,7 @@ UNIT = "items"
 
 
 def means_of(items: pd.DataFrame, twins: pd.DataFrame, intensifiers: int, level: float) -> Iterator[Figure]:
-    """Answer, silhouette and PSS range: means over items, beside those over their twins; no control without these."""
+    """Answer, silhouette and PSS range: means over items, with those over twins, if any, as control."""
     own, beside = (
         table.assign(answer=table["score"] * intensifiers, pss_range=table["pss_high"] - table["pss_low"])
         for table in (items, twins)
@@ -192,9 +192,9 @@ NO_QUESTION = "framings stand before the question of the verbaliser, which this 
 
 
 def of_shifts(items: pd.DataFrame, prefixed: pd.DataFrame, placebos: Collection[str], level: float) -> pd.DataFrame:
-    """Shifts of one questionnaire on one model, by form; null with the reason where they have no meaning.
+    """Shifts by prefixes of one questionnaire on one model, by form; null with the reason where undefined.
 
-    `items` and `prefixed` by `schemas.ITEM_SCORES`; the latter after prefixes, which `framing` names.
+    `items` and `prefixed` as `schemas.ITEM_SCORES`; the latter after prefixes, named in `framing`.
     """
     rows: list[Row] = []
     for (questionnaire, model, configuration), own in items.groupby(OF_MODEL, sort=True):

@@ -1,6 +1,6 @@
-"""Headline figures, one verdict over all fits of a model: what it answers beyond twins, and how far corpora move it.
+"""Headline figures with verdicts: a model's answers beyond twins, over all fits, and how far corpora move them.
 
-The latter by adaptation to a corpus beside its control (EMPALC, section 3.3.5).
+The latter compares adaptation to a corpus with adaptation to its control (EMPALC, section 3.3.5).
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,12 +31,12 @@ from evenruler.tables.schemas import WHOLE
 FITS = "fits"
 
 FEWEST_FITS = FEWEST_UNITS
-"""Below which nothing is said."""
+"""Fewest fits for a verdict."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """An intervention and the control that is matched to it."""
+    """An intervention corpus and its matched control."""
 
     corpus: str
     control: str | None
@@ -44,7 +44,7 @@ class Pair:
 
 
 def pairs_of(plan: Plan) -> list[Pair]:
-    """The interventions of a plan."""
+    """The interventions of a plan with their controls."""
     controls = {own["control_of"]: name for name, own in plan["corpora"].items() if own["control_of"]}
     return [
         Pair(name, controls.get(name), own["expected"])
@@ -54,7 +54,7 @@ def pairs_of(plan: Plan) -> list[Pair]:
 
 
 def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.DataFrame:
-    """`schemas.TRAJECTORIES`: the mean answer at every stage, in points; epoch 0 is the model as it is."""
+    """The mean answer at every stage, in points, as `schemas.TRAJECTORIES`; epoch 0 is the unadapted model."""
     before = items[items["item"].isin(adapted["item"]) & items["configuration"].isin(adapted["configuration"])]
     fits = adapted[STAGE[:2]].drop_duplicates().assign(epoch=0)
     whole = pd.concat([fits.merge(before, how="cross"), adapted], ignore_index=True)
@@ -63,7 +63,7 @@ def trajectories(items: pd.DataFrame, adapted: pd.DataFrame, words: int) -> pd.D
 
 
 def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """What each fit did, by `schemas.CHANGES`, of interventions that have a control."""
+    """The change of each fit, as `schemas.CHANGES`, for interventions that have a control."""
     key = [*MODEL, "fit"]
     before = trajectories[trajectories["epoch"] == 0].set_index(["corpus", *key])["answer"]
     last = trajectories.groupby("corpus")["epoch"].transform("max")
@@ -84,7 +84,7 @@ def changes(trajectories: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
-    """How far one model moves with each corpus on one questionnaire, in one form; descriptive."""
+    """Descriptive figures: how far each corpus moves one model on one questionnaire, in one form."""
     for corpus, own in trajectories.groupby("corpus", sort=True):
         ends = own.pivot(index="fit", columns="epoch", values="answer")
         yield _mean_change(CHANGED + str(corpus), (ends.iloc[:, -1] - ends[0]).to_numpy(), level)
@@ -93,24 +93,24 @@ def changed(trajectories: pd.DataFrame, level: float) -> Iterator[Figure]:
 def moved(
     changes: pd.DataFrame, course: pd.DataFrame, plan: Plan, form: str, level: float
 ) -> Iterator[tuple[Confirmatory, Fitness]]:
-    """How much farther one model moves with an intervention than with its control (`moved_by_...`), in points.
+    """How much more an intervention moves one model than its control does (`moved_by_...`), in points.
 
-    Corpora are fixed, fits could have been others. `changes` and `course`, of the model, by `schemas`. Unfit where the
-    adapted model is below the bar of accuracy that it had to pass before.
+    Corpora are fixed, fits are random. `changes` and `course` of the model, as `schemas`. Unfit where the adapted
+    model's accuracy no longer exceeds the bar.
     """
     for pair in pairs_of(plan):
         own = changes[changes["corpus"] == pair.corpus]
         ends = [own[side].to_numpy(dtype=np.float64) for side in ("before", "after", "after_control")]
-        told = form not in BY_FACTS and len(own) >= FEWEST_FITS  # a course of fewer is shown, not judged
+        told = form not in BY_FACTS and len(own) >= FEWEST_FITS  # with fewer fits the course is shown without a verdict
         forgot = _forgot(course, [pair.corpus, pair.control], plan["accuracy"]["bar"], level) if told else None
         figure = beside_control(MOVED + pair.corpus, ends[1] - ends[0], ends[2] - ends[0], plan["smallest"])
         yield figure, Fitness(unfit=forgot)
 
 
 def beside_control(name: str, own: Floats, control: Floats, smallest: float) -> Confirmatory:
-    """Changes of fits to a corpus, [fits] in points, less those of the same fits to its control.
+    """Compare changes of fits to a corpus, [fits] in points, with those of the same fits to its control.
 
-    Null: t of the change with the corpus, since of five fits flips of signs give no p below .0625.
+    Null: t of the change with the corpus, since sign flips of five fits give no p below .0625.
     """
     n, differences = len(own), own - control
     levels = {FITS: n}
@@ -136,7 +136,7 @@ def _over_fits(values: Floats) -> Estimate:
 
 
 def _mean_change(name: str, values: Floats, level: float) -> Figure:
-    """With the interval of t, fits being the units."""
+    """A mean change with its t interval over fits."""
     if len(values) < FEWEST_FITS:
         few = f"no interval: fewer than {FEWEST_FITS} {FITS}"
         return Figure(name, float(values.mean()), len(values), FITS, reason=few)
@@ -146,7 +146,7 @@ def _mean_change(name: str, values: Floats, level: float) -> Figure:
 
 
 def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, level: float) -> str | None:
-    """In words, that a model adapted to one of the corpora is not surely above the bar; None where it is above."""
+    """The reason why a model adapted to one of the corpora is below the bar, in words; None where it is above."""
     accuracy = course[(course["measure"] == "accuracy") & (course["epoch"] > 0)]
     for corpus, own in accuracy[accuracy["corpus"].isin(corpora)].groupby("corpus", sort=True):
         last = own[own["epoch"] == own["epoch"].max()]
@@ -158,16 +158,16 @@ def _forgot(course: pd.DataFrame, corpora: Collection[str | None], bar: float, l
 
 
 UNIT = "items"
-"""They, their twins and fits could have been others."""
+"""Items, with their twins, are a random facet; fits are another."""
 
 Judged = tuple[str, str, Confirmatory | Figure, Fitness]
-"""Part (an item, or the whole), what figures call the model, a figure, and whether what it is made of measures."""
+"""Part (an item, or the whole), name of the model in figures, figure, and fitness."""
 
 
 def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
-    """Every headline figure with its verdict, by `schemas.FIGURES`; of every questionnaire on every model.
+    """Every headline figure with its verdict, for every questionnaire and model, as `schemas.FIGURES`.
 
-    Models that differ in the seed of their fit alone are one (`called_together`).
+    Models that differ only in the seed of their fit are judged together (`called_together`).
     """
     groups: dict[tuple[str, tuple[str, ...]], dict[str, Record]] = {}
     for record in records:
@@ -183,28 +183,28 @@ def headlines(records: Sequence[Record], level: float) -> pd.DataFrame:
 
 
 def called_together(names: Sequence[str]) -> str:
-    """What fits of one recipe are called: "encoder-a and 2 other fits"; one alone has its own name."""
+    """The common name of fits of one recipe: "encoder-a and 2 other fits"; a single fit keeps its name."""
     first, *others = sorted(names)
     return f"{first} and {len(others)} other fit{'s' * (len(others) > 1)}" if others else first
 
 
 def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
-    """Of all fits together what they answer beyond twins, of each how far it moves, in each form."""
+    """Headlines by form: answers beyond twins of all fits together, and moves by corpora of each fit."""
     by_name = {record.subject.name: record for record in fits}
     label, bar = called_together(list(by_name)), fits[0].plan["accuracy"]["bar"]
     bars = {name: fitness_by_form(of.found, of.subject.forms, bar) for name, of in by_name.items()}
     for form in fits[0].subject.forms:
         answered = [name for name, of in by_name.items() if (of.found["items"]["configuration"] == form).any()]
         if answered:
-            # A fit that misses its bar is left out, if another does not.
+            # Fits below the bar are left out, unless all are.
             counted = [name for name in answered if bars[name][form].unfit is None] or answered
             figure, of_items = _beyond([by_name[name] for name in counted], form)
             fit = bars[counted[0]][form]
-            if figure.lacking and fit.doubt:  # whose reason would hide the doubt
+            if figure.lacking and fit.doubt:  # otherwise its reason would hide the doubt
                 figure = replace(figure, note=" ".join(filter(None, (f"{UNTOLD}: {fit.doubt}.", figure.note))))
             yield WHOLE, named(label, form), figure, fit
             yield from ((item, named(label, form), own, Fitness()) for item, own in of_items)
-        elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, and every item left open
+        elif form == OPTIONS and len(fits[0].found["chosen"]):  # asked, but no item was fully answered
             nothing, plan = np.empty((1, 0)), fits[0].plan
             figure = beyond(nothing, nothing, 0, 1.0, plan["smallest"], plan["least"])
             figure = replace(figure, lacking="no item that was answered whole")
@@ -218,7 +218,7 @@ def _of_group(fits: Sequence[Record], level: float) -> Iterator[Judged]:
 
 
 def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[tuple[str, Figure]]]:
-    """The headline of fits in one form, and what each item has to do with it."""
+    """The headline of fits in one form, and its item analysis."""
     intensifiers = fits[0].tables["prompts"]["intensifier"].nunique()
     own, twins = (
         pd.concat([_scores(record.found[table], form, "score") for record in fits], axis=1, join="inner")
@@ -238,12 +238,12 @@ def _beyond(fits: Sequence[Record], form: str) -> tuple[Confirmatory, Iterator[t
 
 
 def _scores(table: pd.DataFrame, form: str, column: str) -> "pd.Series[float]":
-    """[items or twins] of one model and form."""
+    """One column of scores by item and twin, of one model and form."""
     return table[table["configuration"] == form].set_index(["item", "twin"])[column]
 
 
 def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Floats) -> Iterator[tuple[str, Figure]]:
-    """By item: its answer with that to its twins for control, SC, and the headline without it (interval as there).
+    """Item analysis: answer (control: twins), SC, and the headline without the item, with its interval.
 
     `answers`, `controls`: [fits, items] in points; `apart`: [items] silhouettes.
     """
@@ -260,19 +260,19 @@ def of_items(items: Sequence[str], answers: Floats, controls: Floats, apart: Flo
 
 
 THIRD = 1 / 3
-"""Of the headline, above which an item that carries more is named."""
+"""Share of the headline above which an item is named."""
 
 FAR = 1.0
-"""Points, and two SD, by which the twins of an item may lie off those of other items: beyond, its form is to blame."""
+"""An item's form is odd where its twins differ from other items' by more than this many points and 2 SD."""
 
 
 def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, controls: Floats) -> str | None:
-    """Which items the headline hangs on, and whose form suits one kind of term; None where there is no such item."""
+    """Items that carry much of the headline, and items whose form is odd; None where there are none."""
     if figure.specific is None:
         return None
     beyond_by_item, twins = (answers - controls).mean(axis=0), controls.mean(axis=0)
     value, told = figure.specific.value, []
-    if figure.specific.low > 0 or figure.specific.high < 0:  # where it may be 0, there is nothing to carry
+    if figure.specific.low > 0 or figure.specific.high < 0:  # skipped where the headline may be 0
         shares = beyond_by_item / len(items) / value
         carry = [f"{item} {share:.0%}" for item, share in zip(items, shares, strict=True) if share > THIRD]
         told += [f"More than a third of it is carried by {' and '.join(carry)}."] if carry else []
@@ -284,10 +284,10 @@ def stand_out(figure: Confirmatory, items: Sequence[str], answers: Floats, contr
 
 
 def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smallest: float, least: int) -> Confirmatory:
-    """What is answered beyond twins, in points of the scale, keyed; `smallest`: points worth naming.
+    """The headline of answers beyond twins, keyed, in points of the scale.
 
-    `answers` and `controls`, of the mean over `twins` twins of each item: [fits, items]; with fewer than `least` items
-    nothing is said.
+    `answers`, and `controls`, the mean over the twins of each item: [fits, items]. `twins`: number per item;
+    `smallest`: points worth naming; `least`: fewest items for a verdict.
     """
     fits, items = answers.shape
     levels = {UNIT: items, "twins": twins, "fits": fits}
@@ -296,12 +296,12 @@ def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smalles
     few = [f"{items} item{'s' * (items > 1)}, of at least {least}"] if items < least else []
     few += [f"{twins} twin{'s' * (twins > 1)} an item, of at least {FEWEST_TWINS}"] if twins < FEWEST_TWINS else []
     lacking = ", and ".join(few) or None
-    if items < 2:  # of one, nobody knows how far another would lie
+    if items < 2:  # no variance over items with one item
         difference = Interval(float((answers - controls).mean()), nan, nan)
         return Confirmatory(BEYOND, UNIT, levels, difference, smallest, p_null, lacking=lacking)
     effect, paired = beyond_twins(answers, controls)
     specific = paired.difference
-    # Twins are taken off already: beside what is left they would be read as if they were not.
+    # `placebo` stays empty, since twins are already subtracted from the effect.
     return Confirmatory(
         BEYOND,
         UNIT,
@@ -317,7 +317,7 @@ def beyond(answers: Floats, controls: Floats, twins: int, p_null: float, smalles
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """How much more one model answers beyond twins than another, over the items of both, each a single fit.
+    """The difference between two models' answers beyond twins, over shared items, each with a single fit.
 
     `at` of `HEADLINES` numbers twins.
     """
@@ -332,9 +332,10 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 
 
 def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Paired]:
-    """The mean answer to items, and what it is beside their twins; one fit is taken as it is.
+    """The mean answer to items, and its comparison with their twins.
 
-    Items could have been others, each with twins of its own, and fits cross them: what twins vary is in what items do.
+    Items are random, each with its own twins, so the variance over items includes that over twins; fits cross items if
+    there are several.
 
     Args:
         answers: [fits, items] in points: a step between neighbouring words is 1.
@@ -360,10 +361,10 @@ def beyond_twins(answers: ArrayLike, controls: ArrayLike) -> tuple[Estimate, Pai
 
 
 def tells_apart(fits: Sequence[Record], form: str) -> float:
-    """P that source terms are told from inverse ones: in every item the two may change places, in all fits at once.
+    """Two-sided permutation p of the difference between source and inverse terms, swapped per item in all fits at once.
 
-    Terms of one end of an item are near synonyms, so that they change places together or not at all. Two-sided, of the
-    difference of the mean weight that the terms get, items keyed; 1 where no item has both.
+    Terms of one polarity are near synonyms and so are swapped together. The statistic is the difference of the mean
+    weights that the terms get, items keyed. Returns 1 where no item has both.
     """
     found = []
     for record in fits:

@@ -1,4 +1,4 @@
-"""Which models say well enough what follows from what, and what scales score over them (EMPALC, section 3.2)."""
+"""Which models are accurate enough to count, and scale scores over the population (EMPALC, section 3.2)."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -30,10 +30,10 @@ NOT_ASKED = "no labelled pairs or facts were asked"
 
 
 def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), by `schemas.ACCURACY`.
+    """Accuracy and AUC of each model, form and set of labelled pairs, or of facts (`known`), as `schemas.ACCURACY`.
 
-    The label that a model gives is the likeliest of those that its set has. AUC is that of Mann and Whitney, of the
-    difference of the logits of entailment and contradiction, which is what items are scored by.
+    A model's label is the likeliest of those in the set. AUC (Mann and Whitney) is that of the logit of entailment
+    minus that of contradiction, on which item scores rest.
 
     Source: Wilson (1927), by statsmodels; AUC by scikit-learn.
     """
@@ -56,21 +56,21 @@ def accuracies(labelled: pd.DataFrame, level: float, known: pd.DataFrame | None 
 
 
 def interval_of(accuracy: float, n: int, level: float) -> dict[str, float]:
-    """A share of n pairs with its interval: `accuracy`, `n`, `low` and `high`.
+    """A share of n pairs with its Wilson interval: `accuracy`, `n`, `low` and `high`.
 
-    A mean over fits is of a number of right pairs that need not be whole, so the interval is Wilson's of shares.
+    `accuracy` may be a mean over fits, so the number of right pairs need not be whole.
     """
     low, high = proportion_confint(accuracy * n, n, alpha=1 - level, method="wilson")
     return {"accuracy": accuracy, "n": n, "low": float(low), "high": float(high)}
 
 
 def judged_by(found: pd.DataFrame) -> dict[str, Mapping[Any, Any]]:
-    """By form of one model, its row of the pairs, or facts, that accuracy is judged by."""
+    """By form of one model, the row of the pairs, or facts, on which accuracy is judged."""
     return {str(row["configuration"]): row for row in found[found["set"].isin([MNLI, FACTS])].to_dict("records")}
 
 
 def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
-    """Whether answers about what follows from what count: the interval of accuracy lies above the bar."""
+    """Fitness by accuracy: the interval must lie above the bar."""
     if record is None:
         return Fitness(unfit=NOT_ASKED)
     if record["low"] > bar:
@@ -81,10 +81,10 @@ def fitness(record: Mapping[Any, Any] | None, bar: float) -> Fitness:
 
 
 def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str, Fitness]:
-    """Of each form of one model whether its answers count.
+    """The fitness of each form of one model.
 
-    `found`: `accuracy_of_any`; `cells`, its answers, which count for nothing where no term of any item changes them;
-    `chosen`, how a chat answered.
+    `found`: `accuracy_of_any`; `cells`, unfit where they are the same for all terms of all items; `chosen`, a chat
+    model's answers.
     """
     cells, judged, fits = found["cells"], judged_by(found["accuracy_of_any"]), {}
     for form in forms:
@@ -99,7 +99,7 @@ def fitness_by_form(found: Tables, forms: Sequence[str], bar: float) -> dict[str
 
 
 def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
-    """Accuracy and AUC of one form as figures, each beside what guessing gives."""
+    """Accuracy and AUC of one form as figures, with those of guessing as control."""
     figures = []
     for row in found[found["configuration"] == configuration].to_dict("records"):
         ending = "" if row["set"] in (MNLI, FACTS) else f"_of_{row['set']}"
@@ -111,22 +111,22 @@ def accuracy_figures(found: pd.DataFrame, configuration: str) -> list[Figure]:
 
 
 OF_MODEL = ["questionnaire", "model", "configuration"]
-"""The columns that say who answered what, and how."""
+"""Columns that identify questionnaire, model and form."""
 
 FEWEST_MODELS = 3
-"""Models below which a place in the population says nothing."""
+"""Fewest models for standardised scores."""
 
 Place = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Scores of a population -> the place of each in it."""
+"""A function from the scores of a population to the standardised score of each."""
 
 FEWEST_LINEAGES = 5
-"""Lineages of models below which nothing is said about a population."""
+"""Fewest lineages for figures over a population."""
 
 
 def population(records: Sequence[Record]) -> pd.DataFrame:
-    """By `schemas.POPULATION`, the models by form and whether they count: their accuracy is above its bar.
+    """The models by form, and whether their accuracy exceeds the bar, as `schemas.POPULATION`.
 
-    Of several bars the highest is taken.
+    Where questionnaires have different bars, the highest counts.
     """
     bars: dict[str, float] = {}
     for record in records:
@@ -157,18 +157,18 @@ def _standing(form: str, judged: Mapping[Any, Any] | None, bar: float) -> dict[s
 
 
 def members_of(population: pd.DataFrame) -> list[str]:
-    """The models that count, by what figures call them: one that is asked for likelihoods names its form."""
+    """The models that count, by their name in figures, which includes the form for likelihoods."""
     return called(population[population["member"]]).tolist()
 
 
 def called(rows: pd.DataFrame) -> "pd.Series[str]":
-    """What figures call the model of each row, which has `model` and `configuration`."""
+    """The name in figures of each row's model; rows have `model` and `configuration`."""
     names = [named(str(model), str(form)) for model, form in zip(rows["model"], rows["configuration"], strict=True)]
     return pd.Series(names, index=rows.index, dtype="str")
 
 
 def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) -> pd.DataFrame:
-    """`schemas.SCALE_SCORES`: mean item scores, with the model's place among `members`, all by default."""
+    """Mean item scores, standardised over `members` (all by default), as `schemas.SCALE_SCORES`."""
     both = pd.concat([items.assign(subscale=WHOLE), items.dropna(subset=["subscale"])])
     scores = both.groupby([*MODEL, "subscale"], sort=True)["score"].agg(["mean", "size"]).reset_index()
     scores = scores.rename(columns={"mean": "score", "size": "n"})
@@ -181,7 +181,7 @@ def scale_scores(items: pd.DataFrame, members: Collection[str] | None = None) ->
 
 
 def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
-    """The place of each score among those that are there; nan for one that is not."""
+    """Standardise the known scores; NaN elsewhere."""
     known = scores.notna().to_numpy()
     found = np.full(len(scores), np.nan)
     found[known] = place(np.asarray(scores[known], dtype=np.float64))
@@ -189,7 +189,7 @@ def _among(scores: "pd.Series[float]", place: Place) -> NDArray[np.float64]:
 
 
 def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z of each score over the population; nan below three models or where all are equal."""
+    """Z of each score over the population; NaN below three models or where all are equal."""
     if len(scores) < FEWEST_MODELS or constant_columns(scores[:, None]).any():
         return np.full(len(scores), np.nan)
     found: NDArray[np.float64] = (scores - scores.mean()) / scores.std(ddof=1)
@@ -197,7 +197,7 @@ def standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def normal_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank-based inverse normal transform, (rank - 3/8) / (n + 1/4); equal scores share a rank; nan below three."""
+    """Rank-based inverse normal transform, (rank - 3/8) / (n + 1/4); ties share a rank; NaN below three models."""
     if len(scores) < FEWEST_MODELS:
         return np.full(len(scores), np.nan)
     return norm.ppf((rankdata(scores) - 0.375) / (len(scores) + 0.25))

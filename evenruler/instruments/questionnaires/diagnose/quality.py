@@ -1,4 +1,4 @@
-"""Which items need work (EMPALC, section 3.3), and how far scores hang on the seed of a model's fit."""
+"""Which items need work (EMPALC, section 3.3), and agreement between fits of a model with different seeds."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,37 +22,37 @@ from evenruler.tables.schemas import WHOLE
 
 @dataclass(frozen=True)
 class Threshold:
-    """What is asked of a figure of an item."""
+    """Limits for a figure of an item."""
 
     good: float
-    """From here on good."""
+    """Good from this value on."""
     poor: float
-    """Up to here, or where `poor_below` below here, poor; weak between the two."""
+    """Poor up to this value, or below it if `poor_below`; weak in between."""
     poor_below: bool
     advice: str
-    """What to change."""
+    """What to change in the item."""
 
 
 THRESHOLDS = {
     measure: Threshold(**asked) for measure, asked in read_yaml(Path(__file__).with_name("thresholds.yaml")).items()
 }
-"""By measure; others are told only."""
+"""Thresholds by measure; measures without one are shown without a verdict."""
 
 
 def of_content(content: pd.DataFrame) -> pd.DataFrame:
-    """Figures that depend on no model, by `schemas.QUALITY`."""
+    """Figures that depend on no model, as `schemas.QUALITY`."""
     return pd.DataFrame(_rows(content.assign(model=None)), columns=schemas.QUALITY.names)
 
 
 def of_silhouettes(items: pd.DataFrame) -> pd.DataFrame:
-    """SC of every item and model, by `schemas.QUALITY`."""
+    """SC of every item and model, as `schemas.QUALITY`."""
     columns = ["questionnaire", "item", "model", "silhouette"]
     silhouettes = items[columns].rename(columns={"silhouette": "value"}).assign(measure="silhouette")
     return pd.DataFrame(_rows(silhouettes), columns=schemas.QUALITY.names)
 
 
 def refuse_poor(quality: pd.DataFrame, stopping: Collection[str]) -> None:
-    """UserError at a poor item of a questionnaire that asks for it."""
+    """UserError at a poor item of a questionnaire in `stopping`."""
     poor = quality[(quality["verdict"] == "poor") & quality["questionnaire"].isin(stopping)]
     for record in poor.to_dict("records"):
         what = f"{record['measure']} is {record['value']:.2f}"
@@ -72,7 +72,7 @@ def _rows(figures: pd.DataFrame) -> Iterator[dict[str, object]]:
 
 
 def verdict(measure: str, value: float) -> Mark:
-    """Good, weak or poor by the threshold of a measure; `told` where it has none, or the value is none."""
+    """Good, weak or poor by the threshold of a measure; `told` without threshold or value."""
     threshold = THRESHOLDS.get(measure)
     if threshold is None or pd.isna(value):
         return "told"
@@ -93,9 +93,9 @@ Key = tuple[str, str]
 def over_fits(
     subjects: Sequence[Subject], items: pd.DataFrame, twins: pd.DataFrame, members: Collection[str], level: float
 ) -> pd.DataFrame:
-    """Agreement of fits about the items of every questionnaire, by `schemas.FIGURES`; the same row for each fit.
+    """Agreement between fits on the items of every questionnaire, as `schemas.FIGURES`; the same row for each fit.
 
-    Of every model that was fitted here; null with the reason where it has no other fit, or is not among `members`.
+    For every model fitted here; null with the reason where it has no other fit, or is not among `members`.
     """
     rows: list[Row] = []
     for fits in _by_recipe(subjects, members):
@@ -112,7 +112,7 @@ def over_fits(
 
 
 def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[list[str]]:
-    """Models that were fitted here and count, those together that share lineage and recipe but for the seed."""
+    """Groups of counting models fitted here that share lineage and recipe, except for the seed."""
     found: dict[Key, dict[str, None]] = {}
     for subject in subjects:
         if (recipe := recipe_of(subject)) is not None and subject.name in members:
@@ -121,7 +121,7 @@ def _by_recipe(subjects: Sequence[Subject], members: Collection[str]) -> list[li
 
 
 def recipe_of(subject: Subject) -> Key | None:
-    """What fits share that differ in their seed alone; None of a model that was not fitted here."""
+    """Lineage and recipe without the seed; None for models not fitted here."""
     if subject.recipe is None:
         return None
     but_seed = {key: value for key, value in subject.recipe.items() if key != "seed"}
@@ -129,7 +129,7 @@ def recipe_of(subject: Subject) -> Key | None:
 
 
 def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """By questionnaire: [items, fits] scores."""
+    """Scores [items, fits] by questionnaire."""
     own = frame[frame["model"].isin(fits)]
     return {
         str(name): of_name.pivot_table(index="item", columns="model", values="score", aggfunc="mean").dropna()
@@ -138,7 +138,7 @@ def _scores(frame: pd.DataFrame, fits: Sequence[str]) -> dict[str, pd.DataFrame]
 
 
 def _agreement(scores: pd.DataFrame, twins: pd.DataFrame | None, level: float) -> Figure:
-    """Of [items, fits]; the control is the agreement about the twins."""
+    """Agreement of scores [items, fits]; the control is the agreement on twins."""
     n, fits = scores.shape
     if min(n, fits) < 2:
         reason = ALONE if fits < 2 else "fits cannot be seen to agree about one item"

@@ -1,4 +1,4 @@
-"""Sections of the questionnaires family: models, what they score, how well items work, what adaptation moves."""
+"""Report sections of the questionnaires family: models, scores, items, effects of adaptation."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ __all__ = ["sections"]
 
 
 def sections(shown: Shown) -> list[Section]:
-    """The models, their scores and the items; and how scores move where models were adapted to corpora."""
+    """Sections on models, scores and items, and on adaptation where models were adapted."""
     corpora = {name: corpus for source in shown.sources.values() for name, corpus in source.corpora.items()}
     adapted = of_interventions(corpora, shown.tables) if len(shown.tables["trajectories"]) else []
     return [*of_questionnaires(shown.sources, shown.tables), *adapted]
@@ -29,13 +29,13 @@ def sections(shown: Shown) -> list[Section]:
 Declared = Mapping[str, Source]
 WORDS: dict[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
 CONTENT: dict[str, str] = WORDS["content"]
-"""Columns of the items' table, by measure."""
+"""Columns of the table of items, by measure."""
 
 SEVERITY: dict[Mark, int] = {"poor": 0, "weak": 1, "good": 2, "told": 3}
 
 
 def of_questionnaires(declared: Declared, tables: Tables) -> list[Section]:
-    """The models that were asked, their scores, and the items."""
+    """Sections on the models that were asked, their scores, and the items."""
     scores: list[Table | Picture] = [_scores(name, source, tables) for name, source in declared.items()]
     templates = {
         _label(name, slug): [f"premise: {item.premise}", f"hypothesis: {item.hypothesis}"]
@@ -73,7 +73,7 @@ def _accuracy(record: Mapping[Any, Any] | None) -> str:
 
 
 def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
-    """Scores and figures of quality of one questionnaire, a column a model."""
+    """Scores and figures of one questionnaire, one column per model."""
     models = _models(tables)
     figures = tables["figures"][tables["figures"]["benchmark"] == questionnaire]
     scales = tables["scales"][tables["scales"]["questionnaire"] == questionnaire]
@@ -102,7 +102,7 @@ def _scores(questionnaire: str, source: Source, tables: Tables) -> Table:
 
 
 def _beside(record: Mapping[Any, Any] | None) -> str | Cell:
-    """A figure with its control, marked where the instrument does not measure on the model."""
+    """A figure with its control, marked where the instrument is invalid on the model."""
     if record is None:
         return ""
     control, verdict = number(record.get("control")), record.get("verdict")
@@ -115,7 +115,7 @@ def _of(subscale: str) -> str:
 
 
 def _models(tables: Tables) -> dict[str, str]:
-    """Models in the order of the population, and what to call them in a heading."""
+    """Models in the order of the population, with their headings."""
     population = tables["population"]
     standing = zip(called(population), population["member"], strict=True)
     return {model: f"{model}{'' if member else ' (does not count)'}" for model, member in standing}
@@ -127,14 +127,14 @@ def _records(figures: pd.DataFrame, figure: str, subscale: str) -> dict[Any, Any
 
 
 def _score(record: Mapping[Any, Any]) -> str:
-    """A score with the model's place in the population."""
+    """A score with its z and normal score."""
     place = [f"{place} {record[place]:+.2f}" for place in ("z", "normal") if not missing(record[place])]
     return f"{number(record['score'], SCORE_DECIMALS)}; {', '.join(place) or 'no z'}"
 
 
 def _items(tables: Tables) -> Table:
-    """A row an item, those that need work first."""
-    # By questionnaire and item, and then by model: the least and the greatest PSS, in words.
+    """One row per item, those that need work first."""
+    # The range of PSS in words, by questionnaire and item, then by model.
     items, quality, models = tables["items"], tables["quality"], _models(tables)
     ranges: dict[Any, dict[str, str]] = {}
     for model, row in zip(called(items), items.to_dict("records"), strict=True):
@@ -168,7 +168,7 @@ def _items(tables: Tables) -> Table:
 
 
 def _analysis(figures: pd.DataFrame) -> str:
-    """What one item is answered, with its twins, and what the scale says without it."""
+    """The analysis of one item in words: answer, twins, and the headline without it."""
     told = []
     records: list[Mapping[Any, Any]] = [*figures.to_dict("records")]
     for own in records:
@@ -179,7 +179,7 @@ def _analysis(figures: pd.DataFrame) -> str:
 
 
 def _judged(record: Mapping[Any, Any], counts: Collection[str], ranges: Mapping[str, str]) -> Cell:
-    """A figure of an item with its traffic light, in words as well; of a model, with the range of its PSS."""
+    """A figure of an item with its traffic light, also in words; with the range of PSS if of a model."""
     if missing(record["value"]):
         return Cell("none", "told")
     said, verdict = f"{record['value']:.2f}", record["verdict"]
@@ -226,11 +226,11 @@ FOLLOWS = {
     Verdict.INVALID: "its accuracy on labelled pairs is not surely above the bar, or all its answers are alike",
     Verdict.INCONCLUSIVE: "",
 }
-"""What each verdict says here, in the order in which they are told."""
+"""Meanings of verdicts here, in the order in which they are listed."""
 
 
 def lead(source: Source, figures: pd.DataFrame) -> str:
-    """A sentence: the models by their verdict, with what they answer beyond twins."""
+    """One sentence: the models by verdict, with their answers beyond twins."""
     if not source.twins:
         return "Its items have no twins, so nothing may be said of the scores."
     judged = figures[(figures["figure"] == BEYOND) & figures["verdict"].notna()]
@@ -244,7 +244,7 @@ def lead(source: Source, figures: pd.DataFrame) -> str:
 
 
 def _headlines(figures: pd.DataFrame, columns: int) -> list[list[str | Cell]]:
-    """A row a model, or the fits of one, with what it answers beyond twins, and the verdict."""
+    """One row per model, or per group of fits, with its answers beyond twins and the verdict."""
     rows: list[list[str | Cell]] = []
     for model, record in sorted(_records(figures, BEYOND, WHOLE).items()):
         told = [figure(record), f"twins {number(record['placebo'])}", f"worth naming {number(record['smallest'])}"]
@@ -292,7 +292,7 @@ def _interventions(corpora: Mapping[str, CorpusSource]) -> list[str]:
 
 
 def _moved(name: str, corpora: Mapping[str, CorpusSource], control: str | None, figures: pd.DataFrame) -> Table:
-    """One intervention, a row a questionnaire and model."""
+    """The table of one intervention, one row per questionnaire and model."""
     corpus = corpora[name]
     chosen = figures[figures["figure"] == MOVED + name].sort_values(["benchmark", "model"])
     changed = [f"{CHANGED}{each}" for each in (name, control)]

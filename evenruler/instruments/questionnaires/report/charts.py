@@ -8,18 +8,18 @@ import pandas as pd
 from evenruler.report.style import CATEGORIES, GROUND, SEQUENTIAL, TILE_INK
 
 DIGITS = 4
-"""Decimals that a page keeps of a cell."""
+"""Decimals of values on a page."""
 CELL = 37
 PANEL = 195
 PANELS_A_ROW = 4
 
 
 def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> alt.HConcatChart:
-    """Raw scores and what the two-way normalisation makes of them, side by side (EMPALC, figure 2).
+    """Heat maps of raw and two-way normalised scores, side by side (EMPALC, figure 2).
 
-    Two drop-downs choose item and model. The cells of all models stand in one compact table: a row a prompt, and for
-    the model with number i its p as `p{i}` and its pss as `s{i}`. Items, terms and models are named in `cells` as they
-    are to be, in order; `templates`: by item, the lines that say what its prompts are.
+    Drop-downs choose item and model. All cells are in one compact table: one row per prompt, with p and PSS of model i
+    in the columns `p{i}` and `s{i}`. Names and order of items, terms and models are as in `cells`; `templates`: by
+    item, the lines that show its prompts.
     """
     items, models = list(cells["item"].unique()), list(cells["model"].unique())
     item = _drop_down("item", items)
@@ -37,7 +37,7 @@ def heat_maps(cells: pd.DataFrame, templates: Mapping[str, Sequence[str]]) -> al
 
 
 def _drop_down(name: str, labels: Sequence[str]) -> alt.Parameter:
-    """A choice by number, the first at the start; not named `item`, which is a word of Vega's own."""
+    """A drop-down by index, initially 0; not named `item`, which is reserved in Vega."""
     numbers = list(range(len(labels)))
     return alt.param(
         name=f"of_{name}", value=0, bind=alt.binding_select(options=numbers, labels=labels, name=f"{name} ")
@@ -45,7 +45,7 @@ def _drop_down(name: str, labels: Sequence[str]) -> alt.Parameter:
 
 
 def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> alt.InlineData:
-    """One line a prompt, as CSV, with items and models by number."""
+    """CSV data with one line per prompt, and items and models by index."""
     prompt = ["item", "term", "polarity", "intensifier", "level"]
     ordered = cells[prompt].drop_duplicates().sort_values("level", kind="stable").reset_index(drop=True)
     numbered = cells.assign(model=cells["model"].map(models.index))
@@ -56,13 +56,13 @@ def _wide(cells: pd.DataFrame, items: Sequence[str], models: Sequence[str]) -> a
     wide = ordered.merge(pd.concat(tables, axis=1).reset_index(), on=prompt, validate="1:1")
     wide = wide.assign(item=wide["item"].map(items.index))
     text = wide.to_csv(index=False, lineterminator="\n")
-    # Words are never read as dates or truth values.
+    # Prevents words from being parsed as dates or booleans.
     types = {str(name): "number" if pd.api.types.is_numeric_dtype(wide[name]) else "string" for name in wide.columns}
     return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=types))
 
 
 def _heat_map(data: alt.InlineData, measure: str, title: str) -> alt.VConcatChart:
-    """Source terms above inverse terms, with one legend."""
+    """Heat maps of source terms above inverse terms."""
     source, inverse = (_block(data, measure, polarity) for polarity in ("source", "inverse"))
     return alt.vconcat(source, inverse, spacing=8, title=alt.TitleParams(title, anchor="middle"))
 
@@ -93,7 +93,7 @@ def _block(data: alt.InlineData, measure: str, polarity: str) -> alt.LayerChart:
 
 
 def trajectories(lines: pd.DataFrame, differences: pd.DataFrame) -> alt.VConcatChart:
-    """Answers by epoch, an intervention beside its control, and their difference: a row a model and intervention."""
+    """Answers by epoch with intervention, control and their difference; one row per model and intervention."""
     rows = []
     for (model, intervention), own in lines.groupby(["model", "intervention"], sort=True):
         chosen = (differences["model"] == model) & (differences["intervention"] == intervention)

@@ -1,4 +1,4 @@
-"""Items x terms x intensifiers, written out as premise and hypothesis, and what is asked (EMPALC, section 3.1)."""
+"""Build the rows: items x terms x intensifiers as premise and hypothesis, and the plan (EMPALC, section 3.1)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """`items`, `terms`, `prompts` and `rejected` of a questionnaire, by `schemas`, and the plan.
+    """Build the tables `items`, `terms`, `prompts` and `rejected`, as `schemas`, and the plan.
 
     UserError where the judge of acceptability can neither `slor` nor `classify`.
     """
@@ -59,7 +59,7 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
     pairs = first_pairs(source.pairs, settings.accuracy_pairs)
     return {
         **{key: getattr(settings, key) for key in as_set},
-        # A plan holds the labelled pairs that are asked, so that whoever measures asks the same.
+        # The pairs themselves are in the plan, so that every measurement asks the same ones.
         "accuracy": {
             "bar": settings.accuracy,
             "sources": sorted({f"{pair.source}; {pair.licence}" for pair in pairs}),
@@ -67,7 +67,7 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
             "facts": [fact.model_dump(include={"template", "right", "wrong"}) for fact in source.facts],
             "words": {word: level.weight for level in source.responses.levels for word in level.words.values()},
         },
-        # Where the wording lies that is not published, and the items in the order of its lines: the file, no text.
+        # The file of unpublished wording, with items in the order of its lines; no text of it.
         "wording": None if file is None else {"file": file, "items": list(source.items)},
         "judge": _judge(settings.acceptability, catalogue),
         "prefixes": framings.prefixes if framings else {},
@@ -77,7 +77,7 @@ def _plan(name: str, source: Source, settings: Settings, catalogue: Catalogue) -
 
 
 def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
-    """Who judges acceptability, and by which operation."""
+    """The judge of acceptability and its operation."""
     if model is None:
         return None
     for operation in ("slor", "classify"):
@@ -88,7 +88,7 @@ def _judge(model: str | None, catalogue: Catalogue) -> dict[str, str] | None:
 
 
 def _corpus(questionnaire: str, corpus: str, source: Source, settings: Settings) -> dict[str, Any]:
-    """How models are adapted to a corpus, and to what end; sentences of a file of their own are not published."""
+    """The plan of one corpus: sentences (or their file, unpublished), recipe, expectation and role."""
     written = source.corpora[corpus]
     sentences = {"sentences": list(written.sentences)} if written.file is None else {"file": written.file}
     expected = written.expect.get(questionnaire, OPEN)
@@ -102,7 +102,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Translated:
-    """The tables of one questionnaire, by their schemas in `schemas`."""
+    """Rows of the tables of one questionnaire, as their schemas in `schemas`."""
 
     items: list[Row]
     terms: list[Row]
@@ -111,9 +111,9 @@ class Translated:
 
 
 def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translated:
-    """Fill every item, and every twin, with every term and intensifier: rows of the four tables.
+    """Fill every item and twin with every term and intensifier: rows of the four tables.
 
-    A prompt that an earlier row already has is rejected, not repeated.
+    Duplicates of earlier prompts go to `rejected`.
     """
     prompts, rejected = once(_prompts(name, source, scale), "premise", "hypothesis")
     return Translated(list(_items(name, source)), list(_terms(name, source)), prompts, rejected)
@@ -121,7 +121,7 @@ def translate(name: str, source: QuestionnaireSource, scale: Scale) -> Translate
 
 def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
     for slug, item, twin, asked in source.worded:
-        # The whole question: what the questionnaire begins every item with, and the item.
+        # The whole question: the stem of the questionnaire, and the item.
         original = None if twin else " ".join(filter(None, (source.original.stem, item.original)))
         content = (original, item.subscale, item.keying, asked.premise, asked.hypothesis)
         own = row_id(family=FAMILY, benchmark=name, item=slug, **twin_of(twin))
@@ -140,7 +140,7 @@ def _items(name: str, source: QuestionnaireSource) -> Iterator[Row]:
 
 
 def _rights(source: QuestionnaireSource) -> Row:
-    """Source and licence of a row that holds published wording beside templates of ours: both, and whose is which."""
+    """Source and licence of a row with published wording and our templates: both, with what each applies to."""
     original = source.original
     if original.wording != "held":
         return {}

@@ -1,4 +1,4 @@
-"""A scale in a CSV file, and the questionnaire that is proposed for it: YAML in which every doubt stands by its row."""
+"""Draft a questionnaire from a scale in a CSV file: YAML with every doubt noted at its row."""
 
 import json
 import re
@@ -20,41 +20,41 @@ from evenruler.text import slots, slug_of
 from evenruler.text.english import is_english
 
 REPLIES = 8
-"""How often a model is asked for an item that rules do not find; every reply has a seed of its own, counted from 0."""
+"""Replies requested from a model for an item that rules cannot translate; their seeds count from 0."""
 
 SAMPLING = Sampling(max_new_tokens=40, temperature=0.7, top_p=0.9)
 
 MARKS: Mapping[str, str] = {"R": "1", "r": "1", "-": "1", "+": "0"}
-"""Of items that are keyed the other way round, beside the words that pydantic knows (1, yes, 0, no)."""
+"""Marks of reverse-keyed items, besides those that pydantic parses (1, yes, 0, no)."""
 
 Wording = Mapping[str, Any]
 """Premise, hypothesis and terms of an item."""
 
 NONE: Wording = {"premise": "FILL", "hypothesis": "FILL", "terms": {"source": [], "inverse": []}}
-"""For a person to fill."""
+"""Placeholder for a person to fill."""
 
 
 class Facts(Strict):
-    """What the first row says of the whole scale."""
+    """Facts on the whole scale, from the first row."""
 
     title: Text
     construct_: Text = Field(alias="construct")
     licence: Text
     reference: Text
     responses: Text
-    """The words that people answer with."""
+    """The answers that people choose from."""
     stem: Text | None = None
     wording: Literal["held", "paraphrased"] = "held"
 
     @property
     def doubts(self) -> list[str]:
-        """Of the whole scale."""
+        """Doubts about the whole scale."""
         often = re.search(WORDS["often"], self.responses, re.IGNORECASE)
         return [] if often else [f"items are asked by how often, which the answers do not say ({self.responses})"]
 
 
 class Row(Strict):
-    """An item as the scale has it."""
+    """An item of the scale."""
 
     item: Text
     reverse: Annotated[bool, BeforeValidator(lambda mark: MARKS.get(mark, mark))] = Field(default=False, strict=False)
@@ -64,23 +64,23 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Draft:
-    """What is proposed for a row."""
+    """The draft of one row."""
 
     line: int
     row: Row
     wording: Wording
     passes: bool
-    """Whether it is an item that the linter takes."""
+    """Whether the linter accepts it."""
     doubts: Sequence[str]
     refused: Sequence[str]
-    """Replies of a model that are no items, with the reason."""
+    """Rejected replies of a model, with the reason."""
 
 
 def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
-    """A scale and its rows, by line of the CSV file; UserError where something in it is wrong."""
+    """Read a scale and its rows, by line of the CSV file; UserError where it is invalid."""
     _, lines = read_csv(path, "write the scale there, a row an item")
     told = ((line, {name: " ".join(text.split()) for name, text in row.items() if text.strip()}) for line, row in lines)
-    rows = {line: row for line, row in told if row}  # spreadsheets end with rows of commas alone
+    rows = {line: row for line, row in told if row}  # spreadsheets may end with empty rows
     if not rows:
         raise UserError("holds no item", where=str(path), remedy="write a row an item, in the column `item`")
     first = min(rows)
@@ -94,7 +94,7 @@ def read_scale(path: Path) -> tuple[Facts, dict[int, Row]]:
 def translate(
     facts: Facts, rows: Mapping[int, Row], scale: source.Scale, writer: CausalModel | None = None
 ) -> dict[str, Draft]:
-    """By slug of the item, what rules propose for each row; where they fail, for what the writer makes of it."""
+    """Drafts by slug of the item: from rules, or, where they fail, from a model's paraphrase."""
     drafts: dict[str, Draft] = {}
     for number, (line, row) in enumerate(rows.items(), start=1):
         others = [own.wording for own in drafts.values() if own.passes]
@@ -109,7 +109,7 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
     time = re.search(WORDS["time"], f"{stem} {row.item}", re.IGNORECASE)
     since = re.sub(r"\d+", lambda n: WORDS["numbers"].get(n[0], n[0]), time[0]).capitalize() if time else ""
     doubts = [doubt["says"] for doubt in WORDS["doubts"] if re.search(doubt["pattern"], row.item, re.IGNORECASE)]
-    if not is_english(f"I {row.item}"):  # with a word that holds it together, as short items lack one
+    if not is_english(f"I {row.item}"):  # with a function word, since short items lack one
         doubts.append("not English")
     if row.reverse and WORDS["doubts"][0]["says"] in doubts:
         doubts.append("keyed in reverse, too: which way do its source terms point?")
@@ -128,7 +128,7 @@ def _draft(line: int, row: Row, stem: str, lint: Callable[[Wording], None], writ
 
 
 def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
-    """An item, and what a model says in its place, once rules have failed."""
+    """An item, then a model's paraphrases of it, used only if rules fail."""
     yield item
     if writer:
         asked = [prompt(item)] * REPLIES
@@ -137,7 +137,7 @@ def _said(item: str, writer: CausalModel | None) -> Iterator[str]:
 
 
 def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> None:
-    """ValueError, in words, where the linter refuses an item, alone or beside others."""
+    """ValueError where the linter refuses an item, by itself or next to others."""
     try:
         item = source.Wording.model_validate(wording)
     except ValidationError as error:
@@ -151,13 +151,13 @@ def lint(wording: Wording, scale: source.Scale, others: Sequence[Wording]) -> No
 
 
 def prompt(item: str) -> str:
-    """The text that a model goes on with: items and what they say in plain words, and the item alone."""
+    """The few-shot prompt for a paraphrase: examples of items in plain words, then the item."""
     shown = ["\n".join(f"{field}: {said}" for field, said in own.items()) for own in WORDS["examples"]]
     return "\n\n".join([*shown, f"Item: {item}\nPlainly:"])
 
 
 def as_yaml(facts: Facts, drafts: Mapping[str, Draft]) -> str:
-    """The questionnaire, under a key that none may have, with what is doubtful beside its rows."""
+    """The draft as YAML, under a key that no questionnaire may have, with doubts at their rows."""
     environment = templates(__name__)
     environment.filters["quoted"] = partial(json.dumps, ensure_ascii=False)
     rest = {"slots": slots, "twins": source.FEWEST_TWINS}

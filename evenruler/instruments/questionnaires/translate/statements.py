@@ -1,4 +1,4 @@
-"""What rules make of the item of a scale: a statement of oneself, with {TERM} in the place of what it says."""
+"""Rules that turn an item of a scale into a first-person statement with {TERM} in place of the predicate's content."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
 
 WORDS: Mapping[str, Any] = read_yaml(Path(__file__).with_name("words.yaml"))
-"""What is known of English."""
+"""Word lists and patterns of English."""
 
 OPPOSITES = [[side.strip().split(", ") for side in row.split("|")] for row in WORDS["opposites"]]
-"""Words that mean about the same, and their opposites."""
+"""Near synonyms, and their opposites."""
 
 FEWEST, MOST = 2, 4
-"""Terms of each side of an item."""
+"""Limits on the number of terms of each polarity."""
 
 SUBJECTS = ("nsubj", "nsubjpass")
 COMPLEMENTS = ("acomp", "attr", "oprd", "prep", "prt", "dobj", "ccomp")
 CLAUSES = ("advcl", "ccomp", "relcl", "csubj", "acl")
-"""Relations of spaCy's parser."""
+"""Dependency labels of spaCy's parser."""
 
 QUOTES = str.maketrans("\u2018\u2019", "''", '"\u201c\u201d\u201e')
-"""Straight apostrophes, and no quotation marks."""
+"""Straightens apostrophes and removes quotation marks."""
 
 CONTRACTED = {r"\bcan(no|')t\b": "can not", r"\bwon't\b": "will not", r"\bshan't\b": "shall not", r"n't\b": " not"}
-"""What is written out, so that a negation can be taken from its verb."""
+"""Contractions written out, so that a negation can be separated from its verb."""
 
 
 def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
-    """Premise, hypothesis and terms of an item, and what is doubtful; `since`: the time that the scale asks of.
+    """Premise, hypothesis and terms of an item, and doubts; `since`: the period that the scale asks about.
 
     ValueError, in words, where rules fail.
     """
@@ -75,7 +75,7 @@ def rewrite(item: str, since: str = "") -> tuple[dict[str, Any], list[str]]:
 
 
 def statement(item: str) -> tuple["Doc", str | None]:
-    """An item as one tells it of oneself, and the hypothesis where its beginning says what is so often."""
+    """An item as a first-person statement, and the hypothesis if its beginning determines one."""
     text, hypothesis, nlp = item.translate(QUOTES).strip(" .?!"), None, pipeline("lemmas")
     for short, long in CONTRACTED.items():
         text = re.sub(short, long, text, flags=re.IGNORECASE)
@@ -103,7 +103,7 @@ def statement(item: str) -> tuple["Doc", str | None]:
 
 
 def _of_oneself(token: "Token") -> str:
-    """A word with which a scale speaks to people, as they say it."""
+    """A second-person word in the first person."""
     if token.lower_ == "you":
         return "I" if token.dep_ in SUBJECTS else "me"
     if token.tag_ == "VBG" and any(own.head.head.text == "hard" for own in (token, *token.conjuncts)):
@@ -112,7 +112,7 @@ def _of_oneself(token: "Token") -> str:
 
 
 def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[int, int, list[str]]:
-    """What a statement says: the places of its first word and of the one after it, and its terms."""
+    """The content of a statement: index of its first token, index after its last, and its terms."""
     manner = [token for token in root.rights if token.dep_ == "advmod" and any(_like(token.lower_, None))]
     rights = [t for t in root.rights if t in manner or t.dep_ not in ("neg", "punct", "npadvmod", "advmod")]
     head = rights[0] if rights and state and verb == root else root
@@ -145,12 +145,12 @@ def _said(doc: "Doc", root: "Token", verb: "Token", state: str | None) -> tuple[
 
 
 def _is_quality(token: "Token") -> bool:
-    """Whether a word is no verb, or one that says what somebody is like (worried)."""
+    """Whether a word is not a verb, or is one that describes a quality (worried)."""
     return token.pos_ not in ("VERB", "AUX") or token.tag_ == "VBN" or any(_like(token.lower_, None))
 
 
 def _phrase(head: "Token") -> "Span":
-    """A word with what belongs to it, without what it is coordinated with."""
+    """A word with its modifiers, without coordinated words."""
     own = [token for token in head.rights if token.dep_ == "pobj" or (token.text == "of" and head.pos_ == "NOUN")]
     end = own[-1].right_edge if own and own[-1].text == "of" else own[-1] if own else head
     before = [t.left_edge.i for t in head.lefts if t.dep_ not in ("cc", "punct", "mark", "nsubj")]
@@ -158,7 +158,7 @@ def _phrase(head: "Token") -> "Span":
 
 
 def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> tuple[dict[str, list[str]], list[str]]:
-    """Source and inverse terms, and what is doubtful about them."""
+    """Source and inverse terms, and doubts about them."""
     like = {term: _like(term, root.tag_ if verbal else None) for term in terms[:MOST]}
     doubts, opposed, said = [], [], list(like)
     for term, (_, against) in like.items():
@@ -179,7 +179,7 @@ def _sides(terms: Sequence[str], root: "Token", verbal: bool, negated: bool) -> 
 
 
 def _like(term: str, tag: str | None) -> tuple[list[str], list[str]]:
-    """Terms like one, and terms against it, by its longest beginning or end that is known; `tag`: of its verb."""
+    """Synonyms and opposites of a term, by its longest known beginning or end; `tag`: of its verb."""
     words = term.lower().split()
     for n in range(len(words), 0, -1):
         start, end = " ".join(words[:n]), " ".join(words[-n:])

@@ -1,4 +1,4 @@
-"""A questionnaire benchmark as a task of lm-evaluation-harness: YAML and the small Python that it needs."""
+"""A questionnaire benchmark as a task of lm-evaluation-harness: a YAML file and a small Python module."""
 
 import json
 from importlib import resources
@@ -9,7 +9,7 @@ from evenruler.models.records import CONTENT_FREE, INSTRUCTION, OPTIONS
 
 
 def task_name(questionnaire: str) -> str:
-    """The task of a questionnaire."""
+    """The name of a questionnaire's task."""
     return f"nli_{questionnaire}".replace("-", "_")
 
 
@@ -22,7 +22,7 @@ def harness_files(
     temperature: float = 1.0,
     three_way: bool = False,
 ) -> dict[str, str]:
-    """The files of `lm_eval/`, by name."""
+    """The files of the folder `lm_eval/`, by name."""
 
     def prompts(asked: Wording) -> int:
         return len(asked.terms.words) * len(scale.intensifiers)
