@@ -13,9 +13,9 @@ __version__ = "0.1.0"
 __all__ = ["load_results", "measure"]
 
 
-def __dir__() -> list[str]:  # names that nobody asked for yet, too
+def __dir__() -> list[str]:  # includes names that are not imported yet
     return sorted({*globals(), *__all__})
 
 
-# What users import; the house imports modules, so that importing one of them loads nothing else.
+# The public API. Modules here import from submodules instead, so that importing one loads nothing else.
 __getattr__ = lazily(__name__, load_results="results.store", measure="evaluate.measure")

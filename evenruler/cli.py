@@ -21,19 +21,19 @@ PLACE = "A folder, a NAME of `evenruler list`, USER/REPO@TAG, a git tag, or REVI
 
 
 class OfFamily(TyperCommand):
-    """A command that a family brings (`registry.COMMANDS`); its module is imported when the command is called."""
+    """A command defined by a family (`registry.COMMANDS`); its module is imported when the command is called."""
 
     def __init__(self, family: str, name: str) -> None:
         super().__init__(name, help=COMMANDS[family][name], rich_markup_mode=None)
         self._family = family
 
     def found(self) -> Any:
-        """The command, or the group of commands, itself."""
+        """The actual command or group of commands."""
         assert self.name is not None
         return get_group(room(self._family, "commands").app).commands[self.name]
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """That of the command itself, which parses the words and is run."""
+        """Delegate parsing to the actual command."""
         return self.found().make_context(*args, **extra)
 
 
@@ -46,7 +46,7 @@ class _WithFamilies(TyperGroup):
 app = typer.Typer(
     cls=_WithFamilies,
     no_args_is_help=True,
-    rich_markup_mode=None,  # which would take [@REVISION] for markup
+    rich_markup_mode=None,  # rich would parse [@REVISION] as markup
     pretty_exceptions_enable=False,
     help="Declare, build, score and check bias benchmarks for language models.",
 )
@@ -97,7 +97,7 @@ def repro(
     from evenruler.project.repro import repro as build
 
     here = repository.enter()
-    # A word with a slash is a path; any other may be a stage.
+    # An argument with a slash is a path; any other may be a stage.
     paths = {word for word in words or [] if "/" in word and not word.startswith("-")}
     targets = [str(repository.meant(Path(word), here)) if word in paths else word for word in words or []]
     raise typer.Exit(build(Path(), targets, fresh=fresh))
@@ -366,5 +366,5 @@ def release(
 
 
 def main() -> None:
-    """Run the command; a mistake of the user is one line and status 2."""
+    """Run the command; a user error prints one line and exits with status 2."""
     as_program(app)

@@ -1,4 +1,4 @@
-"""`params.yaml` as a stage reads it: a stage validates the parts that it uses, `evenruler check` the whole."""
+"""Partial reading of `params.yaml`: a stage validates the parts that it uses, `evenruler check` the whole file."""
 
 from functools import cached_property
 from pathlib import Path
@@ -14,75 +14,75 @@ from evenruler.models.declared import Catalogue
 from evenruler.strict import Seed, Slug, Strict, read_yaml, validate
 
 OF_PARAMS = ("family", "scale")
-"""Keys of an instrument's entry that its family does not see."""
+"""Keys of an instrument's entry that are not part of its family's settings."""
 
 Part = TypeVar("Part", bound=Strict)
 
 
 class Built(Strict):
-    """An instrument that is built."""
+    """An instrument that the pipeline builds."""
 
     family: Slug
     source: str
-    """What it is built from: the file that users write, or the folder that a stage makes of it."""
+    """Its source: the file that users write, or the folder that a stage makes from it."""
     settings: str
-    """A checksum of its settings: its own entry, over that of its family, numbers by scale resolved."""
+    """A checksum of its settings: its own entry merged over that of its family, resolved by scale."""
 
 
 class InUse(Built):
-    """An instrument in use, as its stages need to know it."""
+    """An instrument in use, with what its stages depend on."""
 
     models: str
     """A checksum of the entries of all models that it names."""
 
 
 class Carded(Built):
-    """An instrument whose benchmark is put together."""
+    """An instrument whose benchmark is assembled."""
 
     version: str
 
 
 class Scraping(InUse):
-    """An instrument whose sentences are scraped; its `source` is the file that users write."""
+    """An instrument whose sentences are scraped; `source` is the file that users write."""
 
     material: str
-    """The file or folder that its text is read from; `source` once more where there is none: DVC wants a path."""
+    """The file or folder with its text; `source` again if there is none, since DVC needs a path."""
     found: str
-    """What `evenruler find` found; the same."""
+    """The results of `evenruler find`; `source` again if there are none."""
 
 
 class InFamily(Strict):
-    """What is in use of a family."""
+    """The instruments and models of a family that are in use."""
 
     instruments: list[Slug]
     models: list[Slug]
-    """Those that its instruments ask."""
+    """Models that its instruments ask."""
 
 
 class Asked(Strict):
-    """A model that the instruments of a family ask."""
+    """A model that a family's instruments ask."""
 
     family: Slug
     model: Slug
     instruments: list[Slug]
-    """Those of the family that ask it."""
+    """Instruments of the family that ask it."""
 
 
 class Active(Strict):
-    """What is in use, for `foreach` of dvc.yaml. Written by `evenruler scale` and `evenruler check`, not by hand."""
+    """What is in use, for `foreach` in dvc.yaml. Written by `evenruler scale` and `evenruler check`, not by hand."""
 
     scale: Scale
     families: dict[Slug, InFamily] = Field(default_factory=dict)
     instruments: dict[Slug, InUse] = Field(default_factory=dict)
     scrape: dict[Slug, Scraping] = Field(default_factory=dict)
     evolve: dict[Slug, InUse] = Field(default_factory=dict)
-    """The instruments whose templates evolve; `source` is the file that users write."""
+    """Instruments whose templates evolve; `source` is the file that users write."""
     ask: dict[Slug, Asked] = Field(default_factory=dict)
-    """By family and model: who is asked what."""
+    """Models to ask, by family and model."""
     card: dict[Slug, Carded] = Field(default_factory=dict)
-    """The instruments whose text is ours."""
+    """Instruments with our own text."""
     card_of_others: dict[Slug, Carded] = Field(default_factory=dict)
-    """The instruments that hold text which others wrote."""
+    """Instruments with third-party text."""
 
     @property
     def models(self) -> list[str]:
@@ -90,7 +90,7 @@ class Active(Strict):
         return list(dict.fromkeys(entry.model for entry in self.ask.values()))
 
     def entry(self, of: str, name: str) -> Any:
-        """An entry of one of the mappings; UserError where nothing of that name is in use."""
+        """An entry of one of the mappings; UserError if the name is not in use."""
         entries: dict[str, Any] = getattr(self, of)
         if name not in entries:
             remedy = f"mend the name ({nearest(name, entries)}), or run `evenruler check`"
@@ -99,12 +99,12 @@ class Active(Strict):
 
 
 Resamples = Annotated[int, Field(ge=100, le=100_000)]
-"""Of a bootstrap. From 10,000 on the ends of an interval hardly move, while time grows in proportion: 100,000 take
-minutes where 2,000 take seconds, and 10^9 would take weeks."""
+"""Number of bootstrap resamples. From 10,000 on, interval ends hardly change while time grows linearly: 2,000 take
+seconds, 100,000 minutes, 10^9 weeks."""
 
 
 class DiagnosisSettings(Strict):
-    """How intervals are computed."""
+    """Settings for confidence intervals."""
 
     level: float = Field(default=0.95, gt=0, lt=1)
     resamples: Resamples = 2000
@@ -112,21 +112,21 @@ class DiagnosisSettings(Strict):
 
     @property
     def resampling(self) -> Resampling:
-        """As figures take it."""
+        """The settings in the form that figures take."""
         return Resampling(self.level, self.resamples, self.seed)
 
 
 class Declared:
-    """The parts of one `params.yaml`, each read when it is asked for."""
+    """One `params.yaml`, whose parts are validated on access."""
 
     def __init__(self, path: Path = Path("params.yaml"), scale: Scale | None = None) -> None:
-        """Read the file, for `scale` or the one in use; UserError where it is missing, or no YAML."""
+        """Read the file for `scale`, by default the one in use; UserError if it is missing or not YAML."""
         self.path = path
         self._data: dict[str, Any] = read_yaml(path)
         self._scale = scale
 
     def part(self, key: str, model: type[Part]) -> Part:
-        """One section, `{}` where there is none; UserError where something in it is wrong."""
+        """One validated section, `{}` if absent; UserError if it is invalid."""
         return validate(model, self._data.get(key, {}), self.path, under=key)
 
     @cached_property
@@ -136,7 +136,7 @@ class Declared:
 
     @property
     def scale(self) -> Scale:
-        """How much is built and asked."""
+        """The scale: how much is built and asked."""
         return self._scale or self.active.scale
 
     @cached_property
@@ -146,7 +146,7 @@ class Declared:
 
     @cached_property
     def resampling(self) -> Resampling:
-        """How intervals are computed."""
+        """Settings for confidence intervals."""
         return self.part("diagnosis", DiagnosisSettings).resampling
 
     @cached_property
@@ -156,19 +156,19 @@ class Declared:
 
     @cached_property
     def instruments(self) -> dict[str, str]:
-        """The family of every instrument of the scale by its name, as declared; UserError where it is of none."""
+        """Instruments of the scale with their families, in declared order; UserError if one has no known family."""
         return {name: self._family(name) for name in self._entries if self._is_used(name)}
 
     def every_instrument(self) -> dict[str, str]:
-        """The family of every instrument, of whatever scale, by its name."""
+        """Instruments of all scales with their families."""
         return {name: self._family(name) for name in self._entries}
 
     def settings(self, name: str, of: str | None = None, size: Size | None = None) -> Any:
-        """The settings of an instrument: what its family says in `families`, and over it what its own entry says.
+        """The settings of an instrument: its own entry merged over that of its family in `families`.
 
-        `of` is the family that it must be of, any by default; `size` how much is asked, by default what the pipeline
-        asks. Gives the family's `Settings`, numbers by scale and size resolved; UserError where there is no such
-        instrument, or something is wrong.
+        `of`: the required family, by default any; `size`: how much is asked, by default what the pipeline asks. Returns
+        the family's `Settings`, resolved by scale and size; UserError if there is no such instrument or a setting is
+        invalid.
         """
         entries = [key for key in self._entries if of is None or self._family(key) == of]
         if name not in entries:
@@ -189,7 +189,7 @@ class Declared:
         return {size: self.settings(name, size=size) for size in SIZES}
 
     def place(self, name: str, key: str) -> str:
-        """Where a setting of an instrument stands, for errors: in its own entry, or in that of its family."""
+        """Where a setting is declared, for errors: in the instrument's entry or in its family's."""
         return f"{self.path}: {self._place(name, key.partition('.')[0])}.{key}"
 
     def _place(self, name: str, key: str) -> str:
@@ -197,12 +197,12 @@ class Declared:
         return f"families.{self._family(name)}" if is_shared else f"instruments.{name}"
 
     def _shared(self, name: str) -> dict[str, Any]:
-        """What the family of an instrument says of all that do not say otherwise."""
+        """The settings that the instrument's family declares for all its instruments."""
         found: dict[str, Any] = (self._data.get("families") or {}).get(self._family(name)) or {}
         return found
 
     def version(self, name: str) -> str:
-        """The version that the benchmark of an instrument in use is at."""
+        """The current version of the benchmark of an instrument in use."""
         return {**self.active.card, **self.active.card_of_others}[name].version
 
     def _family(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The one exception for what a user can mend."""
+"""The exception for errors that a user can fix."""
 
 import difflib
 import errno
@@ -15,10 +15,10 @@ DISTRIBUTIONS = {
     "vl_convert": "vl-convert-python",
     "wikipediaapi": "wikipedia-api",
 }
-"""By module, the package on PyPI that brings it, where it has another name."""
+"""PyPI package of a module, where the names differ."""
 
 EXTRAS = ("measure", "build")
-"""What users install beside the core; each holds those before it."""
+"""Optional dependency groups of the package; each includes those before it."""
 
 OF_THE_DISK = {
     errno.ENOSPC: "no space left on the device; free some and run again",
@@ -27,13 +27,13 @@ OF_THE_DISK = {
     errno.EACCES: "no right to read or write it; give yourself that right",
     errno.EPERM: "no right to change it; give yourself that right",
 }
-"""What a user can mend of files and disks, with what to do."""
+"""File and disk errors that a user can fix, with remedies."""
 
 
 class UserError(Exception):
-    """A mistake in what the user wrote or has; printed as one line, exit status 2.
+    """An error in what the user wrote or provides; printed as one line, exit status 2.
 
-    `what` is wrong, with what was found; `where`: file and key, row id or path; `remedy`: what to do about it.
+    `what`: the problem, with the value found; `where`: file and key, row id or path; `remedy`: how to fix it.
     """
 
     def __init__(self, what: str, *, where: str = "", remedy: str = "") -> None:
@@ -47,11 +47,11 @@ class UserError(Exception):
 
 
 class UnfinishedError(UserError):
-    """Something is still to be found, fetched or written, of one instrument alone: the others can do without it."""
+    """A part of one instrument is not found, fetched or written yet; other instruments are unaffected."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Half a sentence that names the closest of the known words, or lists a few when none is close."""
+    """A phrase that names the closest known word, or lists a few if none is close."""
     names = sorted(known)
     if not names:
         return "there is none"
@@ -61,12 +61,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def distribution_of(module: str) -> str:
-    """The package on PyPI that brings a module, as its name is compared: lower case, hyphens."""
+    """The PyPI package that provides a module, normalised: lower case, hyphens."""
     return re.sub(r"[-_.]+", "-", DISTRIBUTIONS.get(module, module)).lower()
 
 
 def extra_of(module: str) -> str | None:
-    """The smallest extra of evenruler that brings a whole package, as `torch`; None where none does."""
+    """The smallest extra of evenruler that installs a package such as `torch`; None if there is none."""
     wanted, found = distribution_of(module), set()
     for requirement in metadata.requires("evenruler") or ():
         name = re.match(r"[\w.-]+", requirement)
@@ -77,7 +77,7 @@ def extra_of(module: str) -> str | None:
 
 
 def as_program(main: Callable[[], object]) -> None:
-    """Run something as a program: what a user can mend is one line on standard error, and status 2; 130 for Ctrl-C."""
+    """Run a program; user errors become one line on standard error and status 2, Ctrl-C status 130."""
     try:
         main()
     except KeyboardInterrupt:

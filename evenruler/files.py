@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all, and what is read only if it is a file."""
+"""Atomic writing of files and folders, checksums, and refusal of files that are not regular."""
 
 import hashlib
 import shutil
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import jinja2
 
 NO_FILES = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-"""What can stand where a file is expected; reading it may never end."""
+"""File types whose reading may never end."""
 
 
 def require_regular(path: Path, remedy: str = "put a file in its place") -> None:
-    """UserError before a pipe, a socket or a device is read; what is missing is said by who reads it."""
+    """Raise UserError for a pipe, socket or device, before it is read; missing files are left to the reader."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def require_regular(path: Path, remedy: str = "put a file in its place") -> None
 
 
 def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment":
-    """The templates beside a package's modules, where an empty slot is an error; `autoescape` is for HTML."""
+    """The Jinja templates in a package's folder; undefined variables are errors. `autoescape` is for HTML."""
     import jinja2
 
     return jinja2.Environment(
@@ -42,16 +42,16 @@ def templates(package: str, *, autoescape: bool = False) -> "jinja2.Environment"
 
 
 def file_sha256(path: Path) -> str:
-    """Checksum of a file, read in pieces; 64 hex digits."""
+    """The sha256 of a file (64 hex digits), read in chunks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
 def swapped(folder: Path) -> Iterator[Path]:
-    """A place, not there yet, for a folder's new content; until all is in it, the old one stays untouched."""
+    """Replace a folder atomically: yields a path for the new content; the old folder stays until the block succeeds."""
     working, old = folder.with_name(f".{folder.name}.partial"), folder.with_name(f".{folder.name}.old")
-    if old.exists() and not folder.exists():  # killed between the two renames below
+    if old.exists() and not folder.exists():  # a previous run was killed between the two renames below
         old.rename(folder)
     for leftover in (working, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -67,13 +67,13 @@ def swapped(folder: Path) -> Iterator[Path]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file, and the folder that it lies in, whole or not at all."""
+    """Write a text file atomically; creates its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)  # which a disk that is full does not say
+        error.filename = error.filename or str(path)  # not set if the disk is full
         partial.unlink(missing_ok=True)
         raise

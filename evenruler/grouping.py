@@ -1,4 +1,4 @@
-"""Values by what they have in common."""
+"""Grouping of values by key."""
 
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """By key, in order of the first of each, its values in theirs."""
+    """Values by key, both in order of first occurrence."""
     found: dict[Key, list[Value]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)

@@ -1,4 +1,4 @@
-"""Talking to the Hugging Face Hub: what goes wrong becomes one line that says what to do."""
+"""Turns errors of the Hugging Face Hub client into one line with a remedy."""
 
 import traceback
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
 MOST_SAID = 300
-"""Characters of what the Hub says that are passed on."""
+"""Most characters quoted from a response of the Hub."""
 
 LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 @contextmanager
 def talking_about(repo: str, *, revision: str | None = None, where: str = "") -> Iterator[None]:
-    """Turn what the Hub's client raises about a repository into a UserError, which names `where`, if given."""
+    """Turn errors of the Hub client about a repository into a UserError; `where`: place of the error, if not `repo`."""
     import httpx2
     from huggingface_hub import errors, get_token
 
@@ -33,7 +33,7 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
     except errors.RevisionNotFoundError:
         what, remedy = f"{subject}has no revision {revision}", "mend the revision"
     except errors.RepositoryNotFoundError as error:
-        if error.response.status_code == 401:  # also what the Hub says to strangers about what it does not have
+        if error.response.status_code == 401:  # also for missing repositories, without a login
             what, remedy = f"{subject}is not on the Hub, or the token is not accepted (401)", LOG_IN
         else:
             what, remedy = f"{subject}is not on the Hub (or private)", f"mend the name, or {LOG_IN}"
@@ -47,9 +47,9 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         what, remedy = f"the Hub does not answer ({_first_line(error)})", "run it again"
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RuntimeError) as error:
         frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
-        if not any(name.partition(".")[0] == "huggingface_hub" for name in frames):  # which takes answers as they come
+        if not any(name.partition(".")[0] == "huggingface_hub" for name in frames):  # it trusts responses
             raise
-        cause = error.__cause__  # of a fault in a thread that uploads
+        cause = error.__cause__  # an error in an upload thread
         told = f"{type(error).__name__}: {_first_line(error)}"
         what, remedy = f"the answer is not the Hub's ({told})", "see whether a network stands between, or HF_ENDPOINT"
         if isinstance(cause, errors.HfHubHTTPError):
@@ -57,13 +57,13 @@ def talking_about(repo: str, *, revision: str | None = None, where: str = "") ->
         elif isinstance(cause, httpx2.HTTPError):
             what, remedy = f"the Hub does not answer ({_first_line(cause)})", "run it again"
     if what:
-        if token := get_token():  # which a server may repeat
+        if token := get_token():  # a server may echo it
             what = what.replace(token, "HF_TOKEN")
         raise UserError(what, where=where or repo, remedy=remedy)
 
 
 def _refused(error: "HfHubHTTPError") -> tuple[str, str]:
-    """What is wrong, and what to do, by HTTP status."""
+    """The problem and its remedy, by HTTP status."""
     status = error.response.status_code
     known = {
         401: ("the Hub does not accept the token (401)", LOG_IN),

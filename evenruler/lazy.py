@@ -1,4 +1,4 @@
-"""Names of a package that are imported when somebody asks for them."""
+"""Lazy import of a package's public names."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def lazily(package: str, **modules: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package, so that importing one of its modules does not import them all.
+    """A `__getattr__` for a package that imports names on first access.
 
-    `modules`: by name, the module of the package that defines it; with a dot before it, beside the package.
+    `modules`: for each name, the module of the package that defines it; a leading dot means a sibling of the package.
     """
 
     def find(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What computes, whatever the model, and how fast it answered: so that a plan can say how long it takes."""
+"""The computing devices, and measured rates from which the running time of a plan is estimated."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,22 +10,22 @@ from evenruler.models import engines
 
 @dataclass(frozen=True)
 class Machine:
-    """What computes by the engine that is chosen."""
+    """The devices of the chosen engine."""
 
     device: str
-    """The kind, as in the keys of answers: `cpu`, or `cuda` with its compute capability and memory."""
+    """Device class, as in cache keys: `cpu`, or `cuda` with its compute capability and memory."""
     gpus: int
     nodes: int
-    """Of a cluster; 0 without one."""
+    """Nodes of a cluster; 0 without one."""
 
     @property
     def together(self) -> int:
-        """How many devices one model computes on at a time: all of a cluster, or one here."""
+        """Number of devices that compute for one model at a time: all of a cluster, or one locally."""
         return (self.gpus or self.nodes) if self.nodes else 1
 
 
 def machine() -> Machine:
-    """What there is by the engine that is chosen; UserError where a cluster cannot be joined."""
+    """The devices of the chosen engine; UserError if a cluster cannot be joined."""
     engine, address = engines.chosen()
     if engine == engines.RAY:
         from evenruler.models.engines.cluster import connected
@@ -40,21 +40,21 @@ def machine() -> Machine:
 
 
 KEPT = "rates.jsonl"
-"""Below the folder of the answers: a line for each operation of each process that asked a model."""
+"""File in the answer store: one line per operation and process that asked a model."""
 
 ASSUMED: Mapping[str, float] = {"cpu": 2e10, "cuda": 1e13}
-"""Parameters times tokens in a second, where nothing was measured: a likelihood on two cores, a large GPU."""
+"""Assumed parameters times tokens per second if nothing was measured: likelihoods on two cores, on a large GPU."""
 
 WRITES = "generation"
-"""The operation whose tokens come one after the other."""
+"""The operation that generates tokens one by one."""
 
 ASSUMED_WRITING = 0.1
-"""Of that speed, for tokens that are written."""
+"""Factor on that speed for generated tokens."""
 
 
 @dataclass(frozen=True)
 class Rate:
-    """What one process took for one operation of one model."""
+    """The measured time of one process for one operation of one model."""
 
     family: str
     model: str
@@ -62,20 +62,20 @@ class Rate:
     device: str
     parameters: int | None
     tokens: int
-    """Written where it writes, else read (`models.records`)."""
+    """Generated tokens for generation, else tokens read (`models.records`)."""
     questions: int
     seconds: float
-    """Of one device: on two that compute together, twice as many."""
+    """Device seconds: two devices that compute together count twice."""
 
 
 def keep_rates(rates: Iterable[Rate], root: Path) -> None:
-    """Add what was measured, a line each, to the file in the folder of the answers."""
+    """Append measured rates to the file in the answer store, one line each."""
     with (root / KEPT).open("a", encoding="utf-8") as file:
         file.write("".join(json.dumps(asdict(rate)) + "\n" for rate in rates))
 
 
 def kept_rates(root: Path) -> list[Rate]:
-    """All that was measured; a line that a kill cut is left out."""
+    """All measured rates; lines cut off by a kill are skipped."""
     found = []
     for line in (root / KEPT).read_text(encoding="utf-8").splitlines() if (root / KEPT).exists() else ():
         try:
@@ -88,10 +88,10 @@ def kept_rates(root: Path) -> list[Rate]:
 def seconds(
     known: Sequence[Rate], *, family: str, model: str, operation: str, device: str, parameters: int | None, tokens: int
 ) -> float | None:
-    """How many seconds a model will take, roughly; None where they cannot be told.
+    """Estimated seconds that a model will take; None if unknown.
 
-    Its own rate in that family is taken; else that of all models on that device, by parameters; else the assumption.
-    `tokens` are those written where it writes, else those read; `parameters` is None where nobody knows.
+    Uses the model's own rate in that family; else that of all models on the device, per parameter; else the assumed
+    speed. `tokens`: generated or read tokens, as in `Rate`; `parameters`: None if unknown.
     """
     alike = [one for one in known if (one.operation, one.device) == (operation, device) and one.tokens and one.seconds]
     if own := [one for one in alike if (one.family, one.model) == (family, model)]:

@@ -1,4 +1,4 @@
-"""The repository that a command works on: the folder here, or one above it, that has params.yaml."""
+"""Finds the repository that a command works on: the nearest folder upwards with params.yaml."""
 
 import os
 import subprocess
@@ -10,13 +10,13 @@ DECLARATION = "params.yaml"
 
 
 def root() -> Path | None:
-    """The nearest folder with params.yaml, here or above; None where there is none."""
+    """The nearest folder with params.yaml, here or above; None if there is none."""
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if (folder / DECLARATION).is_file()), None)
 
 
 def enter() -> Path:
-    """Go to the root of the repository, or UserError; gives the folder before, in which users mean paths (`meant`)."""
+    """Change to the repository's root, or UserError; returns the previous folder, base of users' paths (`meant`)."""
     found, here = root(), Path.cwd()
     if found is None:
         remedy = "run this in a clone of Even Ruler, or `git clone` it first"
@@ -27,7 +27,7 @@ def enter() -> Path:
 
 
 def git(folder: Path, *words: str) -> bytes | None:
-    """What git prints in a folder; None where it fails, or there is none."""
+    """Output of a git command in a folder; None if it fails or git is missing."""
     try:
         done = subprocess.run(["git", *words], cwd=folder, capture_output=True, check=False)
     except OSError:
@@ -36,5 +36,5 @@ def git(folder: Path, *words: str) -> bytes | None:
 
 
 def meant(path: Path, here: Path) -> Path:
-    """What a path that a user gave in a folder means from where we are now."""
+    """Resolve a path that a user gave relative to the folder `here`."""
     return path if Path.cwd() == here else here / path

@@ -1,4 +1,4 @@
-"""Strict reading of YAML: one file in, one pydantic model or one line of error out."""
+"""Strict reading of YAML files into pydantic models, with one-line errors."""
 
 import csv
 import io
@@ -19,26 +19,26 @@ from evenruler.errors import UserError, nearest
 from evenruler.files import require_regular
 
 LONGEST_SLUG = 100
-"""Letters; names of files are made of several, and may have 255."""
+"""Most characters of a slug; file names combine several and may have 255."""
 
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=LONGEST_SLUG)]
 """A name in params, files and ids: lower-case letters, digits and single hyphens (DVC breaks on dots)."""
 
 DEEPEST, MOST_VALUES = 50, 1_000_000
-"""Levels of a YAML file, and values once its aliases are written out; what ships has 7, and some thousand."""
+"""Limits on a YAML file's depth and number of values, aliases expanded; shipped files have 7, and some thousand."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Text of at least one character."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-"""Of draws: what every library takes, from 0 to 4,294,967,295."""
+"""Random seed in the range that every library accepts, 0 to 4,294,967,295."""
 
 HIDDEN_FROM_DVC = frozenset({"size", "nfiles"})
-"""DVC leaves parameters of these names out of its hash: a change would silently do nothing."""
+"""DVC ignores parameters with these names in its hash, so changes would have no effect."""
 
 
 class Strict(BaseModel):
-    """A frozen model that refuses unknown keys and names the nearest valid one."""
+    """A frozen model that rejects unknown keys and suggests the nearest valid one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -58,7 +58,7 @@ Model = TypeVar("Model", bound=Strict)
 
 
 def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
-    """A UTF-8 text without the mark of spreadsheets, or UserError; `remedy`: what to do where there is no file."""
+    """Read UTF-8 text, without a byte order mark; UserError otherwise, with `remedy` if there is no file."""
     require_regular(path)
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -71,7 +71,7 @@ def read_text(path: Path, remedy: str = "create it or mend the name") -> str:
 
 
 def at_home(path: str) -> Path:
-    """A path that a user wrote, with `~` and `~somebody` written out; UserError where nobody is called so."""
+    """Expand `~` and `~user` in a path; UserError if there is no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -79,9 +79,9 @@ def at_home(path: str) -> Path:
 
 
 def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The columns of a CSV file, and its rows with the lines that they end in; `remedy` is for where there is none.
+    """Read a CSV file: its columns, and its rows with the line numbers of their ends; `remedy` if there is no file.
 
-    UserError where it cannot be read, or a row has not as many fields as the header.
+    UserError if it cannot be read or a row has not as many fields as the header.
     """
     reader = csv.DictReader(io.StringIO(read_text(path, remedy), newline=""), strict=True)
     rows = []
@@ -100,13 +100,13 @@ def read_csv(path: Path, remedy: str) -> tuple[list[str], list[tuple[int, dict[s
 
 
 _READ: dict[str, Any] = {}
-"""What texts of this process say: a file that twelve instruments share is parsed once."""
+"""Parsed YAML by text: a file that twelve instruments share is parsed once."""
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of a YAML 1.2 file ("no" and "on" are words, a key given twice is an error).
+    """The content of a YAML 1.2 file ("no" and "on" are words, duplicate keys are errors).
 
-    UserError where it is missing, a folder, not UTF-8 or not YAML, or as of `content_of`.
+    UserError if it is missing, a folder, not UTF-8, not YAML, or rejected by `content_of`.
     """
     text = read_text(path)
     try:
@@ -120,15 +120,15 @@ def read_yaml(path: Path) -> Any:
         problem = str(error.problem).split("\n")[0]
         remedy = "keep one of the two" if isinstance(error, DuplicateKeyError) else "mend the YAML there"
         raise UserError(problem, where=f"{path}: line {line}", remedy=remedy) from None
-    except (YAMLError, ValueError, LookupError) as error:  # as of a day that no month has
+    except (YAMLError, ValueError, LookupError) as error:  # e.g. an impossible date
         raise UserError(f"not YAML ({error})", where=str(path), remedy="mend the YAML") from None
 
 
 def content_of(text: str, path: Path) -> Any:
-    """What a text of YAML says; nothing is made of it before it is known to be of a size that can be made.
+    """Parse YAML after checking the size of the expanded content.
 
-    UserError where it is nested too deeply, or has aliases that hold themselves or come to too much; YAMLError where it
-    is no YAML.
+    UserError if it is nested too deeply, or aliases are recursive or expand to too many values; YAMLError if it is not
+    YAML.
     """
 
     class Measured(SafeConstructor):
@@ -150,7 +150,7 @@ def content_of(text: str, path: Path) -> Any:
 
 
 def _written_out(node: Node, path: Path, known: dict[int, int], above: list[int]) -> int:
-    """How many values a node comes to, with every alias written out."""
+    """Number of values of a node with all aliases expanded."""
     if isinstance(node, ScalarNode):
         return 1
     if id(node) not in known:
@@ -176,10 +176,10 @@ def validate(
     under: str | Callable[[str], str] = "",
     context: dict[str, Any] | None = None,
 ) -> Model:
-    """The data of a file as a checked model; UserError in one line: file, key, what was found and what was expected.
+    """Validate data into a model; UserError in one line: file, key, value found and value expected.
 
-    `under` are the keys that the data stands under in the file, for errors, or what gives them, by the data's own first
-    key; `context` is what validators need to know, as the scale in use.
+    `under`: the key path of the data in the file, for errors, or a function that gives it for the first key; `context`:
+    for validators, e.g. the scale in use.
     """
     if not isinstance(data, dict):
         where = f"{path}: {under}" if under and isinstance(under, str) else str(path)
@@ -191,14 +191,14 @@ def validate(
 
 
 def require_written(path: Path, what: str, remedy: str) -> None:
-    """UserError where a file that users write is not there; it names the one beside it whose name is nearest."""
+    """UserError if a file that users write is missing; suggests the file with the nearest name."""
     if not path.exists():
         others = [other.stem for other in path.parent.glob("*.yaml")]
         raise UserError(f"no {what} {path.stem!r}; {nearest(path.stem, others)}", where=str(path), remedy=remedy)
 
 
 def refuse_hidden_keys(data: Any, path: Path, above: str = "") -> None:
-    """UserError at parameters, at any depth, of names that DVC does not see."""
+    """UserError for parameters at any depth whose names DVC ignores."""
     inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in inner:
         if key in HIDDEN_FROM_DVC:

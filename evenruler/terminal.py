@@ -1,4 +1,4 @@
-"""The one door through which commands speak, with bars of progress: nothing that others wrote steers a terminal."""
+"""Terminal output of commands, with progress bars; control characters from outside text are escaped."""
 
 import json
 import sys
@@ -9,10 +9,9 @@ from tqdm import tqdm
 
 
 def printable(text: str) -> str:
-    r"""A text as a terminal may show it.
+    r"""Escape a text for display on a terminal.
 
-    What would steer a terminal, or cannot be seen on it, is written as in JSON (`\u001b`), so that JSON stays what it
-    was; line breaks stay.
+    Control and other unprintable characters are written as in JSON (`\u001b`), so JSON stays valid; line breaks stay.
     """
     if text.isprintable():
         return text
@@ -20,18 +19,18 @@ def printable(text: str) -> str:
 
 
 def say(text: str, *, end: str = "\n", err: bool = False) -> None:
-    """Print a line or several, `printable`, at once."""
+    """Print text, escaped by `printable`, and flush."""
     print(printable(text), end=end, file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def say_each(lines: Iterable[str]) -> None:
-    """Say lines as they come."""
+    """Print lines as they come."""
     for line in lines:
         say(line)
 
 
 def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
-    """A bar with rate and time left on standard error: on a terminal, a line now and then elsewhere."""
+    """A progress bar on standard error with rate and time left; outside a terminal, a line at intervals."""
     interval = 0.5 if sys.stderr.isatty() else 15.0
     return tqdm(
         total=total, desc=printable(what), unit=unit, mininterval=interval, maxinterval=interval * 2, dynamic_ncols=True
@@ -39,5 +38,5 @@ def progress(total: int, what: str, unit: str) -> "tqdm[Any]":
 
 
 def note(text: str) -> None:
-    """One line to the person who waits, above any bar."""
+    """Print one line on standard error, above any progress bar."""
     tqdm.write(printable(text), file=sys.stderr)

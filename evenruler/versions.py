@@ -1,4 +1,4 @@
-"""Versions of benchmarks, and the changelogs under `data/sources/changelogs/`."""
+"""Versions of benchmarks, and their changelogs in `data/sources/changelogs/`."""
 
 import datetime
 import re
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from evenruler.strict import Strict, Text, read_yaml, validate
 
 Bump = Literal["none", "patch", "minor", "major"]
-"""What a change of a benchmark asks of its version, least first."""
+"""The version bump that a change of a benchmark requires, smallest first."""
 
 BUMPS: tuple[Bump, ...] = ("none", "patch", "minor", "major")
 
@@ -25,12 +25,12 @@ Version = Annotated[str, AfterValidator(_three_numbers)]
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """What versions are ordered by."""
+    """Sort key for versions."""
     return tuple(map(int, version.split(".")))
 
 
 def bumped(version: str, bump: Bump) -> str:
-    """The version after a change."""
+    """The version after a bump."""
     major, minor, patch = version_key(version)
     after = {"patch": f"{major}.{minor}.{patch + 1}", "minor": f"{major}.{minor + 1}.0", "major": f"{major + 1}.0.0"}
     return after.get(bump, version)
@@ -44,15 +44,15 @@ class Release(Strict):
 
 
 class Changelog(Strict):
-    """What changed from version to version of one benchmark."""
+    """The releases of one benchmark."""
 
     releases: dict[Version, Release] = Field(default_factory=dict)
 
     def newest_first(self) -> list[tuple[str, Release]]:
-        """Versions and their releases."""
+        """Versions and their releases, newest first."""
         return sorted(self.releases.items(), key=lambda item: version_key(item[0]), reverse=True)
 
 
 def load_changelog(path: Path) -> Changelog:
-    """Read and check a changelog; a benchmark without a file has not been released. UserError where it is wrong."""
+    """Read a changelog; a benchmark without one has not been released. UserError if it is invalid."""
     return validate(Changelog, read_yaml(path), path) if path.exists() else Changelog()

@@ -1,1 +1,1 @@
-"""The families of instruments, one folder each."""
+"""The instrument families, one folder each, and what they share."""

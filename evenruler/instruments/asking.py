@@ -1,18 +1,18 @@
-"""One model answers what the instruments of a family ask, and so do the tools that they name.
+"""Ask one model, and the tools that plans name, everything that the instruments of a family request.
 
-What a request takes and what its answers are, by operation; of n rows each:
+Inputs, settings and answer columns of a request, by operation; for each of n rows:
 
 | operation | inputs | settings | answers |
 | --- | --- | --- | --- |
-| `loglikelihood` | `text`, maybe `before`, `key` | maybe `between` | `nats`, `tokens` |
+| `loglikelihood` | `text`, optional `before`, `key` | optional `between` | `nats`, `tokens` |
 | `words` | `prompt`, `form` | `chat` | `nats`, `ends`, `alone`, `first_nats`, `first_token` |
-| `generate` | `prompt`, maybe `seed`, `system` | `new_tokens`, maybe `chat`, `temperature` | `reply reason finish` |
-| `entail` | `premise`, `hypothesis`, maybe `before` | | `entailment`, `neutral`, `contradiction` |
-| `in_place` | `before`, `word`, `after` | | `nats`, a token |
+| `generate` | `prompt`, opt. `seed`, `system` | `new_tokens`, opt. `chat`, `temperature` | `reply reason finish` |
+| `entail` | `premise`, `hypothesis`, optional `before` | | `entailment`, `neutral`, `contradiction` |
+| `in_place` | `before`, `word`, `after` | | `nats` per token |
 | `slor` | `text` | | `slor` |
-| `classify` | `text` | maybe `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
+| `classify` | `text` | optional `whole` | `labels`, and `logits` or (`whole`) `probabilities`, lists |
 | `embed` | `text` | | `vector`, a list |
-| `adaptation_loss` | | | `loss` of held-out sentences in the state, nats a token |
+| `adaptation_loss` | | | `loss` of held-out sentences in the state, nats per token |
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,17 +30,17 @@ from evenruler.models.declared import OPERATIONS, Catalogue, operations_of
 from evenruler.strict import validate
 from evenruler.tables.ids import canonical
 
-if TYPE_CHECKING:  # which brings libraries that take seconds to import
+if TYPE_CHECKING:  # these libraries take seconds to import
     from evenruler.models.model import Model
     from evenruler.training.adaptation import Adapted
 
 Asked = Mapping[str, tuple[Tables, Plan]]
-"""Published tables and plan of the instruments of a family, by name."""
+"""Published tables and plan of each instrument of a family, by instrument name."""
 
 Inputs = Mapping[str, list[Any]]
 Columns = dict[str, Any]
 Requests = Callable[[Tables, Plan, Tables, Subject], Sequence[Request]]
-"""The door `requests` of a family."""
+"""The function `requests` of a family."""
 
 CALLED: Mapping[str, str] = {
     "loglikelihood": "likelihoods",
@@ -51,20 +51,20 @@ CALLED: Mapping[str, str] = {
 }
 
 APART = ("generate", "slor")
-"""Operations whose answers hang on what is asked beside them: replies are sampled, and what goes through a model beside
-a prompt moves a last bit, which may change a word; unigrams are of all texts. So each instrument asks them by itself,
-and gets the same answers where it is measured alone."""
+"""Operations whose answers depend on the other inputs of the call, so each instrument asks them separately and gets the
+same answers when measured alone: batching changes the last bits of logits, which may change a sampled word, and SLOR's
+unigrams are counted over all texts of the call."""
 
 
 def subject_of(name: str, catalogue: Catalogue) -> Subject:
-    """A model of the catalogue as a subject; nothing is loaded. UserError where its head was never fitted."""
+    """Describe a model of the catalogue as a subject without loading it; UserError if its head was never fitted."""
     entry = catalogue.models.get(name)
     if entry is None:
         remedy = f"mend the name ({nearest(name, catalogue.models)}) or add an entry"
         raise UserError(f"no model {name!r}", where="params.yaml: models", remedy=remedy)
     kind, recipe = catalogue.kind(name), None
     if entry.kind == "encoder":
-        from evenruler.models.heads import read_adapter  # which only encoders have
+        from evenruler.models.heads import read_adapter  # only encoders have one
 
         recipe = read_adapter(name).recipe
     return Subject(
@@ -82,8 +82,8 @@ def subject_of(name: str, catalogue: Catalogue) -> Subject:
 
 
 def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
-    """What instruments would ask a model that could everything, and this one cannot: a line a table of answers."""
-    able = replace(subject, operations=frozenset(OPERATIONS))  # in the form that the subject is asked in, if one alone
+    """What instruments would ask but the model cannot answer: one line per answer table and operation."""
+    able = replace(subject, operations=frozenset(OPERATIONS))  # keeps the subject's form, if it is asked in only one
     lacking = {
         (request.table, request.operation)
         for tables, plan in asked.values()
@@ -99,7 +99,7 @@ def left_out(door: Any, asked: Asked, subject: Subject) -> list[str]:
 def tools_of(
     plans: Iterable[Plan], where: Path, *, device: str | None = None, published: bool = False
 ) -> Callable[[str], "Model"]:
-    """Loads tools of plans when they are asked for; UserError of wrong ones. `published`: no params.yaml has them."""
+    """Cached loader of plans' tools by name; UserError if an entry is invalid. `published`: none is in params.yaml."""
     plans = list(plans)
     models = {name: entry for plan in plans for name, entry in plan["tools"].get("models", {}).items()}
     training = {name: entry for plan in plans for name, entry in plan["tools"].get("training", {}).items()}
@@ -115,27 +115,27 @@ def tools_of(
 
 
 class Answering:
-    """Who answers: the subject, as it is or adapted to corpora, and tools."""
+    """The models that answer: the subject, as it is or adapted to corpora, and the tools."""
 
     def __init__(
         self, subject: "Model", tool: Callable[[str], "Model"], adapted: Callable[[State], "Adapted"] | None = None
     ) -> None:
-        """Name them; nothing is loaded. `adapted` is None where nothing adapts the subject."""
+        """Set the models; none is loaded. `adapted` is None if the subject is never adapted."""
         self._subject, self._tool, self._adapted = subject, tool, adapted
         self._used: dict[int, Model] = {}
 
     @property
     def asked(self) -> int:
-        """How many answers were asked of models, since the store did not have them."""
+        """Number of answers computed by models because the store lacked them."""
         return sum(model.asked for model in self._used.values())
 
     @property
     def spent(self) -> list[Spent]:
-        """What that took, call by call."""
+        """What computing them cost, call by call."""
         return [spent for model in self._used.values() for spent in model.spent]
 
     def answer(self, request: Request, inputs: Inputs, n: int) -> Columns:
-        """The columns of n answers to a request with these inputs."""
+        """The answer columns for a request with n rows of inputs."""
         if request.by != SUBJECT:
             model = self._tool(request.by)
         elif (state := request.state) is None:
@@ -159,12 +159,11 @@ def ask(
     of_model_alone: bool = False,
     before_tools: bool = False,
 ) -> dict[str, pd.DataFrame]:
-    """Ask everything that the instruments of a family ask, until they ask nothing more.
+    """Ask what the instruments of a family request, until they request nothing more.
 
-    Like requests of several instruments are asked together, but for those of `APART`. `of_model_alone` leaves out what
-    tells of the instrument whoever the subject is; `before_tools` ends as soon as a tool would be asked, when the
-    subject was asked what it could be. Gives by table of answers the rows of the requests with what was answered, and
-    `instrument` before them.
+    Identical kinds of requests of several instruments are batched, except those in `APART`. `of_model_alone` skips
+    requests about the instrument itself; `before_tools` stops when only requests to tools are left. Returns, by answer
+    table, the request rows with their answers, preceded by a column `instrument`.
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     while wanted := _wanted(instruments, requests, subject, answers, of_model_alone):
@@ -181,10 +180,10 @@ def ask(
 
 
 def lacking(instruments: Asked, requests: Requests, subject: Subject, answering: Answering) -> list[LackingError]:
-    """What `ask` would ask of models now, since the store lacks it.
+    """What `ask` would have to compute now because the store lacks it; empty only if `ask` would compute nothing.
 
-    What hangs on answers that are not there yet, as the sentiment of replies, cannot be known and is not in it; it is
-    nothing only where `ask` would ask nobody. Who answers does so from the store alone (`Model.stored`).
+    Requests that depend on missing answers, such as the sentiment of replies, are unknown and not included. `answering`
+    must answer from the store alone (`Model.stored`).
     """
     answers: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in instruments}
     found: list[LackingError] = []
@@ -200,7 +199,7 @@ def lacking(instruments: Asked, requests: Requests, subject: Subject, answering:
 def _wanted(
     instruments: Asked, requests: Requests, subject: Subject, answers: Mapping[str, Tables], of_model: bool = False
 ) -> list[tuple[str, Request]]:
-    """What instruments ask next, each with its name."""
+    """The next requests of all instruments, each with the instrument's name."""
     return [
         (name, request)
         for name, (tables, plan) in instruments.items()
@@ -212,7 +211,7 @@ def _wanted(
 def _answer(
     alike: Sequence[tuple[str, Request]], answering: Answering, answers: Mapping[str, dict[str, pd.DataFrame]]
 ) -> None:
-    """Have like requests answered together, and keep what each was answered."""
+    """Answer a batch of alike requests and append the answers to each instrument's tables."""
     requested = [request for _, request in alike]
     n = sum(len(request.rows) for request in requested)
     inputs = {name: [value for own in requested for value in own.inputs[name]] for name in requested[0].inputs}
@@ -227,7 +226,7 @@ def _answer(
 
 
 def _alike(wanted: Sequence[tuple[str, Request]]) -> list[list[int]]:
-    """The places of requests that are asked together, in the order of the first of each."""
+    """Indices of requests that are batched together, groups in order of first occurrence."""
     groups: dict[Any, list[int]] = {}
     for place, (name, request) in enumerate(wanted):
         apart = name if request.operation in APART else ""
@@ -270,7 +269,7 @@ def _classify(model: "Model", inputs: Inputs, settings: Mapping[str, Any]) -> Co
 
 
 def _how(inputs: Inputs, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request for likelihoods says beside texts; nothing where it says nothing, as most do."""
+    """The optional arguments of a likelihood request, if given."""
     between = {"between": settings["between"]} if "between" in settings else {}
     return between | ({"keys": inputs["key"]} if "key" in inputs else {})
 

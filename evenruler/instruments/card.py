@@ -1,6 +1,6 @@
-"""What the card of an instrument says that its source does not; templates of its tasks for lm-evaluation-harness.
+"""The parts of a benchmark card that its source does not contain, and templates of lm-evaluation-harness tasks.
 
-And answers to the checklist of the card that families share.
+Includes the answers to the benchmark checklist that families share.
 """
 
 from collections import Counter
@@ -19,51 +19,51 @@ from evenruler.measurement.verdicts import ORDER, Verdict
 
 @dataclass(frozen=True)
 class Published:
-    """A table that goes into a benchmark."""
+    """A table that is published in a benchmark."""
 
     name: str
     what: str
     """What one row is, for the card."""
     described: Mapping[str, str] = field(default_factory=dict)
     first: Sequence[str] = ()
-    """The columns that people read; they stand before the others, what all tables have stands last."""
+    """Columns shown first, for human readers; the columns common to all tables come last."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One row of the first table, for people who see it for the first time."""
+    """One row of the first table, as an introduction for readers."""
 
     id: str
     told: str
-    """What is done with it, in a sentence."""
+    """How it is used, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """Where a method comes from."""
+    """The source of a method."""
 
     words: str
     """Authors and year."""
     url: str | None = None
-    """None where we know of none."""
+    """None if no address is known."""
 
 
 @dataclass(frozen=True)
 class Responsible:
-    """What a data set says of its use, as NeurIPS asks (Croissant's RAI vocabulary); limitations are the card's."""
+    """Responsible-use statements that NeurIPS requires (Croissant's RAI vocabulary); limitations are in the card."""
 
     uses: str
     biases: str
     social_impact: str
     personal: str
     made: str
-    """How rows came about: what a program or a model wrote of them."""
+    """How the rows were made: which parts a program or a model wrote."""
     synthetic: bool
-    """Whether a program or a model wrote any."""
+    """Whether a program or a model wrote any part."""
 
 
 CHECKLIST = Paper("Bean and others (2025)", "https://arxiv.org/abs/2511.04703")
-"""Eight recommendations for benchmarks."""
+"""The paper with eight recommendations for benchmarks."""
 
 RECOMMENDATIONS = {
     "phenomenon": "Define the phenomenon",
@@ -75,12 +75,12 @@ RECOMMENDATIONS = {
     "errors": "Conduct an error analysis",
     "construct": "Justify construct validity",
 }
-"""Their headings there, by the field of `Validity`."""
+"""The paper's headings, by field of `Validity`."""
 
 
 @dataclass(frozen=True)
 class Validity:
-    """What was done for each recommendation of `CHECKLIST`, in their order, with figures; or "Not done"."""
+    """What was done for each recommendation of `CHECKLIST`, in its order, with figures; or "Not done"."""
 
     phenomenon: str
     only_the_phenomenon: str
@@ -93,36 +93,36 @@ class Validity:
 
     @property
     def by_heading(self) -> dict[str, str]:
-        """The same by the headings of the paper."""
+        """The answers by the paper's headings."""
         return {heading: getattr(self, name) for name, heading in RECOMMENDATIONS.items()}
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a card says that the source does not."""
+    """The content of a card that the source does not contain."""
 
     task_categories: Sequence[str]
-    """Names that the Hub knows."""
+    """Task names that the Hub knows."""
     tags: Sequence[str]
     reading: str
-    """How a score is read, its direction in words."""
+    """How to read a score, with its direction."""
     limits: Sequence[str]
-    """What it does not show, a sentence each."""
+    """What the benchmark does not show, one sentence each."""
     configs: Sequence[Published]
     """The first is the default."""
     quality: Sequence[Column]
-    """Of each model."""
+    """Quality figures shown per model."""
     items: Sequence[str] = ()
-    """Parts of the evidence that are items: a row each, of `of_items`, in one table."""
+    """Parts of the evidence that are items; they share one table with the columns `of_items`, one row each."""
     of_items: Sequence[Column] = ()
     compared: Sequence[Column] = ()
-    """Of those, what is shown of a part beside others."""
+    """The subset shown when parts are compared."""
     listed: Sequence[Column] = ()
-    """Of each model, a row each below the table of `quality`."""
+    """Figures listed per model, one row each, below the table of `quality`."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the rows were built with, for the manifest."""
+    """Build parameters, for the manifest."""
     quality_of_any: Sequence[Column] = ()
-    """That do not depend on a model."""
+    """Quality figures that do not depend on a model."""
     harness: Mapping[str, str] = field(default_factory=dict)
     """The files of `lm_eval/`."""
     harness_task: str | None = None
@@ -132,7 +132,7 @@ class Card:
     responsible: Responsible | None = None
     validity: Validity | None = None
     withheld: str | None = None
-    """Of text of others that is not in the rows, or not in git: how to get it."""
+    """For third-party text that is not in the rows, or not in git: how to get it."""
 
 
 _TEMPLATES = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
@@ -144,7 +144,7 @@ def task_template(folder: Traversable) -> jinja2.Template:
 
 
 def filled(words: Any, **said: Any) -> Any:
-    """Texts in mappings and lists, each a template of Jinja, filled; of a list, empty ones are left out."""
+    """Render the Jinja templates in nested mappings and lists; empty results are dropped from lists."""
     if isinstance(words, Mapping):
         return {key: filled(own, **said) for key, own in words.items()}
     if isinstance(words, list):
@@ -153,7 +153,7 @@ def filled(words: Any, **said: Any) -> Any:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks, as YAML takes it in one line."""
+    """A text without line breaks, for one line of YAML."""
     return " ".join(text.split())
 
 
@@ -163,7 +163,7 @@ PUBLIC = (
 
 
 def agrees(concept: Concept | None) -> str:
-    """Where a card says how an instrument agrees with others: what they say is no part of its own folder."""
+    """The card's pointer to agreement with other instruments, which is not in the benchmark's folder."""
     if concept is None:
         return "No other instrument here measures the same units."
     return (
@@ -173,7 +173,7 @@ def agrees(concept: Concept | None) -> str:
 
 
 def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """Part, model, figure and record of everything that has a verdict."""
+    """Part, model, figure name and record of every figure with a verdict."""
     for part, models in evidence.items():
         for model, figures in models.items():
             for name, record in figures.items():
@@ -182,7 +182,7 @@ def amounts(evidence: Evidence) -> Iterator[tuple[str, str, str, Mapping[str, An
 
 
 def judged(evidence: Evidence) -> str:
-    """How many headlines show an effect on each model."""
+    """For each model, how many headlines show an effect."""
     total: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for _, model, _, record in amounts(evidence):
@@ -195,7 +195,7 @@ def judged(evidence: Evidence) -> str:
 
 
 def tested(evidence: Evidence) -> str:
-    """On how many units amounts rest, how they are tested, and how they came out."""
+    """A sentence on the units, intervals, tests and verdicts of all headlines."""
     records = [record for *_, record in amounts(evidence)]
     if not records:
         return "Not done: no amount has a verdict. `evenruler compare` tests differences of models by units."
@@ -212,7 +212,7 @@ def tested(evidence: Evidence) -> str:
 
 
 def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 2) -> str:
-    """A figure (`key` of it) on every model that has it, from the least to the greatest over parts; maybe empty."""
+    """A figure (its field `key`) per model that has it, as a range over parts; may be empty."""
     values: dict[str, list[float]] = {}
     for models in evidence.values():
         for model, figures in models.items():
@@ -222,13 +222,13 @@ def by_model(evidence: Evidence, name: str, key: str = "value", decimals: int = 
 
 
 def by_source(table: pd.DataFrame) -> str:
-    """How many rows of a table are whose."""
+    """Row counts of a table by source."""
     counts = table["source"].value_counts().sort_index()
     return "; ".join(f"{count:,} rows: {source}" for source, count in counts.items())
 
 
 def span(values: Iterable[float], decimals: int = 2) -> str:
-    """The least and the greatest of some values."""
+    """The minimum and maximum, as text."""
     found = list(values)
     low, high = f"{min(found):z.{decimals}f}", f"{max(found):z.{decimals}f}"
     return low if low == high else f"{low} to {high}"

@@ -1,8 +1,8 @@
-"""The form `choice`: a chat says which of two sentences is more likely to be written; each pair is asked both ways.
+"""The form `choice`: a chat model says which of two sentences is more likely to be written, in both orders.
 
-What a model says when it is asked is no likelihood (Hu and Levy 2023), so a figure of choices is never pooled with one
-of likelihoods. A model that takes the first option whatever it says would look unbiased: it must first tell sentences
-that make sense from others (`KNOWN`).
+Stated judgements are not likelihoods (Hu and Levy 2023), so figures from choices are never pooled with figures from
+likelihoods. A model that always takes the first option would look unbiased; models must therefore first tell sensible
+sentences from others (`KNOWN`).
 """
 
 from collections.abc import Sequence
@@ -30,32 +30,32 @@ TABLE: Final = "choices"
 NEW_TOKENS: Final = 16
 
 ANSWERS: Final = columns("id framing: str; turn: int8; reply reason: str?")
-"""One row a pair of sentences and turn: in the second one the second sentence is A. `framing` tells what pairs are of,
-known ones have `KNOWN`."""
+"""One row per sentence pair and turn; in the second turn the order is swapped, so that the second sentence is A.
+`framing` names the kind of pair; control pairs have `KNOWN`."""
 
 SENTENCES: Final = "sentences"
 
 WROTE: Final = columns("id framing: str; reply reason: str?")
-"""Of the form `written` (`evenruler.instruments.writing`): one row a sentence that was asked for."""
+"""For the form `written` (`evenruler.instruments.writing`): one row per requested sentence."""
 
 KNOWN: Final = "known answer"
-"""The framing of pairs of which one makes sense."""
+"""The framing of control pairs, of which only one sentence makes sense."""
 
 LEAST: Final = 0.7
-"""Share of known answers, right both ways, that Wilson's interval must lie above."""
+"""Minimum share of control pairs right in both turns; the lower end of Wilson's interval must exceed it."""
 
 WITHHELD: Final = "withheld"
-"""The rule of a row without a reply: the server would not take the prompt, or held the reply back. Invalid."""
+"""The rule of a row without a reply, because the server rejected the prompt or held the reply back. Invalid."""
 
 NO_ANSWER: Final = {"refusal": "refused", "empty": "empty", "none": "unread", WITHHELD: "withheld"}
-"""Rules by which a reply is none, and what it counts as. One that names several classes, or an option that stands for
-none, is an answer, if no valid one."""
+"""Parsing rules that mean no answer, and how they are counted. A reply that names several classes, or a filler option,
+counts as an answer, though an invalid one."""
 
 FIRST, SECOND = "first", "second"
 
 
 def counted(replies: pd.DataFrame) -> Replies:
-    """How many replies that name one of a few classes are answers; of the columns `rule`, `reply` and `reason`."""
+    """Count answered and unanswered replies; uses the columns `rule`, `reply` and `reason`."""
     lacking = replies["rule"].map(NO_ANSWER)
     refused, empty, unread, withheld = (int((lacking == of).sum()) for of in NO_ANSWER.values())
     distinct, cut = replies["reply"].dropna().astype(str).str.strip().nunique(), cut_of(replies["reason"])
@@ -63,19 +63,19 @@ def counted(replies: pd.DataFrame) -> Replies:
 
 
 def known_answers() -> list[list[str]]:
-    """Pairs of sentences of which the first makes sense, as plans hold them."""
+    """Control pairs whose first sentence makes sense, as plans store them."""
     found: list[list[str]] = read_yaml(Path(__file__).with_name("known_answers.yaml"))
     return found
 
 
 def known_pairs(pairs: Sequence[Sequence[str]]) -> pd.DataFrame:
-    """The pairs of a plan whose first sentence makes sense, as questions: `id, framing, first, second`."""
+    """A plan's control pairs as questions: `id, framing, first, second`."""
     rows = [(content_sha256(KNOWN, *pair), KNOWN, *pair) for pair in pairs]
     return pd.DataFrame(rows, columns=["id", "framing", FIRST, SECOND])
 
 
 def request_of(questions: pd.DataFrame) -> Request:
-    """Both turns of every question, with seeds of their own; `questions`: with `id, framing, first, second`."""
+    """Both turns of every question (`id, framing, first, second`), each with its own seed."""
     rows = pd.concat([questions.assign(turn=turn) for turn in (0, 1)], ignore_index=True).astype({"turn": "int8"})
     sides = [
         (own[FIRST], own[SECOND]) if own["turn"] == 0 else (own[SECOND], own[FIRST]) for own in rows.to_dict("records")
@@ -87,7 +87,7 @@ def request_of(questions: pd.DataFrame) -> Request:
 
 
 def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """`ANSWERS` with the `rule` by which each was read, and `said`: `FIRST`, `SECOND`, or None where it is invalid."""
+    """`ANSWERS` plus the parsing `rule` and `said`: `FIRST`, `SECOND`, or None if the reply is invalid."""
     rows = answers.merge(questions[["id", "framing", FIRST, SECOND]], on=["id", "framing"], validate="m:1")
     readings = []
     for row in rows.to_dict("records"):
@@ -99,8 +99,8 @@ def read(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | None, str]:
-    """Which option a reply chose, and the rule. One that holds neither sentence is read whatever these are: once."""
-    from evenruler.text.choices import normalised  # with expressions that only replies are read by
+    """The option that a reply chose, and the rule. Replies that contain neither sentence are parsed once and cached."""
+    from evenruler.text.choices import normalised  # compiles patterns that only replies need
 
     said = normalised(reply)
     bare = not any(normalised(text) in said for _, text in options)
@@ -116,9 +116,10 @@ def _read_once(reply: str, options: tuple[tuple[str, str], ...]) -> tuple[str | 
 
 
 def shares(said: pd.DataFrame) -> pd.DataFrame:
-    """What was chosen of each pair (`id, framing`), over both turns.
+    """The choice for each pair (`id, framing`) over both turns.
 
-    `share`: of turns that chose the first sentence, NaN unless both were answered; `unanswered`: of turns without one.
+    `share`: share of turns that chose the first sentence, NaN unless both were answered; `unanswered`: share of turns
+    without a valid answer.
     """
     chose = said["said"].map({FIRST: 1.0, SECOND: 0.0})
     by_pair = said.assign(chose=chose, unanswered=chose.isna()).groupby(["id", "framing"], sort=True)
@@ -127,7 +128,7 @@ def shares(said: pd.DataFrame) -> pd.DataFrame:
 
 
 def fitness(said: pd.DataFrame) -> Fitness:
-    """Whether a model answers, and chooses by what sentences say; `said`: by `read`, known pairs among them."""
+    """Whether a model answers, and chooses by content; `said` comes from `read` and includes control pairs."""
     asked = said[said["framing"] != KNOWN]
     if why := unanswered(counted(asked)):
         return Fitness(unfit=why)
@@ -142,7 +143,7 @@ def fitness(said: pd.DataFrame) -> Fitness:
 
 
 def known_right(said: pd.DataFrame) -> tuple[int, int]:
-    """How many pairs of known answers were right both ways, and of how many."""
+    """Number of control pairs right in both turns, and number of control pairs."""
     known = said[said["framing"] == KNOWN]
     right = (known["said"] == FIRST).groupby(known["id"]).all()
     return int(right.sum()), len(right)

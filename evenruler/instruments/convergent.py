@@ -1,8 +1,8 @@
-"""Whether instruments that should measure the same agree, unit by unit, on the same model; and those that should not.
+"""Convergent and discriminant validity: agreement between instruments, unit by unit, on the same model.
 
-Campbell and Fiske (1959): measures of one trait by several methods should go together, also with what is known of the
-trait from elsewhere, and more than measures of different traits. Units are matched by their words: the nurse of probes
-with that of Winogender.
+Campbell and Fiske (1959): measures of one trait by several methods should correlate with each other and with external
+criteria of the trait, and more than measures of different traits. Units are matched by their words: the nurse in probes
+with the nurse in Winogender.
 """
 
 from collections.abc import Iterator
@@ -22,39 +22,39 @@ from evenruler.strict import read_yaml
 from evenruler.tables.schemas import AGREEMENT
 
 R, TRUE, RELIABILITY = "r", "r_true", "reliability"
-"""The correlation of two instruments; the same without the errors of measurement of both; how reliable one is."""
+"""The correlation of two instruments; the same corrected for attenuation; the reliability of one instrument."""
 
 PUBLISHED, LETTERS = "published number", "letters"
-"""What stands beside instruments without asking a model: the criterion of one of them, which is of its trait; and how
-long the words of units are, which is of no trait and should go with nothing."""
+"""External measures that need no model: an instrument's published criterion, which has its trait; and the word length
+of units, a null trait that should correlate with nothing."""
 
 ITSELF, SAME_TRAIT, SAME_WORDS, OTHER_TRAIT = "itself", "same trait", "same words", "other trait"
-"""What two measures have in common. Of the same words they agree on an untrained model, too."""
+"""What two measures have in common. With the same words they agree on an untrained model, too."""
 
 LEAST_RELIABLE: Final = 0.2
-"""Below which errors cannot be taken off: what is left is divided by next to nothing."""
+"""Below this reliability r is not corrected: the divisor would be close to zero."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What one instrument, or no model at all, says of units."""
+    """The values that an instrument, or an external measure, gives for units."""
 
     benchmark: str
     kin: str
     part: str
     trait: str
     values: pd.DataFrame
-    """By concept: `value`, `error`."""
+    """Indexed by concept: columns `value`, `error`."""
     asked: bool = True
-    """Whether a model was."""
+    """Whether they come from a model."""
 
 
 def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
-    """How instruments go together, by `tables.schemas.AGREEMENT`; none where no two have units in common.
+    """Agreement of instruments (`tables.schemas.AGREEMENT`); empty if no two have units in common.
 
-    `found` is of all instruments and models, by `tables.schemas.CONCEPTS`. Gives by model and pair `r` over the units
-    that both have, and `r_true`, r by the root of both reliabilities (Spearman 1904), which may be above 1; by model
-    and instrument its `reliability`. Beside pairs of instruments stand those of one with published numbers, and with
+    `found` has all instruments and models (`tables.schemas.CONCEPTS`). Returns, per model and pair, `r` over the shared
+    units and `r_true`, which is r divided by the root of the product of both reliabilities (Spearman 1904) and may
+    exceed 1; per model and instrument, its `reliability`. Instruments are also paired with published numbers and with
     the number of letters of a unit's word.
     """
     rows: list[dict[str, Any]] = []
@@ -70,7 +70,7 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
         pairs = [
             (one, other)
             for one, other in combinations([*asked, *beside], 2)
-            # Sets and sizes ("@0.1.0+trial") of one instrument have items in common.
+            # Sets and sizes ("@0.1.0+trial") of one instrument share items.
             if one.asked and one.benchmark.partition("@")[0] != other.benchmark.partition("@")[0]
             if not one.values.index.intersection(other.values.index).empty
         ]
@@ -83,7 +83,7 @@ def agreement(found: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def _beside(found: pd.DataFrame) -> Iterator[Measure]:
-    """Published numbers of each instrument that has some, and the letters of all words."""
+    """External measures: published numbers of each instrument that has them, and the word lengths."""
     known = found.dropna(subset=["criterion"]).drop_duplicates(["kin", "concept"])
     for (benchmark, trait), own in known.groupby(["benchmark", "trait"]):
         values = own.set_index("concept")[["criterion"]].rename(columns={"criterion": "value"}).assign(error=0.0)
@@ -102,7 +102,7 @@ def _named(one: Measure, other: Measure) -> dict[str, str]:
 
 
 def _reliability(x: Floats) -> float:
-    """Of the values in the first column with the errors in the second: 1 - mean error / variance."""
+    """Reliability of the values in column 0 with error variances in column 1: 1 - mean error variance / variance."""
     return float(1 - x[:, 1].mean() / x[:, 0].var(ddof=1))
 
 
@@ -150,7 +150,7 @@ HEAD: Final[tuple[str, ...]] = tuple(_WORDS["head"])
 
 
 def lines(found: pd.DataFrame) -> list[list[str]]:
-    """The matrix of traits and methods as rows, by `HEAD`: reliabilities, then what is of one trait, then the rest."""
+    """Rows of the multitrait-multimethod matrix (`HEAD`): reliabilities, pairs of the same trait, the others."""
     keys = ["model", "benchmark", "part", "other", "other_part"]
     true = found[found["figure"] == TRUE].set_index(keys)
     told = []

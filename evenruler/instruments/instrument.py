@@ -1,29 +1,29 @@
-"""The instrument: one thing that gets a folder under `benchmarks/`, and the doors that every family of them has.
+"""The instrument, which becomes one folder under `benchmarks/`, and the interface that every family implements.
 
-A family is a package of `evenruler.instruments` with a room for each stage, and the same doors in every room:
+A family is a package of `evenruler.instruments` with a room (module or package) per stage and the same names in each:
 
     declare   Settings                                          of an entry of `instruments`, a `BaseSettings`
               load(path, settings, shared) -> Source            what users write, checked
-              takes(catalogue, model) -> bool                   whether a model of the catalogue is asked
-              headings(plan) -> [Column]                        the figures that people are shown, in words
-    build     build(declaration, catalogue) -> Built            rows, what was rejected, plan
-    ask       ANSWERS: {table: schema}                          what is kept of answers
-              FORMS: {name: Form}                               ways of asking, the best first
-              READS: {table: columns}, PLANNED: keys            what this room and `diagnose` read of what is published
-              requests(tables, plan, answers, subject)          -> what to ask next: Requests; none where all is there
-              scores(tables, plan, answers, subject) -> Tables  numbers made of answers
-              limited(tables, plan, n) -> tables, plan          the same of n units
-    diagnose  TABLES: {table: schema}                           what `figures` and `across` give together
+              takes(catalogue, model) -> bool                   whether the family asks this model
+              headings(plan) -> [Column]                        the figures shown to readers, described
+    build     build(declaration, catalogue) -> Built            rows, rejected rows, plan
+    ask       ANSWERS: {table: schema}                          the columns kept of answers
+              FORMS: {name: Form}                               ways of asking, the preferred first
+              READS: {table: columns}, PLANNED: keys            what `ask` and `diagnose` read of published tables, plan
+              requests(tables, plan, answers, subject)          -> the next Requests; none once all is answered
+              scores(tables, plan, answers, subject) -> Tables  scores computed from answers
+              limited(tables, plan, n) -> tables, plan          the same for n units
+    diagnose  TABLES: {table: schema}                           the tables of `figures` and `across` together
               figures(name, tables, plan, scores, subject, resampling) -> Tables     one instrument, one model
-              across(records, resampling) -> Tables             many
-              contrast(first, second, smallest) -> Confirmatory a headline of two models, of their `HEADLINES`
+              across(records, resampling) -> Tables             all instruments and models
+              contrast(first, second, smallest) -> Confirmatory one headline of two models, from their `HEADLINES`
               evidence(tables) -> {instrument: {part: {model: {figure: values}}}}    what a card shows
-    card      card(declaration, tables, plan, evidence) -> Card words; `evidence` is what `diagnose` gave of this one
-    report    sections(shown) -> [Section]                      words and pictures
+    card      card(declaration, tables, plan, evidence) -> Card texts; `evidence` is this instrument's
+    report    sections(shown) -> [Section]                      texts and charts
 
-Frames that `TABLES` does not name are for `across` alone. `schemas.py` holds columns, `starter/` what `evenruler new`
-writes. A room imports of its family only `declare`, `schemas` and itself, and `diagnose` also `ask`. What `ask` and
-`diagnose` are given is published: tables and plan. So a benchmark can be measured wherever it lies.
+Frames that `TABLES` does not name are passed to `across` only. `schemas.py` has columns, `starter/` the templates of
+`evenruler new`. In its family, a room imports only `declare`, `schemas` and itself, `diagnose` also `ask`. `ask` and
+`diagnose` get only published tables and the plan, so a benchmark can be measured from any place.
 """
 
 from collections import Counter
@@ -44,20 +44,20 @@ from evenruler.tables import stacked
 from evenruler.text.slots import slug_of
 
 Scale = Literal["quick", "paper"]
-"""Which models and instruments the pipeline builds, and with how much effort."""
+"""Which models and instruments the pipeline builds, and how much effort it spends."""
 
 Size = Literal["trial", "standard", "paper"]
-"""How much of an instrument is asked: a first look; what finds the effect that its plan states; all rows."""
+"""How many rows are asked: a first look; enough to find the effect stated in the plan; all."""
 
 SCALES: tuple[Scale, ...] = get_args(Scale)
 SIZES: tuple[Size, ...] = get_args(Size)
 
 STANDARD: Size = "standard"
-"""What `measure` asks unless told, and what the keys of a plan say."""
+"""The size that `measure` uses by default, and that the top-level keys of a plan describe."""
 
 
 def _among(cases: Sequence[str], of: str) -> Callable[..., Any]:
-    """The value of the case that is read; the others are checked as well."""
+    """Validator: picks the value for the current case from a mapping by case; the other values are validated too."""
     each = f"one for {' and one for '.join(cases)}"
 
     def of_case(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
@@ -79,15 +79,15 @@ def _among(cases: Sequence[str], of: str) -> Callable[..., Any]:
 
 
 SIZE_AT: Mapping[str, Size] = {"quick": "trial", "paper": "paper"}
-"""The size that the pipeline asks at a scale unless told."""
+"""The size that the pipeline asks at each scale by default."""
 
 Value = TypeVar("Value")
 
 Scaled = Annotated[Value, WrapValidator(_among(SCALES, "scale"))]
-"""A setting that may differ by scale; the model that is read holds that of the scale in use. Defaults: `by_scale`."""
+"""A setting that may differ by scale; validation resolves it to the scale in use. Defaults: `by_scale`."""
 
 Sized = Annotated[Value, WrapValidator(_among(SIZES, "size"))]
-"""The same by size. Defaults: `by_size`."""
+"""A setting that may differ by size. Defaults: `by_size`."""
 
 
 def by_scale(quick: Any, paper: Any) -> Any:
@@ -101,19 +101,19 @@ def by_size(trial: Any, standard: Any, paper: Any) -> Any:
 
 
 Plan = dict[str, Any]
-"""What is asked of an instrument's rows, with which tools: JSON, published as `plan.json`. It names no title and no
-words of a card, so that a change of those asks nothing anew. Its keys say what is asked at `standard`, `sizes` what
-differs at the others, `size` what the pipeline asks. Where it has `asked: false`, the pipeline builds the rows and asks
-nobody; who measures with them does."""
+"""What is asked about an instrument's rows, and with which tools: JSON, published as `plan.json`. It contains no title
+or card text, so that changing these does not repeat any requests. Its keys describe size `standard`, `sizes` what
+differs at other sizes, `size` the one that the pipeline asks. With `asked: false` the pipeline builds the rows without
+asking any model; `measure` still asks."""
 
 Tables = Mapping[str, pd.DataFrame]
 
 Evidence = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""What a card shows of one instrument: figures by part, model (`any-model` where they hang on none) and name."""
+"""Figures for one instrument's card: by part, model (`any-model` if independent of models) and name."""
 
 
 def _named_words(value: Any) -> Any:
-    """A list of words as a mapping from slug to word; a mapping stays as it is."""
+    """Convert a list of words to a mapping from slug to word; mappings are returned unchanged."""
     if not isinstance(value, list):
         return value
     if wrong := [word for word in value if isinstance(word, bool) or not isinstance(word, str | int)]:
@@ -125,7 +125,7 @@ def _named_words(value: Any) -> Any:
 
 
 Words = Annotated[dict[Slug, Text], BeforeValidator(_named_words), Field(min_length=1)]
-"""Words by slug; a plain list takes each word, lower-cased and hyphenated, for its slug."""
+"""Words by slug; for a plain list, the slugs are the lower-cased, hyphenated words."""
 
 
 def _one_way_or_the_other(keying: int) -> int:
@@ -135,68 +135,68 @@ def _one_way_or_the_other(keying: int) -> int:
 
 
 Keying = Annotated[int, AfterValidator(_one_way_or_the_other)]
-"""1, or -1 of what is worded the other way round."""
+"""1, or -1 for reverse-worded items."""
 
 MEND = "write the file or mend the name under `instruments` in params.yaml"
-"""What to do where an instrument has no source."""
+"""The remedy for an instrument without a source."""
 
 
 class BaseSettings(Strict):
-    """How an instrument is built and asked. What differs by scale or size is resolved when it is read (`Scaled`)."""
+    """How an instrument is built and asked. Settings by scale or size are resolved during validation (`Scaled`)."""
 
     size: Scaled[Size] = Field(default={**SIZE_AT}, validate_default=True)
-    """How much of it the pipeline asks."""
+    """How much of the instrument the pipeline asks."""
     _waiting: str = PrivateAttr("")
 
     @property
     def of_others(self) -> bool:
-        """Whether its rows hold text that others wrote, which stays out of git, in DVC's cache."""
+        """Whether its rows contain third-party text, which stays out of git, in DVC's cache."""
         return False
 
     @property
     def made_by(self) -> Literal["scrape", "evolve"] | None:
-        """The stage that makes what it is built from, of what users wrote."""
+        """The stage that makes its source from what users wrote, if any."""
         return None
 
     @property
     def waiting(self) -> str:
-        """What is left out of it until the commit of a model is given, and where to look that up; maybe empty."""
+        """Which parts are skipped until a model's commit is given, and where to find that; may be empty."""
         return self._waiting
 
     def having(self, catalogue: Catalogue) -> "BaseSettings":
-        """The same without what hangs on a model whose commit is to be given, as far as it can do without that."""
+        """The settings without the parts that need a model whose commit is missing, where these are optional."""
         return self
 
     def written_as(self, name: str) -> str:
-        """The file under the family's sources that users write for an instrument, without ending."""
+        """Stem of the file under the family's sources that users write for an instrument."""
         return name
 
     def replies(self, name: str) -> Path:
-        """The file below the family's sources of what the operator of one that evolves said."""
+        """Path below the family's sources of the operator's replies, for an instrument that evolves."""
         return Path("replies", f"{name}.jsonl")
 
     def uses(self, source: Any) -> "list[Use]":
-        """The models that it names, beside those that are measured; the family's `Source` may name some, too."""
+        """Models that it names apart from the measured ones; the family's `Source` may name more."""
         return []
 
     def beside(self, name: str, source: Any, root: Path) -> dict[str, Path]:
-        """By key in `active.scrape`, own files that its source is made of; UnfinishedError where one is lacking."""
+        """Additional files of its source, by key in `active.scrape`; UnfinishedError if one is missing."""
         return {}
 
     def warnings(self, source: Any) -> list[str]:
-        """What `evenruler check` warns of in a `Source` of the family, a line each."""
+        """Warnings of `evenruler check` about a `Source` of the family, one per line."""
         return []
 
     def detects(self, source: Any, form: str | None = None) -> str | None:
-        """What 80 of 100 studies find, in words; `form`: not the usual one. None: no verdict; empty: nobody knows."""
+        """The effect found with 80% power, in words; `form`: not the usual one. None: no verdict; empty: unknown."""
         return ""
 
     def warnings_of(self, source: Any, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[str]:
-        """What it warns of on a model, a line each; `lengths`: how many tokens that makes of words in a sentence."""
+        """Warnings that depend on a model, one per line; `lengths`: token counts of words within a sentence."""
         return []
 
     def require_able(self, source: Any, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """UserError where a model that it names is not in the catalogue, or cannot what it is for."""
+        """UserError if a model that it names is not in the catalogue or lacks the operation."""
         for use in self.uses(source):
             if use.model not in catalogue.models:
                 remedy = f"mend the name ({nearest(use.model, catalogue.models)})"
@@ -209,69 +209,69 @@ class BaseSettings(Strict):
 
 
 class Source(Strict):
-    """What every source of an instrument says of itself, for its card. Families add what their rows are made of."""
+    """The metadata of every instrument's source, for its card; families add the content."""
 
     title: Text
     construct_: Text = Field(alias="construct")
     """What it measures, without an article."""
     direction: Text
-    """What a higher score says."""
+    """What a higher score means."""
     language: Text = "en"
     source: Text
-    """Who wrote its sentences."""
+    """The author of its sentences."""
     licence: Text
     warning: Text | None = None
-    """What a reader should be told before seeing them."""
+    """A content warning for readers."""
     limits: list[Text] = Field(default_factory=list)
     """What it does not show, one sentence each."""
     citations: list[Text] = Field(default_factory=list)
-    """BibTeX entries of what it rests on."""
+    """BibTeX entries of its references."""
 
     @model_validator(mode="before")
     @classmethod
     def _less_family(cls, said: Any) -> Any:
-        """A file that is measured by itself may say `family:`; elsewhere its folder says that."""
+        """Drop the key `family`, which only a file measured on its own needs; otherwise its folder says it."""
         return {key: own for key, own in said.items() if key != "family"} if isinstance(said, dict) else said
 
 
 class Concept(Strict):
-    """What its units are called elsewhere, so that instruments can be held against each other unit by unit."""
+    """Maps units to concepts, so that different instruments can be compared unit by unit."""
 
     of: Slug
-    """What units are: `occupation`. Two instruments have one in common where its word is the same."""
+    """The kind of unit: `occupation`. Two instruments share a unit if its word is the same."""
     trait: Text
-    """What high values of a unit say: `men`. Instruments of the same trait should agree, those of others need not."""
+    """What high values of a unit mean: `men`. Instruments with the same trait should agree; others need not."""
     reversed: list[Text] = Field(default_factory=list)
-    """Parts of the instrument in which high values say the opposite."""
+    """Parts of the instrument in which high values mean the opposite."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A model that an instrument names beside the one that is measured."""
+    """A model that an instrument names apart from the measured one."""
 
     model: str
     operation: Operation | tuple[Operation, ...]
-    """What it is for; of several, one that it can is enough."""
+    """The operation needed; of several, one suffices."""
     key: str
     """Where it is named, for errors: a key of the instrument's settings or of its source."""
     tool: bool = True
-    """Whether it answers requests; if not, it makes what the instrument is built from."""
+    """Whether it answers requests; otherwise it is used to make the source."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """An entry of `instruments`, with all that belongs to it."""
+    """An entry of `instruments` with its settings, source and version."""
 
     name: str
     family: str
     settings: Any
-    """The family's `Settings` as the pipeline asks, numbers by scale and size resolved."""
+    """The family's `Settings` as the pipeline uses them, resolved by scale and size."""
     source: Any
     made: Mapping[str, pa.Table] = field(default_factory=dict)
-    """The tables that lie beside a source that a stage made."""
+    """The tables next to a source that a stage made."""
     version: str = "0.1.0"
     sizes: Mapping[Size, Any] = field(default_factory=dict)
-    """The same settings at every size."""
+    """The settings at every size."""
 
     @property
     def benchmark(self) -> str:
@@ -281,17 +281,17 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Built:
-    """What an instrument is made of."""
+    """The rows and the plan of an instrument."""
 
     tables: Mapping[str, pa.Table]
-    """By name: what is published, and `rejected` with reasons."""
+    """By name: published tables, and `rejected` with reasons."""
     plan: Plan
     said: Sequence[str] = ()
-    """Lines for whoever builds it."""
+    """Messages for the person who builds it."""
 
 
 def sized(declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Sequence[str] = ()) -> Plan:
-    """A plan with its sizes, if it has settings by size; `forms`, which find other effects, have keys of their own."""
+    """A plan with its sizes, if settings differ by size; `forms` with effect sizes of their own get a key each."""
     if not declaration.sizes:
         return plan_of(declaration.settings)
     plans = {size: plan_of(settings) for size, settings in declaration.sizes.items()}
@@ -308,29 +308,29 @@ def sized(declaration: Declaration, plan_of: Callable[[Any], Plan], forms: Seque
 
 
 def at_size(plan: Plan, size: Size | None = None) -> Plan:
-    """What is asked of a published plan at a size, by default that of the pipeline."""
+    """What a published plan asks at a size, by default the pipeline's."""
     return {**plan, **plan.get("sizes", {}).get(size or plan.get("size"), {}).get("asks", {})}
 
 
 @dataclass(frozen=True)
 class Form:
-    """A way of asking. A figure is of one form, which is part of its name."""
+    """A way of asking. Each figure belongs to one form, which is part of its name."""
 
     needs: tuple[Operation, ...]
-    """Of these a model must be able to do one."""
+    """Operations of which the model must support at least one."""
     chat: bool = False
-    """Whether it takes a model that chats."""
+    """Whether it needs a chat model."""
     instead: bool = False
-    """Whether it is asked only where a model can be asked in none of the forms before it, or somebody wants it."""
+    """Whether it is used only if a model fits no earlier form, or on request."""
 
     def fits(self, subject: "Subject") -> bool:
-        """Whether a model can be asked so."""
+        """Whether a model can be asked in this form."""
         return any(map(subject.can, self.needs)) and (subject.chats or not self.chat)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The model that is measured, as far as what it is asked depends on it."""
+    """The measured model, as far as requests depend on it."""
 
     name: str
     kind: str
@@ -339,18 +339,18 @@ class Subject:
     chats: bool
     continues: bool
     forms: tuple[str, ...]
-    """The ways in which it answers whether a premise entails a hypothesis."""
+    """The ways in which it judges entailment."""
     origin: str
-    """Where it comes from, in words, with its licence."""
+    """Its origin in words, with its licence."""
     adapted: Literal["every", "last"] | None = None
-    """Whether it is also asked after adaptation to corpora: after every epoch, or after the last."""
+    """Whether it is also asked after adaptation to corpora: after every epoch or the last."""
     form: str | None = None
-    """The only one of the family's `FORMS` in which it is asked; by default all that are not `instead` of others."""
+    """The only form of the family's `FORMS` to use; by default all that are not `instead`."""
     recipe: Mapping[str, Any] | None = None
-    """Of a model with a head of ours: how it was fitted."""
+    """For a model with a head fitted here: how it was fitted."""
 
     def can(self, operation: Operation) -> bool:
-        """Whether it can do an operation."""
+        """Whether it supports an operation."""
         return operation in self.operations
 
     def asked_in(self, form: str) -> bool:
@@ -359,7 +359,7 @@ class Subject:
 
 
 def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None) -> Subject:
-    """A subject in `form`, one of a family's, or in the one left for it; UserError where it cannot be asked so."""
+    """Set the subject's form: the given one, or a fallback if no usual form fits; UserError if it does not fit."""
     if form is not None:
         if form not in forms:
             raise UserError(f"no form {form!r}", where="--form", remedy=f"say {' or '.join(forms)}, or leave it out")
@@ -376,7 +376,7 @@ def formed(forms: Mapping[str, Form], subject: Subject, form: str | None = None)
 
 @dataclass(frozen=True)
 class Adaptation:
-    """How a model is adapted to corpora: name and sentences of each; name, epochs, learning rate and batch of each."""
+    """Corpora and fits of an adaptation: (name, sentences) each; (name, epochs, learning rate, batch size) each."""
 
     corpora: tuple[tuple[str, tuple[str, ...]], ...]
     recipes: tuple[tuple[str, int, float, int], ...]
@@ -384,84 +384,84 @@ class Adaptation:
 
 @dataclass(frozen=True)
 class State:
-    """A model after some epochs of a fit to one corpus; epoch 0 is the model as it was."""
+    """A model after some epochs of a fit to one corpus; epoch 0 is the original model."""
 
     adaptation: Adaptation
     corpus: str
     fit: int
-    """Its number, from 1; fits differ in what is drawn and in what is held out."""
+    """Number of the fit, from 1; fits differ in random draws and in the held-out part."""
     epoch: int
 
 
 INSTRUMENT, SUBJECT = "instrument", ""
-"""The column of answers that says whose they are; and who answers a request that names no tool."""
+"""The answer column with the instrument's name; and the value of `by` for the measured model."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Like questions to one model; their answers belong to a `table` of the family's `ANSWERS`."""
+    """A batch of questions of one kind to one model; the answers go to `table` of the family's `ANSWERS`."""
 
     table: str
     operation: Operation | Literal["adaptation_loss"]
     rows: pd.DataFrame
-    """[n] what tells the questions apart; goes into the table as it is, before what was answered."""
+    """[n] identifying columns of the questions; kept before the answers in the table."""
     inputs: Mapping[str, Sequence[Any]]
-    """By name, [n] what the operation takes (`evenruler.instruments.asking`)."""
+    """By name, [n] inputs of the operation (`evenruler.instruments.asking`)."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What it takes for all of them."""
+    """Settings of the operation, the same for all rows."""
     by: str = SUBJECT
-    """The tool that answers, by its name in the plan's `tools`."""
+    """The answering tool, by its name in the plan's `tools`."""
     state: State | None = None
-    """Of the subject."""
+    """State of the subject."""
     of_instrument: bool = False
-    """Whether its answers tell of the instrument alone, the same whoever the subject is: what measures one model by a
-    published benchmark leaves them out, and every door does without."""
+    """Whether the answers describe only the instrument, independent of the subject: measuring a model with a published
+    benchmark skips these, and every function must work without them."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One instrument on one model."""
+    """The diagnosis of one instrument on one model."""
 
     instrument: str
     subject: Subject
     tables: Tables
     plan: Plan
     found: Tables
-    """What `figures` gave."""
+    """The result of `figures`."""
 
 
 def diagnosed(door: Any, records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """Every table of a family's diagnosis, by the `TABLES` of its room `diagnose`."""
+    """Every table of a family's diagnosis (`TABLES` of its room `diagnose`)."""
     found: list[Tables] = [*(record.found for record in records), door.across(records, resampling)]
     return {name: stacked(own[name] for own in found if name in own) for name in door.TABLES}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A figure that people are shown."""
+    """A figure that is shown to readers."""
 
     figure: str
     heading: str
     meaning: str
     role: Literal["headline", "amount", "fitness"] = "amount"
-    """A headline is confirmed, with null, placebo and verdict; an amount describes what the model does, the others how
-    well the instrument measures on it."""
+    """A headline is tested, with null, placebo and verdict; an amount describes the model, a fitness figure how well
+    the instrument measures on it."""
     least: float | None = None
-    """Below it, the instrument hardly fits the model."""
+    """Values below it suggest that the instrument does not suit the model."""
     least_of: Mapping[str, float] = field(default_factory=dict)
-    """The same where parts differ in it, by how the names of these end."""
+    """`least` for parts that need another, by suffix of the part's name."""
     most: float | None = None
-    """The same above it, whatever the sign."""
+    """Absolute values above it suggest the same."""
     says: Sequence[str] | None = None
-    """What a value above 0, and one below, says of a model: a clause each."""
+    """What a value above 0, and one below, says about a model: a clause each."""
     ends: Sequence[str] | None = None
-    """Where units are words: what those of high values are most of, and those of low values."""
+    """If units are words: what words with high values, and those with low values, mostly are."""
     warning: str = ""
-    """What is said then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
+    """The warning shown then, with the figure as `{value}`, or as `{size}` and `{more}` ("more" or "fewer")."""
 
 
 def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
-    """ValueError where a headline has no verdict, or what is none has one: `judge` confirms what is a finding."""
+    """ValueError if a headline has no verdict, or another figure has one: `judge` confirms exactly the headlines."""
     headlines = {column.figure for column in columns if column.role == "headline"}
     of_models = figures[figures["model"].notna()]
     confirmed = of_models["smallest"].notna() & of_models["verdict"].notna()
@@ -473,17 +473,17 @@ def require_confirmed(figures: pd.DataFrame, columns: Sequence[Column]) -> None:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the report of a family is made from: by instrument, but for the tables of its diagnosis."""
+    """Input of a family's report, by instrument (except `tables`, those of the diagnosis)."""
 
     sources: Mapping[str, Any]
     settings: Mapping[str, Any]
     tables: Tables
     built: Mapping[str, Tables]
-    """What is published; each table is read when it is asked for."""
+    """Published tables; each is read on access."""
 
 
 def at_scale(entries: Any, info: ValidationInfo) -> Any:
-    """Of named entries, those without `scale` or with the one in use, less that key; a validator before others."""
+    """Validator: keep entries for the scale in use or without `scale`, and drop that key."""
     if not isinstance(entries, dict) or info.context is None:
         return entries
     kept = {}

@@ -1,4 +1,4 @@
-"""What the prompts of a benchmark are wrapped in, to see whether its figures are of the bias or of the task."""
+"""Prefixes for a benchmark's prompts, to test whether its figures reflect bias or the test situation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,18 +13,18 @@ SALIENCE, INSTRUCTION = "salience", "instruction"
 BOTH = f"{SALIENCE}+{INSTRUCTION}"
 
 FEWEST_PLACEBOS = 5
-"""Below which the size of what placebos do is not known (`evenruler.measurement.shifts`)."""
+"""Below this number, the spread of placebo effects is unknown (`evenruler.measurement.shifts`)."""
 
 
 class Framings(Strict):
-    """Two cues that a prompt is a test, put before it, each alone and both; and placebos."""
+    """Two cues that the prompt is a test, prepended singly and together, and placebo sentences."""
 
     salience: Text
     """A sentence that says what is tested."""
     instruction: Text
     """A sentence that says what to do."""
     placebos: list[Text] = Field(default_factory=list)
-    """Sentences of like length that have nothing to do with it: what they do is what any sentence does."""
+    """Unrelated sentences of similar length; their effect is that of any prepended sentence."""
 
     @field_validator("salience", "instruction", "placebos")
     @classmethod
@@ -52,12 +52,12 @@ class Framings(Strict):
 
     @property
     def placebo_names(self) -> list[str]:
-        """What placebos are called among the prefixes."""
+        """Names of the placebos among the prefixes."""
         return [f"placebo-{place}" for place in range(1, len(self.placebos) + 1)]
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """What stands before a prompt, by framing."""
+        """Prefix text by framing."""
         return {
             SALIENCE: self.salience,
             INSTRUCTION: self.instruction,
@@ -67,7 +67,7 @@ class Framings(Strict):
 
     @property
     def in_words(self) -> str:
-        """What stands before prompts, for a card."""
+        """The prefixes in words, for a card."""
         told = f'"{self.salience}" and "{self.instruction}", each alone and both'
         placebos = ", ".join(f'"{placebo}"' for placebo in self.placebos)
         return f"{told}; and as placebos {placebos}" if placebos else told
@@ -76,11 +76,11 @@ class Framings(Strict):
 def after_prefixes(
     rows: pd.DataFrame, unit: str, plan: Mapping[str, Any], identify: Callable[[Mapping[Any, Any], str], str]
 ) -> pd.DataFrame:
-    """Published rows as they stand after every prefix, of some units evenly spread; none where the plan asks for none.
+    """Published rows of some evenly spaced units under every prefix; empty if the plan asks for none.
 
-    `unit` is the column of the units; the plan says how many (`prefixed`), and the `prefixes` by name; `identify` gives
-    the id of a row after the prefix of a name. Gives rows with ids of their own, the name of the prefix as `framing`,
-    and `before`: what stands before. They are derived, so that none is published twice.
+    `unit`: the column of units; the plan has their number (`prefixed`) and the `prefixes` by name; `identify` gives the
+    id of a row under a prefix. The rows get new ids, the prefix name as `framing` and its text as `before`. They are
+    derived, so that no row is published twice.
     """
     if not plan["prefixed"] or not plan["prefixes"] or rows.empty:
         return rows.head(0).assign(before="")

@@ -1,4 +1,4 @@
-"""The families, one line each, and their doors."""
+"""The instrument families and the loading of their modules."""
 
 from importlib import import_module
 from typing import Any, Final
@@ -10,7 +10,7 @@ FAMILIES: Final[dict[str, str]] = {
     "saged": "evenruler.instruments.saged",
     "fixed": "evenruler.instruments.fixed",
 }
-"""The package of each; the name is that of its instruments' folders and of its sources."""
+"""The package of each family; the name is also that of its folders and sources."""
 
 COMMANDS: Final[dict[str, dict[str, str]]] = {
     "probes": {
@@ -26,10 +26,10 @@ COMMANDS: Final[dict[str, dict[str, str]]] = {
         "plan": "Say how small a difference between concepts a domain can detect, and how many root items it takes.",
     },
 }
-"""The commands of `evenruler` that families bring in their `commands.app`, and what `evenruler --help` says of each, so
-that it imports none of them."""
+"""Commands that families add to `evenruler` (`commands.app`), with their help, so that `evenruler --help` need not
+import them."""
 
 
 def room(family: str, name: str) -> Any:
-    """A room of a family, its `commands`, or what only this family has, imported when it is asked for."""
+    """Import a module of a family on demand."""
     return import_module(f"{FAMILIES[family]}.{name}")

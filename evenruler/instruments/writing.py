@@ -1,7 +1,7 @@
-"""The form `written`: a chat writes a sentence about somebody of its own accord, and its first pronoun is read.
+"""The form `written`: a chat model freely writes a sentence about somebody, and its first pronoun is read.
 
-Nothing is offered to choose from, so nothing is put into a model's mouth. The pronoun may be of somebody else in the
-sentence: how often it is right is seen where it is known whom a word is for (`KNOWN`).
+No options are offered, so none are suggested. The pronoun may refer to somebody else in the sentence; sentences about
+words whose pronoun is known (`KNOWN`) show how often it is right.
 """
 
 import re
@@ -23,25 +23,25 @@ from evenruler.text.refusals import is_empty, is_refusal
 NEW_TOKENS: Final = 48
 
 NEITHER: Final = "neither"
-"""What a sentence says that has no pronoun of a group: another one, as "they", or none."""
+"""The reading of a sentence without a pronoun of either group: another one, such as "they", or none."""
 
 NAMED: Final = {FIRST: 1.0, SECOND: 0.0, NEITHER: 0.5}
-"""Shares of the first group by what a sentence says."""
+"""Share of the first group, by reading."""
 
 
 def about() -> dict[str, str]:
-    """By name, what sentences are asked for about; `{}` is for a word."""
+    """By name, descriptions to ask for; `{}` stands for the word."""
     found: dict[str, str] = read_yaml(Path(__file__).with_name("writing.yaml"))
     return found
 
 
 def prompt(what: str, word: str) -> str:
-    """How a sentence is asked for."""
+    """The prompt that asks for a sentence."""
     return f"Write one sentence about {what.format(word)}."
 
 
 def request_of(sentences: pd.DataFrame) -> Request:
-    """Every sentence once, with a seed of its own; `sentences`: with `id, framing, prompt`."""
+    """Every sentence (`id, framing, prompt`) once, each with its own seed."""
     seeds = [int(content_sha256(*key)[:15], 16) for key in zip(sentences["id"], sentences["framing"], strict=True)]
     inputs = {"prompt": sentences["prompt"].tolist(), "seed": seeds}
     settings = {"new_tokens": NEW_TOKENS, "chat": True}
@@ -49,10 +49,10 @@ def request_of(sentences: pd.DataFrame) -> Request:
 
 
 def read(answers: pd.DataFrame, sentences: pd.DataFrame, pronouns: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """`choosing.WROTE` with the group that each sentence is of, and the `rule`: why one is of none.
+    """`choosing.WROTE` plus the pronoun group `said` of each sentence and the parsing `rule`.
 
-    `sentences`: with `id, framing, word`; a reply that lacks the word is about somebody else. `pronouns`: by `FIRST`
-    and `SECOND`. `said` is one of these, `NEITHER`, or None of a reply that is none.
+    `sentences`: `id, framing, word`; a reply without the word is about somebody else. `pronouns`: words by `FIRST` and
+    `SECOND`. `said` is one of these, `NEITHER`, or None if there is no usable reply.
     """
     group_of = {word: said for said, own in pronouns.items() for word in own}
     rows = answers.merge(sentences[["id", "framing", "word"]], on=["id", "framing"], validate="m:1")
@@ -72,7 +72,7 @@ def _read(reply: object, word: str, group_of: Mapping[str, str]) -> tuple[str | 
 
 
 def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
-    """Whether a model writes what it is asked, with the pronouns of those whose are known (`right` of `sentences`)."""
+    """Whether a model writes the sentences, with the right pronoun where it is known (`right` of `sentences`)."""
     if why := unanswered(counted(said[said["framing"] != KNOWN])):
         return Fitness(unfit=why)
     right, n = known_right(said, sentences)
@@ -83,7 +83,7 @@ def fitness(said: pd.DataFrame, sentences: pd.DataFrame) -> Fitness:
 
 
 def known_right(said: pd.DataFrame, sentences: pd.DataFrame) -> tuple[int, int]:
-    """How many sentences about known words have the right pronoun first, and how many have one of either group."""
+    """Number of sentences about known words with the right first pronoun, and number with a pronoun of either group."""
     known = said[said["framing"] == KNOWN].merge(sentences[["id", "framing", "right"]], on=["id", "framing"])
     named = known[known["said"].isin([FIRST, SECOND])]
     return int((named["said"] == named["right"]).sum()), len(named)

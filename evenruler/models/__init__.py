@@ -1,4 +1,4 @@
-"""What one can ask of a model: likelihoods, words, replies, entailment, labels, embeddings; never paid twice."""
+"""Asking models: likelihoods, words, replies, entailment, labels, embeddings; every answer is cached."""
 
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,9 @@ _RECORDS = ["LABELS", "CausalModel", "Embedder", "LogLikelihoods", "Placed", "Re
 __all__ = [*_RECORDS, "Model", "load"]
 
 
-def __dir__() -> list[str]:  # names that nobody asked for yet, too
+def __dir__() -> list[str]:  # includes names that are not imported yet
     return sorted({*globals(), *__all__})
 
 
-# Libraries that take seconds to load are behind these; what is declared of models is read without them.
+# Imported lazily, since these libraries take seconds; declarations of models are read without them.
 __getattr__ = lazily(__name__, load=".evaluate.subject", Model="model", **dict.fromkeys(_RECORDS, "records"))

@@ -1,4 +1,4 @@
-"""One cache before every backend: what the row store has is read, what is missing is asked and, if finite, kept."""
+"""The cache in front of every backend: stored answers are read, missing ones are computed and, if finite, stored."""
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -19,20 +19,21 @@ Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")
 
 Ask = Callable[[list[Question], frozenset[int]], Iterator[list[tuple[int, Answer]]]]
-"""Of distinct questions and the indices of those missing: (index, answer), batch by batch; others are welcome, too."""
+"""From distinct questions and the indices of missing ones to (index, answer) batches, which may include other
+indices."""
 
 
 @dataclass(frozen=True)
 class Form(Generic[Answer]):
-    """How answers of one kind are stored."""
+    """Serialisation of one kind of answer."""
 
     pack: Callable[[Answer], bytes]
     unpack: Callable[[bytes], Answer]
-    is_finite: Callable[[Answer], bool] = lambda _: True  # whether every number of an answer is one
+    is_finite: Callable[[Answer], bool] = lambda _: True  # whether all numbers of an answer are finite
 
 
 class _How(NamedTuple):
-    """How the questions of a call are answered, and their answers stored."""
+    """How a call's questions are answered and the answers stored."""
 
     operation: str  # with its version
     form: Form[Any]
@@ -41,16 +42,16 @@ class _How(NamedTuple):
 
 @dataclass(frozen=True)
 class Spent:
-    """What one call took that a model had to answer."""
+    """The cost of one call with computed answers."""
 
     model: str
     operation: str
     amount: Amount
-    seconds: float  # loading included, where it had to be
+    seconds: float  # including loading, if needed
 
 
 class LackingError(Exception):
-    """The store lacks answers, and the model is not to be asked."""
+    """The store lacks answers and the model must not be asked."""
 
     def __init__(self, model: str, operation: str, amount: Amount) -> None:
         self.model, self.operation, self.amount = model, operation, amount
@@ -58,13 +59,13 @@ class LackingError(Exception):
 
 
 class Cache:
-    """The answers of one model in one state."""
+    """The cached answers of one model in one state."""
 
     def __init__(self, name: str, engine: str, store: RowStore, *, asks: bool = True) -> None:
-        """Name whose answers these are; `engine`: what they depend on but the question; `asks`: whether it may."""
+        """`engine`: everything that answers depend on except the question; `asks`: whether to compute missing ones."""
         self.name, self.engine, self.store, self.asks = name, engine, store, asks
-        self.asked = 0  # questions that the model itself had to answer so far
-        self.spent: list[Spent] = []  # what that took, call by call
+        self.asked = 0  # number of questions that the model has answered itself
+        self.spent: list[Spent] = []  # the cost of that, call by call
 
     def answers(
         self,
@@ -76,12 +77,12 @@ class Cache:
         *,
         again: bool = True,
     ) -> list[Answer]:
-        """The answer to each of some questions, which may repeat.
+        """The answer to each question; questions may repeat.
 
-        `operation`: with its version; `as_key`: the whole input of a question, as JSON holds it; `again`: whether some
-        of what a release holds is asked again, not where one answer takes those of all others. UserError where an
-        answer is not a number (nothing of its batch is kept), or the store cannot be used; LackingError where not all
-        are there, and the model is not to be asked.
+        `operation`: with its version; `as_key`: the whole question as JSON content; `again`: whether to verify a sample
+        of released answers by asking again (off if one answer depends on all others). UserError if an answer is not
+        finite (its batch is not stored) or the store fails; LackingError if answers are missing and the model must not
+        be asked.
         """
         how, distinct = _How(operation, form, ask), list(dict.fromkeys(questions))
         by_index = keys_of(self.engine, operation, map(as_key, distinct))
@@ -95,7 +96,7 @@ class Cache:
                 raise LackingError(self.name, operation, unknown)
             self.store.require_writable(len(by_index) - len(found))
             with self._lease():
-                found.update(self.store.get([key for key in by_index if key not in found]))  # meanwhile, by others
+                found.update(self.store.get([key for key in by_index if key not in found]))  # by others meanwhile
                 missing = frozenset(i for i, key in enumerate(by_index) if key not in found)
                 if missing:
                     found.update(self._asked(how, distinct, by_index, missing))
@@ -106,9 +107,9 @@ class Cache:
         return [answers[question] for question in questions]
 
     def _replayed(self, how: _How, lacking: Mapping[bytes, Any], again: bool) -> Mapping[bytes, bytes]:
-        """What a release holds of what the store lacks; a part of it is asked again, by itself, and compared.
+        """Released answers that the store lacks; a random sample is asked again and compared.
 
-        UserError where that differs beyond what another processor makes; nothing is kept then.
+        UserError if they differ by more than processors explain; then nothing is stored.
         """
         held = released().get(how.operation, lacking)
         if not held or not self.asks:
@@ -135,7 +136,7 @@ class Cache:
     def _asked(
         self, how: _How, questions: list[Any], keys: list[bytes], missing: frozenset[int], *, keeps: bool = True
     ) -> Mapping[bytes, bytes]:
-        """Ask what is missing; every batch is kept as it comes, if any is."""
+        """Compute missing answers, storing each batch as it comes if `keeps`."""
         found: dict[bytes, bytes] = {}
         began = time.monotonic()
         try:
@@ -150,7 +151,7 @@ class Cache:
                     found.update(new)
                     self.asked += len(batch)
                     bar.update(len(new))
-        except FloatingPointError:  # of a backend that notices by itself that it computes with no numbers
+        except FloatingPointError:  # from a backend that detects NaN itself
             raise not_a_number(self.name) from None
         finally:
             done = amount_of(questions[i] for i in missing if keys[i] in found)
@@ -159,7 +160,7 @@ class Cache:
 
     @contextmanager
     def _lease(self) -> Iterator[None]:
-        """The right to ask this model, held by one process at a time; a holder that dies loses it."""
+        """The exclusive right to ask this model, as a file lock; it ends with the holder's process."""
         folder = self.store.root / "leases"
         folder.mkdir(exist_ok=True)
         lock = FileLock(folder / f"{self.name}.lock")
@@ -175,7 +176,7 @@ class Cache:
 
 
 def not_a_number(name: str, question: object = None) -> UserError:
-    """What a model says to a question is not a number: weights that are broken, or too large for its dtype."""
+    """The error for an answer with NaN or infinity: weights are broken, or too large for the dtype."""
     said = getattr(question, "prompt", "") + getattr(question, "text", "") or question
     where = f"model {name}" if question is None else repr(said)[:100]
     return UserError(f"{name} answers with what is no number", where=where, remedy="take another dtype or model")

@@ -1,4 +1,4 @@
-"""From a name in the catalogue to a model that answers."""
+"""Creates models from catalogue entries."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +16,7 @@ from evenruler.models.store import RowStore
 from evenruler.strict import at_home
 from evenruler.tables.ids import canonical
 
-if TYPE_CHECKING:  # which brings libraries that take seconds to import
+if TYPE_CHECKING:  # imports libraries that take seconds
     from evenruler.models.backends.classifier import Adapter
 
 
@@ -29,9 +29,9 @@ def load(
     where: str | None = None,
     local: bool = False,
 ) -> Model:
-    """A model of a catalogue, as `evenruler.models.load` gives it to users; arguments and errors as there.
+    """A model of the catalogue; arguments and errors as for the public `evenruler.models.load`.
 
-    `local`: whether it is to be in this process, whatever engine is chosen.
+    `local`: compute in this process, whatever the engine.
     """
     entry = params.models.get(name)
     if entry is None:
@@ -62,7 +62,7 @@ def load(
         gpus = cluster.gpus_of_a_copy(entry.gpus, device)
         on, own = "cuda" if gpus else "cpu", cluster.surroundings(gpus)
         pool = partial(Pool, cluster, gpus, name)
-    over = at_home(entry.adapter).absolute() if entry.adapter else None  # a worker elsewhere runs in another folder
+    over = at_home(entry.adapter).absolute() if entry.adapter else None  # absolute, for workers in another folder
     if over and not (over / ADAPTER).is_file():
         place = f"{where or sources.declared_at(name)}: {over}"
         raise UserError(f"no {ADAPTER}", where=place, remedy="name the folder of a saved adapter")
@@ -99,7 +99,7 @@ def _hosted(name: str, entry: ModelEntry, store: RowStore, where: str | None) ->
 
 
 def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: str, adapter: "Adapter | None") -> Any:
-    """The model itself; the libraries behind it take seconds to import."""
+    """The backend of a model; its libraries take seconds to import."""
     dtype = described.dtype_on(entry, on)
     with on_device(name):
         if kind == "causal":
@@ -127,12 +127,12 @@ def backend_of(name: str, entry: ModelEntry, kind: Kind, folder: Weights, on: st
 
 
 def base_sha256(folder: Path, store: RowStore) -> str:
-    """Checksum of an encoder's weights; of several files, of the first by name."""
+    """Checksum of an encoder's weights; of several files, the first by name."""
     return store.file_sha256((sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")))[0])
 
 
 def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Adapter | None":
-    """An encoder's adapter, which must have been fitted on these weights."""
+    """An encoder's adapter; UserError if it was fitted on other weights."""
     if entry.kind != "encoder":
         return None
     from evenruler.models.backends.classifier import Adapter
@@ -142,4 +142,4 @@ def _adapter(name: str, entry: ModelEntry, folder: Path, store: RowStore) -> "Ad
     if record.base != base_sha256(folder, store):
         what = "fitted on other weights than `source` has"
         raise UserError(what, where=str(fitted), remedy=f"run `evenruler finetune {name}`")
-    return Adapter(fitted.absolute(), record.labels)  # a worker elsewhere runs in another folder
+    return Adapter(fitted.absolute(), record.labels)  # absolute, since a worker runs in another folder

@@ -1,7 +1,7 @@
-"""Folders of models that are made here, once: of a GGUF file, of an archive, of another model's architecture.
+"""Creates model folders once: converted GGUF files, unpacked archives, and untrained models.
 
-Untrained models stand beside the controls: what a measure finds in a model that has learned nothing is no property of
-language. They are the architecture of another made small, with random weights and its tokenizer.
+Untrained models serve as controls: an effect in a model that has learned nothing is no property of language. They have
+a scaled-down architecture and the tokenizer of another model, with random weights.
 """
 
 import shutil
@@ -25,12 +25,12 @@ from evenruler.models.loading import complete, loading, quiet
 from evenruler.models.records import LABELS
 from evenruler.terminal import note
 
-ARCHIVE_VERSION = 1  # of the unpacking; part of the folder's name
+ARCHIVE_VERSION = 1  # version of the unpacking, in the folder's name
 _BLOCK = 1 << 20
 
 
 def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> None:
-    """Write the parts, in order, as one file; UserError where its checksum is not the declared one."""
+    """Concatenate parts into one file; UserError if its checksum is wrong."""
     with joined.open("wb") as out:
         for part in parts:
             with part.open("rb") as file:
@@ -42,9 +42,9 @@ def join(parts: list[Path], joined: Path, sha256: str | None, where: str) -> Non
 
 
 def unpack(archive: Path, folder: Path, where: str) -> None:
-    """Unpack a zip file into a folder, which exists; a folder that holds all of its files is taken off.
+    """Unpack a zip file into an existing folder; a single top-level folder is stripped.
 
-    UserError where it is no readable zip file, or a file in it does not belong into a folder.
+    UserError if it is no valid zip file, or contains unsafe paths.
     """
     try:
         with zipfile.ZipFile(archive) as packed:
@@ -66,11 +66,11 @@ def unpack(archive: Path, folder: Path, where: str) -> None:
         raise UserError(f"corrupt: no readable zip file ({error})", where=where, remedy="get the file again") from None
 
 
-GGUF_VERSION = 1  # of the conversion; part of the folder's name
+GGUF_VERSION = 1  # version of the conversion, in the folder's name
 
 
 def convert(path: Path, folder: Path, where: str) -> None:
-    """Save the dequantised model (float32 safetensors) and its tokenizer; UserError where it is no whole GGUF."""
+    """Save a dequantised model (float32 safetensors) and its tokenizer; UserError if the GGUF file is invalid."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -86,7 +86,7 @@ def convert(path: Path, folder: Path, where: str) -> None:
         what = f"corrupt: no readable GGUF model ({error})"
         raise UserError(what, where=where, remedy="get the file again") from None
     model = complete(loaded, where.rpartition(".")[2], where)
-    # The weights are plain float32 now; the config must not go on saying that they are quantised.
+    # The weights are float32 now, so the config must not call them quantised.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
     model.hf_quantizer = None
@@ -98,14 +98,15 @@ def convert(path: Path, folder: Path, where: str) -> None:
 
 @contextmanager
 def _read_once() -> Iterator[None]:
-    """Have transformers read a file, and make the table of names of tensors, once: it does both anew each time.
+    """Make transformers read the file and build the tensor name map only once.
 
-    It reads the file three times, for configuration, tokenizer and weights, and makes the table for every submodule.
+    By default it reads the file three times, for configuration, tokenizer and weights, and builds the map per
+    submodule.
     """
     import gguf
 
     class Reader(gguf.GGUFReader):
-        """Cuts the same file as plain arrays: each of a million cuts of `np.memmap` makes a whole one."""
+        """Reads the file as plain arrays: slicing `np.memmap` a million times is slow."""
 
         @property
         def data(self) -> Any:
@@ -119,22 +120,22 @@ def _read_once() -> Iterator[None]:
         yield
 
 
-UNTRAINED_VERSION = 1  # of how they are made; part of the folder's name
+UNTRAINED_VERSION = 1  # version of the method, in the folder's name
 SEED = 0
-READ = {".json", ".jinja", ".txt", ".model"}  # endings of the files of the other model that are read: all but weights
+READ = {".json", ".jinja", ".txt", ".model"}  # extensions of the base model's files that are used: all but weights
 
 LAYERS = 2
 SIZES = {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "num_key_value_heads": 2}
 SIZES |= dict.fromkeys(("hidden_size", "word_embed_proj_dim", "embedding_size"), 64)
 SIZES |= dict.fromkeys(("head_dim", "query_pre_attn_scalar"), 16)
 SIZES |= dict.fromkeys(("intermediate_size", "ffn_dim", "hidden_dim", "n_inner", "d_ff"), 128)
-"""What configurations call the sizes of a model, and how large they become; architectures have some of them."""
+"""Size keys in configurations and their reduced values; each architecture has some of them."""
 
 
 def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) -> str:
-    """The name of the model that an untrained one takes architecture and tokenizer from; nothing is looked for.
+    """Name of the model whose architecture and tokenizer an untrained model uses; files are not checked.
 
-    UserError where there is no such model, or it has no files of its own.
+    UserError if there is no such model, or it has no files of its own.
     """
     other = entry.locations[0][1]
     if other not in catalogue:
@@ -145,12 +146,12 @@ def made_of(entry: ModelEntry, catalogue: Mapping[str, ModelEntry], where: str) 
 
 
 def make(name: str, kind: str, base: Path, folder: Path) -> None:
-    """Save a small model with random weights, and architecture and tokenizer of that in `base`, into a folder.
+    """Save a small model with random weights and the architecture and tokenizer of the model in `base`.
 
-    Weights are those that transformers initialises the architecture with (most of them normal, with the standard
-    deviation that the configuration names `initializer_range`; biases 0, norms 1), in float32, from the seed 0: the
-    same configuration and libraries save the same weights. `kind`: `causal`, `masked` or `nli`, whose head gets the
-    labels `LABELS`. UserError where configuration or tokenizer does not load, or makes no model of this kind.
+    Weights are initialised by transformers (mostly normal, with standard deviation `initializer_range`; biases 0, norms
+    1), in float32 with seed 0: the same configuration and libraries give the same weights. `kind`: `causal`, `masked`
+    or `nli`, whose head has `LABELS`. UserError if configuration or tokenizer cannot be loaded, or fit no model of this
+    kind.
     """
     import torch
     import transformers
@@ -171,9 +172,9 @@ def make(name: str, kind: str, base: Path, folder: Path) -> None:
 
 
 def small(config: Any) -> Any:
-    """The configuration with few and narrow layers; whatever else it says stays."""
+    """The configuration with few and narrow layers; the rest is unchanged."""
     config = config.get_text_config()
-    layers: list[str] | None = vars(config).get("layer_types")  # of some it follows from their other settings
+    layers: list[str] | None = vars(config).get("layer_types")  # some configurations derive it from other settings
     for size, value in SIZES.items():
         if getattr(config, size, None) is not None:
             setattr(config, size, value)

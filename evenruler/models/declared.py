@@ -1,4 +1,4 @@
-"""The catalogue of models, `models` and `training` in `params.yaml`: entries, what can be asked of them, and heads."""
+"""Declarations of models, `models` and `training` in `params.yaml`: entries, operations, and fitted heads."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,12 @@ from evenruler.models.chats import ChatSettings
 from evenruler.models.records import LABELS
 from evenruler.strict import Seed, Slug, Strict, Text, at_home
 
-NOT_STATED: Final = "not stated"  # the licence of a model or a benchmark whose authors give none
+NOT_STATED: Final = "not stated"  # for authors who give no licence
 
 Operation = Literal["loglikelihood", "words", "generate", "entail", "classify", "embed", "in_place", "slor"]
-"""`loglikelihood`: of texts, and of texts after prompts; `words`: whole words at a decision point; `generate`: replies;
-`entail`: what premises and hypotheses have to do with each other; `classify`: labels of single texts; `embed`: texts as
-vectors; `in_place`: words in their place in a text; `slor`: how acceptable sentences are."""
+"""`loglikelihood`: of texts, optionally after prompts; `words`: whole next words; `generate`: replies; `entail`:
+relation of premise and hypothesis; `classify`: labels of texts; `embed`: vectors of texts; `in_place`: words in their
+context; `slor`: acceptability of sentences."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 
@@ -35,17 +35,17 @@ BY_BACKEND: Final[dict[Kind, frozenset[Operation]]] = {
     "embedder": frozenset(("embed",)),
     "recorded": frozenset(("loglikelihood",)),
 }
-"""What the backend of a kind implements. An encoder does what the head fitted on it does (`Catalogue.kind`)."""
+"""Operations of each backend. An encoder has those of its fitted head (`Catalogue.kind`)."""
 
 
 def operations_of(kind: Kind) -> frozenset[Operation]:
-    """All that a model of a kind can do: what its backend implements, and `entail` where it says likelihoods."""
+    """All operations of a kind: its backend's, and `entail` if it gives likelihoods."""
     own = BY_BACKEND[kind]
     return own | {"entail"} if "loglikelihood" in own and kind != "recorded" else own
 
 
 class TrainingData(Strict):
-    """A labelled data set: one text a row, or two."""
+    """A labelled data set with one text per row, or two."""
 
     source: Text
     """`hub:org/name`, or `local:path` of a Parquet, JSON Lines or CSV file."""
@@ -54,11 +54,11 @@ class TrainingData(Strict):
     config: Text | None = None
     split: Text | None = None
     columns: list[Text] = Field(default=["premise", "hypothesis"], min_length=1, max_length=2)
-    """Where the text stands, or the two texts."""
+    """The text column, or the two text columns."""
     label: Text = "label"
-    """The column of the label."""
+    """The label column."""
     labels: list[Text] = Field(default=list(LABELS), min_length=2)
-    """All labels; where the column holds numbers, in their order."""
+    """All labels; if the column has numbers, in their order."""
     licence: Text
     origin: Text
 
@@ -82,124 +82,124 @@ class TrainingData(Strict):
 
 
 class Finetune(Strict):
-    """How an encoder gets a head: what it is fitted on, and what of it is fitted."""
+    """How a head is fitted on an encoder: data, trained parameters and hyperparameters."""
 
     data: list[Slug] = Field(min_length=1)
-    """Data sets of `training`, put together."""
+    """Data sets of `training`, concatenated."""
     validation: Slug
-    """The data set that accuracy is measured on. If it is among `data`, `held_out` of its rows are kept apart."""
+    """The data set for accuracy. If it is among `data`, `held_out` of its rows are kept apart."""
     held_out: int = Field(default=2000, ge=1)
-    """Rows to measure accuracy on; all rows of a text stay on one side."""
+    """Number of rows to measure accuracy on; rows with the same text are never split."""
     half: Literal[1, 2] | None = None
     """Fit on one half of the data; by default on all."""
     fit: Literal["adapter", "head", "whole"] = "adapter"
-    """`adapter`: low-rank changes of every layer, and the head; `head`: the base stays frozen; `whole`: everything
-    (the result is as large as the encoder and stays out of git)."""
+    """`adapter`: low-rank updates of every layer, and the head; `head`: the encoder is frozen; `whole`: everything (the
+    result is as large as the encoder and stays out of git)."""
     rank: int = Field(default=32, ge=1)
-    """Of the adapter."""
+    """Rank of the adapter."""
     epochs: int = Field(default=3, ge=1)
     learning_rate: float = Field(default=5e-5, gt=0, allow_inf_nan=False)
     batch: int = Field(default=32, ge=1)
     seed: Seed = 0
     bar: float = Field(default=0.7, ge=0, le=1)
-    """Accuracy below which its card marks the model."""
+    """Accuracy below which the card flags the model."""
 
 
-VERBALISER: Final = "verbaliser"  # the form that asks a causal model in words what entails what
-LIKELIHOODS = (SENTENCE := "sentence", "mlm")  # forms that ask how likely sentences or words are, not what entails what
-OPTIONS: Final = "options"  # the form that asks a chat which word of a scale fits
-BY_FACTS = (*LIKELIHOODS, OPTIONS)  # forms that are judged by known answers, since they label no pairs
+VERBALISER: Final = "verbaliser"  # form: a causal model is asked in words about entailment
+LIKELIHOODS = (SENTENCE := "sentence", "mlm")  # forms that measure likelihoods of sentences or words
+OPTIONS: Final = "options"  # form: a chat model chooses a word of the scale
+BY_FACTS = (*LIKELIHOODS, OPTIONS)  # forms validated by known answers, since they do not label pairs
 
 
 def named(model: str, configuration: str) -> str:
-    """What a model is called where no column says how it is asked: "bert (mlm)".
+    """Display name of a model with its form: "bert (mlm)".
 
-    One that says what entails what, by a head or a verbaliser, goes by its name in the catalogue. So a model that
-    answers in two forms is two in every figure, of one lineage.
+    With entailment by a head or verbaliser, just the catalogue name. A model asked in two forms thus appears as two, of
+    one lineage.
     """
     return f"{model} ({configuration})" if configuration in BY_FACTS else model
 
 
 class SamplingSettings(Strict):
-    """How a model draws its replies, where its entry says so; what is left open is as its files say."""
+    """Sampling settings of an entry; unset ones come from the model's files."""
 
     temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """0 takes the likeliest token each time."""
+    """0 takes the most likely token."""
     top_p: float | None = Field(default=None, gt=0, le=1)
     top_k: int | None = Field(default=None, ge=0)
     """0 keeps the whole vocabulary."""
 
 
-HOSTED: Final = ("chat", "completions")  # kinds that a server answers for
-TO_BE_GIVEN: Final = "to be given"  # the `revision` of an entry on the Hub whose commit nobody here could look up
-SERVED: Final = ("endpoint", "ollama", "function")  # schemes of what answers questions one by one, somewhere else
+HOSTED: Final = ("chat", "completions")  # kinds that need a server
+TO_BE_GIVEN: Final = "to be given"  # placeholder for a Hub entry's unknown commit
+SERVED: Final = ("endpoint", "ollama", "function")  # schemes of models that answer one by one, elsewhere
 
 SCHEMES: Final = frozenset(("hub", "package", "local", "untrained", "recorded", "loaded", *SERVED))
-"""What a source begins with; `loaded` and `function` are what Python alone can give (`evenruler.models.given`)."""
+"""Schemes of sources; `loaded` and `function` exist only in Python (`evenruler.models.given`)."""
 
-ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that may have an `adapter`
-UNTRAINED: Final = ("causal", "masked", "nli")  # kinds of which a model with random weights can be made
+ADAPTED: Final = ("causal", "seq2seq", "masked")  # kinds that support `adapter`
+UNTRAINED: Final = ("causal", "masked", "nli")  # kinds that can be created with random weights
 
 
 class ModelEntry(ChatSettings):
     """A model of the catalogue."""
 
     kind: Kind
-    """The backend. `causal`: next tokens; `seq2seq`: an encoder reads the prompt and a decoder writes, as T5 does;
-    `chat`: only what it writes, asked of a server; `completions`: asked of a
-    server too, which continues texts and says how likely they are; `masked`: masked tokens; `nli`: a classifier of
-    premise and hypothesis; `classifier`: of one text; `encoder`: a base that `finetune` gives a head, which makes it
-    one of these two; `embedder`: sentences as vectors; `recorded`: no model, but the answers that one gave to a
-    published benchmark, and nothing else (`evenruler.models.recorded`)."""
+    """The backend. `causal`: next tokens; `seq2seq`: encoder-decoder such as T5; `chat`: replies from a server;
+    `completions`: a server that continues and scores texts; `masked`: masked tokens; `nli`: classifier of premise and
+    hypothesis; `classifier`: of one text; `encoder`: a base whose head is fitted by `finetune`, which makes it one of
+    these two; `embedder`: sentence vectors; `recorded`: published answers of a model to a benchmark, and nothing else
+    (`evenruler.models.recorded`)."""
     source: Text | list[Text]
-    """`hub:org/name`, `package:module/file` (a list: the parts of one file, in order; a zip file of a folder is
-    unpacked), or `local:folder`; `endpoint:NAME`, by which a server that speaks the OpenAI protocol knows it;
-    `untrained:NAME`, another entry, whose architecture is made small and given random weights; `recorded:FILE`, answers
-    that somebody has already paid for; `ollama:NAME`, what Ollama on this machine knows by that name."""
+    """`hub:org/name`; `package:module/file` (a list: parts of one file, in order; zip files are unpacked);
+    `local:folder`; `endpoint:NAME`, a model's name on a server with the OpenAI protocol; `untrained:NAME`, another
+    entry's architecture scaled down, with random weights; `recorded:FILE`, existing answers; `ollama:NAME`, a model of
+    the local Ollama."""
     revision: Text | None = None
-    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves the model out with a line that
-    asks for it, and so an instrument that names it; of an endpoint, whatever tells its versions apart, as a date."""
+    """The commit of a Hub repository, or `to be given`: `evenruler check` then leaves out the model, and instruments
+    that name it, with a message. For an endpoint, any version label, such as a date."""
     adapter: Text | None = None
-    """A folder of a PEFT adapter that is laid over what `source` gives."""
+    """Folder of a PEFT adapter to apply to `source`."""
     sha256: Text | None = None
     """Checksum of the (joined) file of a package, or of recorded answers."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """What a GPU computes in. A CPU always computes in float32."""
+    """Dtype on a GPU; a CPU always computes in float32."""
     gpus: float = Field(default=1, ge=0, le=1)
-    """Share of a GPU that one copy takes on a Ray cluster that has GPUs: .25 loads four on each, 0 none."""
+    """GPU share per copy on a Ray cluster with GPUs: .25 puts four copies on each, 0 uses none."""
     chat: bool = False
-    """Whether the model was tuned on a chat template and carries it; of kind `chat` it need not be said."""
+    """Whether the model is tuned on a chat template and has it; implied by kind `chat`."""
     start: Text | None = None
-    """Of kind `completions`: its start token as written (`<|im_start|>`), for a server that puts none before a text."""
+    """For kind `completions`: start token as text (`<|im_start|>`), for a server that does not prepend one."""
     sampling: SamplingSettings | None = None
-    """How its replies are drawn, over what generation_config.json in its folder says."""
+    """Sampling settings, which override generation_config.json in its folder."""
     licence: Text
     origin: Text
-    """Where the weights come from, for the card and the README."""
+    """Origin of the weights, for the card and the README."""
     labels: list[Text] | None = Field(default=None, min_length=2)
-    """Of an `nli` model or a `classifier`, in its own order, where its configuration does not name them."""
+    """Of an `nli` model or `classifier`, in output order, if its configuration does not name them."""
     entailment: bool | None = None
-    """Whether it answers questionnaires: `nli` and `masked` do; `causal` and `completions` as this or `forms` say."""
+    """Whether it answers questionnaires: `nli` and `masked` do; for `causal` and `completions` this or `forms`
+    decides."""
     forms: list[Literal["verbaliser", "sentence", "options"]] | None = Field(default=None, min_length=1)
-    """How a model that says how likely texts are, or chats, is asked; by default in all ways that it can. `verbaliser`:
-    yes, no or maybe; `sentence`: the likelihood of premise and hypothesis as one text; `options`: which word fits, in a
-    chat. A `masked` model is asked for the intensifier in its place (`mlm`)."""
+    """How a model that scores texts or chats is asked; by default in all ways it supports. `verbaliser`: yes, no or
+    maybe; `sentence`: likelihood of premise and hypothesis as one text; `options`: which word fits, in a chat. A
+    `masked` model is asked for the intensifier in its place (`mlm`)."""
     finetune: Finetune | None = None
     """How an `encoder` gets its head: `evenruler finetune NAME` writes data/adapters/NAME."""
     intervention: Literal["every", "last"] | None = None
-    """Whether it is adapted to the corpora of questionnaires, and answers after every epoch or after the last."""
+    """Whether it is adapted to the questionnaires' corpora and asked after every epoch or after the last."""
     limits: Text | None = None
-    """Of an `encoder`: what its card warns of, beside what it says of every model of ours."""
+    """For an `encoder`: additional limitations on its card."""
     lineage: Slug | None = None
-    """Models that share weights share this name; a model of its own by default."""
+    """Shared by models with the same weights; by default the model's own name."""
     scale: Literal["quick", "paper", "none"] | None = None
-    """The scale that uses it; every scale by default; `none` parks it in the catalogue."""
+    """The scale that uses it, by default all; `none` disables it."""
 
     families: list[Slug] | None = Field(default=None, min_length=1)
-    """The families whose instruments ask it; all that can by default."""
+    """Families whose instruments ask it; by default all that can."""
 
     instruments: dict[Literal["quick", "paper"], list[Slug]] | None = None
-    """By scale: of what these families have, the only instruments that ask it; all by default."""
+    """By scale: the only instruments of these families that ask it; by default all."""
 
     @field_validator("source", mode="after")
     @classmethod
@@ -271,7 +271,7 @@ class ModelEntry(ChatSettings):
 
     @property
     def configurations(self) -> list[str]:
-        """The ways in which it answers questionnaires: its `forms`, all that it can by default; `mlm`; or `head`."""
+        """The ways in which it answers questionnaires: its `forms`, by default all it supports; `mlm`; or `head`."""
         texts: list[str] = [VERBALISER, SENTENCE] if self.is_verbalised else []
         chat = [OPTIONS] if self.chats and "generate" in self.operations else []
         if self.forms:
@@ -280,12 +280,12 @@ class ModelEntry(ChatSettings):
 
     @property
     def operations(self) -> frozenset[Operation]:
-        """What it can do, whatever was fitted on it: an encoder nothing (`Params.operations`)."""
+        """Operations without a fitted head: none for an encoder (`Catalogue.kind` includes the head)."""
         return operations_of(self.kind)
 
     @property
     def is_verbalised(self) -> bool:
-        """Whether it is asked in words what entails what."""
+        """Whether it gives likelihoods, so that it can be asked about entailment in words."""
         return "loglikelihood" in self.operations
 
     @property
@@ -295,17 +295,17 @@ class ModelEntry(ChatSettings):
 
     @property
     def continues(self) -> bool:
-        """Whether it can be asked to continue a text as it stands."""
+        """Whether it can continue a raw text."""
         return self.kind != "chat"
 
     @property
     def lacks_commit(self) -> bool:
-        """Whether the commit of its Hub repository is still to be given."""
+        """Whether the commit of its Hub repository is missing."""
         return self.scheme == "hub" and self.revision == TO_BE_GIVEN
 
     @property
     def scheme(self) -> str:
-        """`hub`, `package`, `local`, `endpoint` or `untrained`."""
+        """The scheme of its source (`SCHEMES`)."""
         return self.locations[0][0]
 
     @property
@@ -326,21 +326,21 @@ class ModelEntry(ChatSettings):
 
 
 class Catalogue(Strict):
-    """Every model that is declared, by name, and the labelled data that heads are fitted on."""
+    """All declared models by name, and the labelled data for fitting heads."""
 
     models: dict[Slug, ModelEntry]
     training: dict[Slug, TrainingData] = Field(default_factory=dict)
-    """Labelled data that `evenruler finetune` fits heads on."""
+    """Labelled data for `evenruler finetune`."""
 
     def kind(self, name: str) -> Kind:
-        """The backend of a model: the kind of its entry, or of an encoder what it is with its head."""
+        """The backend of a model: its entry's kind, for an encoder the kind with its head."""
         entry = self.models[name]
         if entry.kind != "encoder":
             return entry.kind
         return "nli" if set(self.labels(name)) == set(LABELS) else "classifier"
 
     def can(self, name: str, operation: Operation) -> bool:
-        """Whether a model can do an operation; nothing is loaded."""
+        """Whether a model supports an operation; nothing is loaded."""
         return operation in operations_of(self.kind(name))
 
     def entails(self, name: str) -> bool:
@@ -353,12 +353,12 @@ class Catalogue(Strict):
         return entry.kind == "encoder" and self.can(name, "entail")
 
     def labels(self, name: str) -> list[str]:
-        """What the head of an encoder tells apart, in the order of its outputs."""
+        """Labels of an encoder's head, in the order of its outputs."""
         recipe = self.models[name].finetune
         return list(self.training[recipe.validation].labels) if recipe else []
 
     def origins(self, models: Sequence[str]) -> dict[str, str]:
-        """Where models come from, in words, with their licence."""
+        """Origins of models in words, with licence."""
         found = {}
         for name in models:
             entry = self.models[name]
@@ -366,10 +366,10 @@ class Catalogue(Strict):
         return found
 
     def to_be_given(self, models: Iterable[str]) -> str:
-        """A line that names models of the Hub, or made of such, whose commit is to be given first; empty if none."""
+        """A message about Hub models whose commit is missing, also for models made from them; empty if none."""
 
         def files_of(model: str) -> str:
-            """Of an untrained one, that which it is made of."""
+            """The model with files: for an untrained one, the model it is made from."""
             while self.models[model].scheme == "untrained":
                 model = self.models[model].locations[0][1]
             return model
@@ -384,5 +384,5 @@ class Catalogue(Strict):
         return f"{what}; look it up there, and write its 40 hex digits as the `revision` of {lacking[0]}{more}"
 
     def lineage(self, model: str) -> str:
-        """The name that a model shares with those of the same weights."""
+        """The name shared by models with the same weights."""
         return self.models[model].lineage or model

@@ -1,4 +1,4 @@
-"""Models that somebody has at hand: loaded in Python, a function that writes replies, or served by Ollama."""
+"""Models that the user provides: loaded in Python, a function that writes replies, or served by Ollama."""
 
 import copy
 import hashlib
@@ -27,19 +27,19 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical, content_sha256
 
 Function = Callable[..., str | None]
-"""`f(messages, **settings)`: chat messages as OpenAI writes them, and `max_new_tokens`, `temperature`, `top_p` and
-`seed`; gives the reply, or None where it refuses."""
+"""`f(messages, **settings)`: chat messages in OpenAI's format, and `max_new_tokens`, `temperature`, `top_p` and `seed`;
+returns the reply, or None for a refusal."""
 
-OLLAMA, PORT = "OLLAMA_HOST", 11434  # the environment variable that says where Ollama is, and its port by default
+OLLAMA, PORT = "OLLAMA_HOST", 11434  # environment variable with Ollama's address, and the default port
 
 _OF_ADAPTERS: Final = ("active_adapters", "active_adapter", "disable_adapters", "merged_adapters", "scaling")
-"""What layers of PEFT say of themselves; weights alone do not tell which adapter is used, and how strongly."""
+"""Attributes of PEFT layers that say which adapter is active and how strongly; weights do not tell."""
 
 
 def core_of(model: Any, where: str) -> Any:
-    """The model of transformers that a PEFT model is laid over, adapters in it; any other as it is.
+    """The transformers model inside a PEFT model, with its adapters; any other model as it is.
 
-    UserError where its adapter stands in front of texts instead, or the model is in training mode or not in memory.
+    UserError for prompt-learning adapters, a model in training mode, or one that is not on a CPU or GPU.
     """
     for config in dict(getattr(model, "peft_config", None) or {}).values():
         if getattr(config, "is_prompt_learning", False):
@@ -56,10 +56,10 @@ def core_of(model: Any, where: str) -> Any:
 def loaded(
     name: str, entry: ModelEntry, given: Loaded, store: RowStore, cache_key: str | None, make: Callable[..., Any]
 ) -> Model:
-    """A model that is in memory, asked where it is; its answers are kept under a hash of its weights as they are now.
+    """A model in memory; its answers are cached under a hash of its current weights.
 
-    `given`: what `core_of` gives, and a tokenizer; `make`: makes the backend (`catalogue.backend_of`). UserError where
-    hooks change what it computes, which no weight tells, and there is no `cache_key`.
+    `given`: a tokenizer and the result of `core_of`; `make`: creates the backend (`catalogue.backend_of`). UserError if
+    forward hooks change its computation, which weights do not show, and there is no `cache_key`.
     """
     tokenizer, core = given
     if cache_key is None and any(own._forward_hooks or own._forward_pre_hooks for own in core.modules()):
@@ -70,7 +70,7 @@ def loaded(
         return canonical(_described(core_of(core, name), tokenizer, cache_key)).decode()
 
     def backend() -> Any:
-        # A copy that shares all weights: what we set of it, as how it ends a text, is not set of theirs.
+        # A copy with shared weights, so that our settings, such as end tokens, do not affect the user's model.
         shared = copy.copy(core)
         return make(name, entry, entry.kind, Loaded(tokenizer, shared), shared.device.type, None)
 
@@ -83,7 +83,7 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
     own = surroundings(core.device.type)
     of_peft = [(place, layer) for place, layer in core.named_modules() if type(layer).__module__.startswith("peft.")]
     layers = [[place, *(repr(getattr(layer, key, None)) for key in _OF_ADAPTERS)] for place, layer in of_peft]
-    with TemporaryDirectory() as folder:  # its chat template is among its files
+    with TemporaryDirectory() as folder:  # includes its chat template
         tokenizer.save_pretrained(folder)
         files = {path.name: file_sha256(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()}
     return {
@@ -103,7 +103,7 @@ def _described(core: Any, tokenizer: Any, cache_key: str | None) -> Mapping[str,
 
 
 def _weights_sha256(core: Any) -> str:
-    """One checksum over names, types, shapes and bytes of all tensors of a model."""
+    """Checksum of names, types, shapes and bytes of a model's tensors."""
     import torch
 
     digest = hashlib.sha256()
@@ -118,7 +118,7 @@ def _weights_sha256(core: Any) -> str:
 def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cache_key: str | None) -> Model:
     """A function that writes replies, as a model of kind `chat`; without a `cache_key` no answer is kept.
 
-    `cache_key` stands for all that an answer depends on, which nobody can see from outside.
+    `cache_key` must stand for everything that answers depend on, which cannot be seen from outside.
     """
     if not cache_key:
         folder = Path(mkdtemp(prefix="evenruler-"))
@@ -133,21 +133,21 @@ def function(name: str, entry: ModelEntry, call: Function, store: RowStore, cach
 
 
 def called(call: Function) -> str:
-    """How a function, or what can be called as one, is called."""
+    """The qualified name of a function or callable's class."""
     own = call if hasattr(call, "__qualname__") else type(call)
     return f"{own.__module__}.{own.__qualname__}"
 
 
 class Written:
-    """What a function writes."""
+    """The backend for a function that writes replies."""
 
     def __init__(self, name: str, call: Function, remedy: str) -> None:
         self._name, self._call, self._remedy = name, call, remedy
 
     def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Call it once a prompt, one after another; each reply is kept as it comes.
+        """Call the function once per prompt, in sequence; each reply is stored as it comes.
 
-        UserError where it raises, or gives neither text nor None, or as many calls as are allowed were made.
+        UserError if it raises, returns neither text nor None, or the request budget is used up.
         """
         allowed = budget.current()
         letters = sum(len(prompts[place].text) + len(prompts[place].system or "") for place in wanted)
@@ -162,7 +162,7 @@ class Written:
         settings = {"max_new_tokens": drawn.max_new_tokens, "temperature": drawn.temperature, "top_p": drawn.top_p}
         try:
             said = self._call(messages(prompt.text, prompt.system), **settings, seed=prompt.seed)
-        except Exception as error:  # of whatever the function does
+        except Exception as error:  # the function may raise anything
             told = f"the function failed ({type(error).__name__}: {error})".splitlines()[0]
             raise UserError(f"{told:.200}", where=self._name, remedy=self._remedy) from error
         if said is None:
@@ -174,7 +174,7 @@ class Written:
 
 
 def ollama() -> str:
-    """Where Ollama is: what `OLLAMA_HOST` says, else this machine; without a slash at the end."""
+    """Ollama's address from `OLLAMA_HOST`, by default this machine; without a trailing slash."""
     said = os.environ.get(OLLAMA) or "127.0.0.1"
     try:
         url = urlsplit(said if "://" in said else f"http://{said}")
@@ -182,13 +182,13 @@ def ollama() -> str:
     except ValueError:
         raise UserError(f"{said!r} is no address", where=f"environment: {OLLAMA}", remedy="mend it") from None
     host = url.hostname or "127.0.0.1"
-    if host in ("0.0.0.0", "::"):  # where a server listens, which no client can ask
+    if host in ("0.0.0.0", "::"):  # addresses to listen on, not to connect to
         host = "127.0.0.1"
     return f"{url.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def digest_of(served: str) -> str:
-    """The digest by which Ollama tells versions of a model apart; UserError where it is not there, or has none such."""
+    """Ollama's digest of a model version; UserError if Ollama or the model is missing."""
     import httpx2
 
     where, wanted = f"ollama:{served}", served if ":" in served else f"{served}:latest"
@@ -205,5 +205,5 @@ def digest_of(served: str) -> str:
 
 
 def at_ollama() -> AbstractContextManager[Any]:
-    """Servers that are found meanwhile are Ollama, with any key; that of another server is not shown to it."""
+    """A context in which servers are Ollama's, with a dummy key, so that it does not see another server's key."""
     return patch.dict(os.environ, {URL: f"{ollama()}/v1", KEY: "ollama"})

@@ -1,6 +1,6 @@
-"""What the outputs of a classifier mean, by its configuration or the record of what was fitted; nothing is loaded.
+"""Labels of classifier outputs, from the configuration or the record of a fit, without loading the model.
 
-An adapter of ours says it in `data/adapters/{model}/training.json`, which `evenruler finetune` writes.
+For adapters fitted here, the record is `data/adapters/{model}/training.json`, written by `evenruler finetune`.
 """
 
 import json
@@ -13,35 +13,35 @@ from evenruler.errors import UserError
 from evenruler.models.declared import ModelEntry
 from evenruler.models.loading import loading, quiet
 
-ADAPTERS = Path("data/adapters")  # where adapters lie, by the name of their model
+ADAPTERS = Path("data/adapters")  # folder of adapters, by model name
 RECORD = "training.json"
 
 
 @dataclass(frozen=True)
 class AdapterRecord:
-    """How an adapter was fitted, and how good it is."""
+    """How an adapter was fitted, and its accuracy."""
 
     labels: list[str]  # of the head's outputs, in order
     base: str  # checksum of the encoder's weights
-    recipe: dict[str, Any]  # `finetune` of the model's entry in params.yaml, defaults filled in
+    recipe: dict[str, Any]  # `finetune` in the model's entry, with defaults
     accuracy: float  # on held-out data
     n_held_out: int
     content: dict[str, Any]  # the whole file
 
     @property
     def below_bar(self) -> bool:
-        """Whether the model is less accurate than its recipe asks."""
+        """Whether accuracy is below the bar of the recipe."""
         return self.accuracy < float(self.recipe["bar"])
 
 
 def adapter_folder(name: str, folder: Path = ADAPTERS) -> Path:
-    """Where a model's adapter lies: below a folder, or else among those that come with the package."""
+    """Folder of a model's adapter: below `folder`, or else in the package."""
     ours = shipped.adapters() / name
     return ours if ours.is_dir() and not (folder / name).is_dir() else folder / name
 
 
 def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
-    """The record of a model's adapter below `folder`; UserError where none was fitted, or it is damaged."""
+    """The record of a model's adapter; UserError if none was fitted or it is damaged."""
     path = adapter_folder(name, folder) / RECORD
     if not path.exists():
         raise UserError(f"{name} has no adapter yet", where=str(path.parent), remedy=f"run `evenruler finetune {name}`")
@@ -55,13 +55,13 @@ def read_adapter(name: str, folder: Path = ADAPTERS) -> AdapterRecord:
 
 
 SINGLE_LABEL, MULTI_LABEL = "single_label_classification", "multi_label_classification"
-"""What transformers calls the problems of heads that give probabilities."""
+"""transformers' problem types whose heads give probabilities."""
 
 
 def read_head(name: str, entry: ModelEntry, folder: Path) -> tuple[list[str], str]:
-    """Labels of a classifier's outputs, in order, and what it was trained on, as transformers calls it.
+    """Labels of a classifier's outputs, in order, and its problem type in transformers' terms.
 
-    By its configuration or the record of what was fitted; UserError where neither is.
+    From its configuration or the record of the fit; UserError if neither exists.
     """
     if entry.kind == "encoder":
         return list(read_adapter(name).labels), SINGLE_LABEL

@@ -1,4 +1,4 @@
-"""Loading saved weights: an error of the user where the files are wrong, and nothing made up."""
+"""Loading of saved weights: unusable files give a UserError, and randomly initialised tensors are refused."""
 
 import logging
 import pickle
@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple
 from evenruler.errors import UserError, extra_of
 from evenruler.terminal import note
 
-OF_THE_MACHINE = ("memory", "cuda")  # words of errors of PyTorch that are not the fault of a file
-Dtype = Literal["float32", "bfloat16"]  # what a model computes in
-ADAPTER = "adapter_config.json"  # what PEFT writes of an adapter, beside its weights
+OF_THE_MACHINE = ("memory", "cuda")  # words in PyTorch errors that are not about the files
+Dtype = Literal["float32", "bfloat16"]  # dtype of computations
+ADAPTER = "adapter_config.json"  # PEFT's adapter configuration, next to its weights
 
 
 class Tuned(NamedTuple):
-    """A folder of a model, and one of an adapter that is laid over it."""
+    """A model folder and the folder of an adapter for it."""
 
     base: Path
     adapter: Path
@@ -28,7 +28,7 @@ class Tuned(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A model that is in memory already, on its device, and its tokenizer."""
+    """A model already in memory, on its device, and its tokenizer."""
 
     tokenizer: Any
     model: Any
@@ -37,15 +37,15 @@ class Loaded(NamedTuple):
         return type(self.model).__name__
 
 
-Weights = Path | Tuned | Loaded  # where a backend gets its model from
+Weights = Path | Tuned | Loaded  # what a backend loads its model from
 
 MAKE_ROOM = "end what else runs there, or take another GPU (CUDA_VISIBLE_DEVICES) or a smaller model"
-"""What to do where a GPU has too little memory."""
+"""The remedy for too little GPU memory."""
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Neither bars nor remarks of the libraries; errors are raised as ever."""
+    """Silence the libraries' progress bars and warnings; errors are raised as usual."""
     from transformers.utils import logging as library
 
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
@@ -63,12 +63,12 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator[None]:
-    """Turn what the libraries raise about unusable files of a model into a UserError."""
+    """Turn library errors about unusable model files into a UserError."""
     try:
         yield
     except (UserError, MemoryError):
         raise
-    except Exception as error:  # what libraries raise about a configuration of the wrong shape is of any kind
+    except Exception as error:  # libraries raise anything for malformed configurations
         if isinstance(error, ModuleNotFoundError) and extra_of(error.name or ""):
             raise
         if isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OF_THE_MACHINE):
@@ -83,10 +83,10 @@ def loading(name: str, where: str, remedy: str = "see its `source`") -> Iterator
 
 
 def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype, where: str = "") -> tuple[Any, Any]:
-    """A tokenizer and a model in evaluation mode on its device, none of whose tensors is made up.
+    """Load a tokenizer and a model in evaluation mode on its device, without randomly initialised tensors.
 
-    An adapter is merged into the model; its folder's tokenizer, if it has one, is that of the two. `kind`: the class of
-    transformers, as "AutoModelForCausalLM". UserError where the folder holds no such model, or lacks tensors.
+    An adapter is merged; its folder's tokenizer, if any, takes precedence. `kind`: a transformers class such as
+    "AutoModelForCausalLM". UserError if the folder has no such model, or tensors are missing.
     """
     if isinstance(weights, Loaded):
         return weights
@@ -109,7 +109,7 @@ def pretrained(kind: str, name: str, weights: Weights, device: str, dtype: Dtype
 
 
 def merged(model: Any, adapter: Path, name: str) -> Any:
-    """The model with a PEFT adapter merged into it; UserError where the two do not go together."""
+    """Merge a PEFT adapter into the model; UserError if they do not match."""
     from peft import PeftModel, get_peft_model_state_dict
     from peft.utils import load_peft_weights
 
@@ -117,15 +117,15 @@ def merged(model: Any, adapter: Path, name: str) -> Any:
         tuned = PeftModel.from_pretrained(model, adapter)
         there = load_peft_weights(str(adapter), device="cpu")
         lacking = set(get_peft_model_state_dict(tuned, save_embedding_layers=False)) - set(there)
-        if lacking:  # which PEFT makes up
+        if lacking:  # PEFT would initialise them randomly
             raise ValueError(f"the adapter lacks {len(lacking)} tensors, as {min(lacking)}")
         return tuned.merge_and_unload()
 
 
 def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
-    """Refuse texts with tokens that a model has no embedding of, when they come: of a tokenizer that knows more.
+    """Install a hook that rejects tokens without an embedding, if the tokenizer has more tokens than the model.
 
-    Such models are usual (the one for images, of Gemma 3), and so are texts without these tokens.
+    Such models are common (Gemma 3 has an image token), and most texts do not contain these tokens.
     """
     import torch
 
@@ -145,13 +145,13 @@ def require_embeddings(model: Any, tokenizer: Any, name: str) -> None:
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error says that a GPU has no memory left."""
-    torch = sys.modules.get("torch")  # what a server answers comes without it
+    """Whether an error says that a GPU is out of memory."""
+    torch = sys.modules.get("torch")  # hosted models work without torch
     return torch is not None and isinstance(error, torch.OutOfMemoryError)
 
 
 def card_memory() -> int:
-    """Bytes of memory of the GPU, in whole GiB: what differs between drivers is left out."""
+    """GPU memory in bytes, rounded down to GiB, since drivers differ slightly."""
     import torch
 
     _, total = torch.cuda.mem_get_info()
@@ -160,7 +160,7 @@ def card_memory() -> int:
 
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Turn too little memory for the model itself into a UserError."""
+    """Turn running out of GPU memory while loading into a UserError."""
     try:
         yield
     except RuntimeError as error:
@@ -172,16 +172,16 @@ def on_device(name: str) -> Iterator[None]:
 def require_all(
     name: str, where: str, lacking: Iterable[str], brought: Iterable[str] = (), remedy: str = "see its `source`"
 ) -> None:
-    """UserError where tensors are lacking, and so random, that no module which is brought from elsewhere brings."""
+    """UserError if tensors are missing that no module in `brought` supplies."""
     if missing := sorted(key for key in lacking if not set(key.split(".")) & set(brought)):
         raise UserError(f"{name} lacks {len(missing)} tensors, as {missing[0]}", where=where, remedy=remedy)
 
 
 def complete(loaded: tuple[Any, dict[str, Any]], name: str, where: str) -> Any:
-    """The model of a `from_pretrained` that also says what it found; UserError where a tensor is missing.
+    """The model from `from_pretrained(..., output_loading_info=True)`; UserError if a tensor is missing.
 
-    transformers makes up tensors that a file lacks, at random, and only logs it. Tensors that it does not use are
-    noted: a configuration may say fewer layers than there are.
+    transformers initialises missing tensors randomly and only logs it. Unused tensors are reported: a configuration may
+    declare fewer layers than there are.
     """
     model, found = loaded
     require_all(name, where, map(str, [*found["missing_keys"], *found["mismatched_keys"]]))

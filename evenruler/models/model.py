@@ -1,4 +1,4 @@
-"""A model of the catalogue, whatever answers: every operation that it can do, each answer paid for once."""
+"""A model with all operations it supports, independent of its backend; every answer is cached."""
 
 import copy
 import json
@@ -26,7 +26,7 @@ from evenruler.strict import validate
 from evenruler.tables.ids import canonical, content_sha256
 
 _Numbers = NDArray[np.float64]
-Method = Operation | Literal["classify_whole"]  # of a backend
+Method = Operation | Literal["classify_whole"]  # a backend's method
 
 
 def _of_struct(layout: str) -> Form[tuple[Any, ...]]:
@@ -43,7 +43,7 @@ def _of_array(kind: str) -> Form[NDArray[Any]]:
 
 
 LIKELIHOOD = _of_struct("<dq")  # nats, number of tokens
-WORD = _of_struct("<ddddq")  # nats of a whole word, that it ends, that it stands alone, of its first token; that token
+WORD = _of_struct("<ddddq")  # nats: whole word, that it ends, that it stands alone, first token; id of the first token
 NUMBER: Form[float] = Form(struct.Struct("<d").pack, lambda stored: struct.unpack("<d", stored)[0], np.isfinite)
 LOGITS, VECTOR = _of_array("<f8"), _of_array("<f4")
 
@@ -52,7 +52,7 @@ LOGITS_OR_NONE: Form[NDArray[Any] | None] = Form(
     lambda stored: LOGITS.unpack(stored) if stored else None,
     lambda row: row is None or LOGITS.is_finite(row),
 )
-"""None for a text that is longer than the model takes."""
+"""None for a text that is too long for the model."""
 
 REPLY: Form[Reply] = Form(lambda reply: canonical(reply.as_json), lambda stored: Reply(*json.loads(stored)))
 
@@ -67,19 +67,19 @@ _KEPT: dict[str, tuple[str, Form[Any], Callable[[Any], object]]] = {
     "classify_whole": ("whole-classification/1", LOGITS_OR_NONE, lambda text: text),
     "embed": ("embedding/1", VECTOR, lambda text: text),
 }
-"""By the method of a backend: the operation, with the version of how it is computed; how its answers are kept; the
-whole input of a question, as JSON holds it."""
+"""By backend method: the operation with the version of its computation, the serialisation of answers, and the whole
+question as JSON content."""
 
 
 def form_of(operation: str) -> Form[Any]:
-    """How the store holds the answers of an operation, which is named with its version."""
+    """The serialisation of an operation's answers; `operation` includes its version."""
     return next((form for name, form, _ in _KEPT.values() if name == operation.partition(":")[0]), NUMBER)
 
 
 class Model:
-    """A model of the catalogue, loaded only when the store misses something.
+    """A model of the catalogue, loaded only when an answer is missing from the store.
 
-    Each method is one operation. A model that cannot do it says so in one line (`UserError`); ask `can` first.
+    Each method is one operation, and raises a UserError if the model does not support it; check with `can`.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class Model:
         folder: Path | None = None,
         where: str | None = None,
     ) -> None:
-        """Name the model; nothing is loaded.
+        """Set up the model; nothing is loaded.
 
-        `kind`: of the backend, that of the entry or what an encoder is with its head; `store`: where answers are kept;
-        `describe`: gives the engine string of the files as they are now; `load`: makes the backend, which has a method
-        for each operation that `BY_BACKEND` lists under `kind`; `folder`: its files, where it has any on this machine;
-        `where`: it is declared, for errors, in `params.yaml` by default.
+        `kind`: the backend's, for an encoder that of its head; `store`: holds the answers; `describe`: returns the
+        engine string of the current files; `load`: creates the backend, which has a method per operation in
+        `BY_BACKEND[kind]`; `folder`: the model's files, if local; `where`: place of its declaration, for errors, by
+        default in `params.yaml`.
         """
         self.name, self.entry, self.kind = name, entry, kind
         self.where = where or declared_at(name)
@@ -106,28 +106,28 @@ class Model:
         self._cache = Cache(name, describe(), store)
         self._backend: Any = None
         self.heard: list[Mapping[str, Any]] = []
-        """What a server said of itself with each reply (`Reply.said`), kept ones too."""
+        """What servers reported about themselves with each reply (`Reply.said`), including cached replies."""
 
     @property
     def engine(self) -> str:
-        """All that an answer depends on but the question."""
+        """Everything that an answer depends on except the question."""
         return self._cache.engine
 
     @property
     def asked(self) -> int:
-        """Questions that the model itself had to answer so far."""
+        """Number of questions that the model has answered itself."""
         return self._cache.asked
 
     @property
     def spent(self) -> list[Spent]:
-        """What that took, call by call."""
+        """The cost of that, call by call."""
         return self._cache.spent
 
     @property
     def backend(self) -> Any:
-        """What answers, loaded on first use.
+        """The backend, loaded on first use.
 
-        UserError where it does not load, or files or server are no longer those that answers are kept under.
+        UserError if it cannot be loaded, or its files or server have changed since the cache key was computed.
         """
         if self._backend is None:
             backend = self._load()
@@ -139,9 +139,9 @@ class Model:
         return self._backend
 
     def adapted(self, state: object, load: Callable[[], Any]) -> Self:
-        """The same model in another state, with answers of its own.
+        """The same model in another state, with its own cache key.
 
-        `state`: all that it depends on beside the model, None for the model as it is; `load`: brings the backend there.
+        `state`: what distinguishes it, None for the original model; `load`: loads the backend in that state.
         """
         other = copy.copy(self)
         engine = self.engine if state is None else canonical([self.engine, state]).decode()
@@ -150,7 +150,7 @@ class Model:
         return other
 
     def stored(self) -> Self:
-        """The same model, never asked: what the store lacks is a `LackingError` that says how much it is."""
+        """The same model, never asked: missing answers raise a LackingError with their amount."""
 
         def refuse() -> Any:
             raise LackingError(self.name, "loading", records.Amount(0, 0, 0))
@@ -160,13 +160,13 @@ class Model:
         return other
 
     def can(self, operation: Operation) -> bool:
-        """Whether it can do an operation; nothing is loaded. ValueError where there is no such operation."""
+        """Whether the model supports an operation; nothing is loaded. ValueError if there is no such operation."""
         if operation not in OPERATIONS:
             raise ValueError(f"no operation {operation!r}, there are {', '.join(OPERATIONS)}")
         return operation in operations_of(self.kind)
 
     def require(self, operation: Operation) -> None:
-        """Stop where it cannot do an operation: a UserError that says what it can."""
+        """UserError if the model does not support an operation."""
         if not self.can(operation):
             others = ", ".join(sorted(operations_of(self.kind)))
             what = f"{self.name} (kind {self.kind}) cannot {operation}, only {others}"
@@ -184,11 +184,10 @@ class Model:
 
         Args:
             texts: n texts; repeats cost nothing.
-            before: n texts that they stand after; their own tokens are not summed. Nothing by default, as where one is
-                empty.
-            between: What stands between a text and what is before it; counted with the text.
-            keys: n names by which authors of a benchmark know the texts; answers that they published go by these
-                (`evenruler.models.recorded`), a model never sees them.
+            before: n contexts, not scored themselves; by default, and if empty, the start token alone.
+            between: Separator between context and text, scored with the text.
+            keys: n ids of the texts given by the benchmark's authors; recorded answers are found by these
+                (`evenruler.models.recorded`), models ignore them.
 
         Returns:
             [n] nats (raw sums over tokens, never normalised by length) and token counts.
@@ -205,14 +204,14 @@ class Model:
     def continuations(self, prompts: Sequence[str], options: Sequence[str]) -> _Numbers:
         """[n, k] log-probability, in nats, of each of k options after each of n prompts.
 
-        Prompt and option are tokenised together; what spans their border, or separates them, belongs to the option.
+        Prompt and option are tokenised together; tokens across the border, and separators, belong to the option.
         """
         asked = [records.Request(option, prompt) for prompt in prompts for option in options]
         answers = self._answers("loglikelihood", asked)
         return np.array([nats for nats, _ in answers], dtype=np.float64).reshape(len(prompts), len(options))
 
     def _answers(self, method: Method, questions: Sequence[Any], more: str = "") -> list[Any]:
-        """What the backend says, or said before; `more` is part of the operation's name in the key."""
+        """Answers from cache or backend; `more` extends the operation's name in the key."""
         self.require("classify" if method == "classify_whole" else method)
         operation, form, as_key = _KEPT[method]
         return self._cache.answers(
@@ -220,12 +219,11 @@ class Model:
         )
 
     def whole_words(self, prompts: Sequence[str], words: Sequence[str], chat: bool = False) -> WordLikelihoods:
-        """How likely the model is to write each word next, whole: no letter follows it.
+        """Likelihood of each whole word as the next word: no letter follows it.
 
-        The prompt's tokens are those that it has by itself, as when the model generates. The tokens of the word are
-        those that follow them in prompt and word together; where the two together have other tokens, those that the
-        word has by itself. Other ways to cut the same word are left out. What follows a word is asked only where the
-        word is written once in 100,000 times or more; a rarer one is taken for whole.
+        The prompt is tokenised as in generation. The word's tokens are those that follow in prompt and word together
+        or, if that changes the prompt's tokens, those of the word alone; other tokenisations of the word are ignored.
+        What follows is computed only for words with probability 1 in 100,000 or more; rarer ones count as whole.
 
         Args:
             prompts: n prompts.
@@ -233,12 +231,12 @@ class Model:
             chat: Whether each prompt is put into the model's chat template.
 
         Returns:
-            [n] nats of the word, that it ends and that it stands alone, nats and number of its first token.
+            [n] nats of the word, that it ends and that it stands alone, nats and id of its first token.
 
         Raises:
             ValueError: A word has no token, or there are not as many words as prompts.
-            UserError: A prompt with its word is longer than the model's context, there is no chat template, or the
-                model is to think: what it writes next then is a thought.
+            UserError: A prompt with its word exceeds the model's context, there is no chat template, or the model
+                thinks, since its next words would be a thought.
         """
         self.require("words")
         if chat and self.entry.thoughts:
@@ -250,21 +248,20 @@ class Model:
         return WordLikelihoods(nats, ends, alone, first, np.array([row[4] for row in found], dtype=np.int64))
 
     def in_place(self, asked: Sequence[Placed]) -> _Numbers:
-        """[n] log-probability of each of n words in its place in a text, both sides of it read (pseudo-log-likelihood).
+        """[n] pseudo-log-likelihood of each word in its place, given the text on both sides.
 
-        In nats per token, so that no word is punished for its length. ValueError where a word has no token.
+        In nats per token, so that long words are not penalised. ValueError if a word has no token.
         """
         answers = self._answers("in_place", asked)
         return np.array([nats / tokens for nats, tokens in answers], dtype=np.float64)
 
     def slor(self, texts: Sequence[str]) -> _Numbers:
-        """Acceptability of each text as a sentence: how much likelier it is than its tokens without order, per token.
+        """Acceptability of each text as a sentence: log-likelihood relative to unigrams, per token.
 
-        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus log-probability by unigrams,
-        divided by the number of tokens, so that neither rare words nor length count. The unigrams are the mean of the
-        model's next-token distributions over all positions of the distinct texts, for want of the corpus that the
-        model was trained on: a text's figure holds in the company of the others. It is stored under its text and
-        the checksum of the whole set, so figures of another set are never taken for these.
+        SLOR (Pauls and Klein 2012; Lau, Clark and Lappin 2017): log-likelihood minus unigram log-probability, divided
+        by the number of tokens, which corrects for rare words and length. Since the training corpus is unavailable,
+        unigrams are the model's mean next-token distribution over all positions of the distinct texts. A figure thus
+        depends on the other texts; it is stored under the text and a checksum of the whole set.
 
         Args:
             texts: n texts; order does not matter, repeats count once. ValueError where one has no token.
@@ -274,7 +271,7 @@ class Model:
         """
         self.require("slor")
         distinct = sorted(set(texts))
-        likelihoods = self.loglikelihood(distinct)  # before the lease below is held, which this takes too
+        likelihoods = self.loglikelihood(distinct)  # before the lease below, which this takes too
         if not likelihoods.tokens.all():
             raise ValueError("a text has no token")
         company = content_sha256(*distinct)
@@ -291,11 +288,9 @@ class Model:
     def sampling(self, max_new_tokens: int) -> Sampling:
         """The model's own sampling settings; nothing is loaded.
 
-        Those of its entry, else those of generation_config.json in its folder. What neither says is as in `Sampling`,
-        not as transformers would have it. What `Sampling` has not, as a penalty of repetitions, is left out; and so is
-        whether the file asks for sampling at all.
-
-        UserError where the file is not readable JSON, or says what an entry could not say either.
+        From its entry, else from generation_config.json in its folder, else the defaults of `Sampling` (not of
+        transformers). Settings that `Sampling` lacks, such as repetition penalties, and the file's `do_sample` are
+        ignored. UserError if the file is not valid JSON or has invalid values.
         """
         own: dict[str, Any] = {}
         if self._folder is not None and (path := self._folder / "generation_config.json").exists():
@@ -317,9 +312,9 @@ class Model:
         system: str | Sequence[str | None] | None = None,
         chat: bool | None = None,
     ) -> list[str]:
-        """One continuation of each prompt, without special tokens, drawn with a generator of its own.
+        """One continuation of each prompt, without special tokens, sampled with its own generator.
 
-        Arguments as for `replies`. UserError where a prompt was refused.
+        Arguments as for `replies`. UserError if a prompt was refused.
         """
         found = self.replies(prompts, sampling=sampling, seeds=seeds, system=system, chat=chat)
         for prompt, reply in zip(prompts, found, strict=True):
@@ -341,11 +336,11 @@ class Model:
 
         Args:
             prompts: n prompts.
-            sampling: How tokens are drawn.
-            seeds: n seeds; the same prompt with the same seed gets the same reply. 0 for all by default.
-            system: A system prompt for all, or n of them, each None where there is none (before a bare prompt: a
-                paragraph). Prompts that begin the same, with it, are cheaper together than apart.
-            chat: Whether to use the chat template; by default whether the model has one.
+            sampling: Sampling settings.
+            seeds: n seeds; equal prompts with equal seeds get equal replies. By default 0 for all.
+            system: A system prompt for all, or n of them, None for none (without a chat template: a paragraph before
+                the prompt). Prompts with a common beginning, system prompt included, are cheaper in one call.
+            chat: Whether to use the chat template; by default if the model has one.
 
         Returns:
             n replies.
@@ -362,18 +357,18 @@ class Model:
         return found
 
     def entailment(self, pairs: Sequence[Pair], before: Sequence[str] | None = None) -> _Numbers:
-        """What each premise and hypothesis have to do with each other.
+        """Relation of premise and hypothesis.
 
-        A classifier of pairs gives logits. Any other model is asked by a verbaliser: how likely yes, maybe and no are
-        after a fixed question; what it answers to the same hypothesis after a premise without content is taken off.
+        A classifier of pairs gives logits. Other models are asked a fixed question (verbaliser): nats of yes, maybe
+        and no, minus those for the same hypothesis with a content-free premise.
 
         Args:
-            pairs: n of premise and hypothesis.
-            before: n words that the question of a verbaliser stands after, also that without content; nothing by
-                default. ValueError where no question is asked.
+            pairs: n pairs of premise and hypothesis.
+            before: n texts before the verbaliser's question, also with the content-free premise; none by default.
+                ValueError for a classifier of pairs.
 
         Returns:
-            [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever order the model's head has.
+            [n, 3] logits or nats, ordered entailment, neutral, contradiction, whatever the order of the head.
         """
         self.require("entail")
         if self.can("loglikelihood"):
@@ -382,13 +377,13 @@ class Model:
             return nats[: len(asked)] - nats[len(asked) :]
         if before is not None:
             raise ValueError(f"{self.name} is asked no question that words could stand before")
-        # The order of the labels is part of the answer, and params may have given it.
+        # params may set the order of labels, so it is part of the key.
         rows = self._answers("entail", pairs, f":{self.entry.labels}")
         return np.array(rows, dtype=np.float64).reshape(len(pairs), len(records.LABELS))
 
     @property
     def labels(self) -> list[str]:
-        """What the outputs of a classifier mean, in order: as params say, else its own configuration."""
+        """Labels of a classifier's outputs, in order: from params, else from its configuration."""
         self.require("classify")
         own, (configured, _) = self.entry.labels, self._head
         if own is not None and len(own) != len(configured):
@@ -404,15 +399,15 @@ class Model:
         return read_head(self.name, self.entry, self._folder)
 
     def classify(self, texts: Sequence[str]) -> _Numbers:
-        """[n, labels] logits of each text; the end of one that is too long is not read."""
+        """[n, labels] logits of each text; texts that are too long are truncated."""
         rows = self._answers("classify", texts)
         return np.array(rows, dtype=np.float64).reshape(len(texts), -1 if rows else len(self.labels))
 
     def probabilities(self, texts: Sequence[str]) -> _Numbers:
-        """[n, labels] Probability of each label of each text, in the order of `labels`.
+        """[n, labels] probability of each label of each text, in the order of `labels`.
 
-        Together 1 unless the head was trained on several at once. A text that is longer than the model takes is never
-        cut: NaN throughout. UserError where the head was trained to predict numbers.
+        They sum to 1 unless the head is multi-label. A text that is too long gets NaN, since it is never truncated.
+        UserError if the head is a regression head.
         """
         from evenruler.models.heads import MULTI_LABEL, SINGLE_LABEL
 
@@ -426,7 +421,7 @@ class Model:
         return softmax(logits, axis=-1) if problem == SINGLE_LABEL else expit(logits)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[n, dimensions] embedding of each text, of length 1; ValueError where there is none."""
+        """[n, dimensions] embedding of each text, of length 1; ValueError if there are no texts."""
         self.require("embed")
         if not texts:
             raise ValueError("no text to embed")

@@ -1,13 +1,13 @@
-"""Answers that somebody has already paid for, as a model: it says what it has, and nothing else.
+"""Recorded answers from files as a model, which has these answers and no others.
 
-What can be read:
+Supported files:
 
-| what | files | known by |
+| what | files | answers found by |
 | --- | --- | --- |
-| StereoSet's published predictions | one JSON | the ids of sentences |
-| BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` where there are several | keys |
-| lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | prompt and text, letter by letter |
-| the same of tasks that generate, of questions with options | JSON lines, one file | question and options |
+| StereoSet's published predictions | one JSON | sentence ids |
+| BBQ's published predictions | JSON lines, one file or a folder; `FILE#COLUMN` if there are several | keys |
+| lm-evaluation-harness `--log_samples`, multiple choice | JSON lines, one file | exact prompt and text |
+| the same for generation tasks, of questions with options | JSON lines, one file | question and options |
 | inspect_ai, multiple choice | `.eval` or `.json` | question and options |
 | `evenruler answers export` | a folder with `answers.parquet` and `model.json` | the whole question |
 """
@@ -38,45 +38,45 @@ from evenruler.models.store import RowStore
 from evenruler.strict import at_home, read_text
 from evenruler.tables.ids import canonical
 
-READER: Final = "recorded/1"  # raised when the same file is read otherwise
-UNKNOWN_LENGTH: Final = -1  # tokens of a text whose recorded answer does not say how many it had
-HALVES: Final = frozenset(("intrasentence", "intersentence"))  # of StereoSet
+READER: Final = "recorded/1"  # to be increased when the reading of files changes
+UNKNOWN_LENGTH: Final = -1  # number of tokens if the recorded answer does not give it
+HALVES: Final = frozenset(("intrasentence", "intersentence"))  # keys of StereoSet's two tasks
 REMEDY = "take the file as it was written"
 EXPORTED: Final = "answers.parquet"
-ENTRY: Final = "model.json"  # in the folder of an export: what it says of the model
-ZSTANDARD: Final = 93  # how inspect_ai packs the files of a log; Python reads it from 3.14 on
+ENTRY: Final = "model.json"  # metadata of an export's model
+ZSTANDARD: Final = 93  # zip compression of inspect_ai logs; Python reads it from 3.14 on
 
 LABEL: Final = re.compile(r"^\s*(?:context|passage|question|q|answer|a)\s*:", re.IGNORECASE | re.MULTILINE)
-"""What tasks write before the parts of a question."""
+"""Labels that tasks write before the parts of a question."""
 
 
 class Replied(NamedTuple):
-    """A reply to a question (less labels), and texts among which its options are."""
+    """A reply to a question (without labels), and texts that include its options."""
 
     asked: str
     options: frozenset[str]
     reply: str
 
 
-Replies = dict[str, Replied]  # by how the authors of a benchmark know the question, or by the question itself
+Replies = dict[str, Replied]  # by the authors' key of the question, or by the question itself
 
 
 @dataclass(frozen=True)
 class Log:
-    """All answers of a file."""
+    """All answers in a file."""
 
     what: str
     by_key: dict[str, float] = field(default_factory=dict)
-    """By how the authors of a benchmark know a text: what grows with likelihood; within an item, order alone counts."""
+    """Scores by the authors' key of a text; higher is more likely, and only the order within an item counts."""
     by_text: dict[tuple[str, str], float] = field(default_factory=dict)
-    """By prompt and text, with what stands between them: log-likelihoods in nats."""
-    replies: Replies | None = None  # of a model that wrote
+    """Log-likelihoods in nats by prompt and text, the separator included."""
+    replies: Replies | None = None  # of a model that generated text
 
 
 def read(path: Path, column: str = "") -> Log:
-    """The answers in a file, or in all files of a folder, as in the table above; `column`: of BBQ's predictions.
+    """The answers in a file, or in all files of a folder, as listed above; `column`: of BBQ's predictions.
 
-    UserError where it is none of these, is cut off, or holds an answer twice or one that is no number.
+    UserError if the format is unknown, the file is truncated, or an answer is duplicate or not a number.
     """
     require_regular(path)
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -100,14 +100,14 @@ def read(path: Path, column: str = "") -> Log:
             return _likelihoods_of_harness(rows)
     except UserError:
         raise
-    except Exception as error:  # of JSON, of zip files, and of what is written otherwise
+    except Exception as error:  # from JSON, zip files and unexpected content
         what = f"not as such a file is written ({type(error).__name__}: {error})".splitlines()[0]
         raise UserError(what, where=str(path), remedy=REMEDY) from None
     raise UserError("neither published predictions nor logged samples", where=str(path), remedy=REMEDY)
 
 
 def _of_stereoset(said: dict[str, Any], where: str) -> Log:
-    """Scores of sentences by their ids, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
+    """Sentence scores by id, for two tasks: `{"intrasentence": [{"id": ..., "score": ...}], ...}`."""
     found = Log("StereoSet predictions")
     for one in (one for own in said.values() for one in own):
         if (key := str(one.get("id"))) in found.by_key:
@@ -117,7 +117,7 @@ def _of_stereoset(said: dict[str, Any], where: str) -> Log:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """An object of JSON that is all of a text; empty where it is something else, as JSON lines are."""
+    """The JSON object in a text; empty if it is anything else, such as JSON lines."""
     try:
         said = json.loads(text)
     except ValueError:
@@ -126,7 +126,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
-    """Options that were chosen, as words in a column."""
+    """Chosen options, as text in a column."""
     columns = sorted(name for name in rows[0][1] if "_pred" in name)
     if column not in columns and (column or len(columns) != 1):
         what = f"no column {column!r} of predictions" if column else f"{len(columns)} columns of predictions"
@@ -141,7 +141,7 @@ def _of_bbq(rows: list[tuple[str, dict[str, Any]]], column: str) -> Replies:
 
 
 def _likelihoods_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Log:
-    """Logged samples of a task of multiple choice: likelihoods of each option after its prompt."""
+    """Logged samples of a multiple-choice task: log-likelihoods of each option after its prompt."""
     found, seen = Log("lm-evaluation-harness samples"), set()
     for where, row in rows:
         if row["doc_id"] in seen:
@@ -184,10 +184,10 @@ def _finite(value: Any, where: str, of: str) -> float:
 
 
 def _replies_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
-    """Logged samples of a task that generates, whose documents hold question and options."""
+    """Logged samples of a generation task, whose documents contain question and options."""
     found: Replies = {}
     for where, row in rows:
-        if row.get("filter") == rows[0][1].get("filter"):  # the others have the same replies
+        if row.get("filter") == rows[0][1].get("filter"):  # other filters have the same replies
             ((reply, *more),), doc, (given,) = row["resps"], row["doc"], _values_of(row["arguments"])
             if more:
                 raise UserError(f"{1 + len(more)} replies to a document", where=where, remedy="log it without repeats")
@@ -199,7 +199,7 @@ def _replies_of_harness(rows: list[tuple[str, dict[str, Any]]]) -> Replies:
 
 
 def _values_of(given: Any) -> list[Any]:
-    """Those of a list, or of a dictionary, in which lm-evaluation-harness writes lists."""
+    """Values of a list, or of a dict, which lm-evaluation-harness may write instead."""
     return list(given.values() if isinstance(given, dict) else given)
 
 
@@ -223,7 +223,7 @@ def _of_inspect(header: dict[str, Any], samples: list[dict[str, Any]], where: st
 
 
 def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str]) -> str:
-    """The option whose letter was scored or replied, else the reply; "" of several letters, or where there is none."""
+    """The option whose letter was scored or replied, else the reply; "" for several or unknown letters."""
     replies = sample["output"]["choices"] or [{"message": {"content": ""}}]
     reply = _text(sample["output"].get("completion") or replies[0]["message"]["content"], kept)
     scored = (sample.get("scores") or {}).get("choice", {}).get("answer")
@@ -234,15 +234,15 @@ def _option_of(sample: dict[str, Any], options: list[str], kept: dict[str, str])
 
 
 def _text(content: Any, kept: dict[str, str]) -> str:
-    """Text of a message, which may come in parts, or lie among attachments."""
+    """The text of a message, which may be in parts or an attachment."""
     whole = content if isinstance(content, str) else "".join(own.get("text", "") for own in content)
     return kept.get(whole.removeprefix("attachment://"), whole)
 
 
 def unzipped(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Header and samples of a log of inspect_ai that is a zip file (`.eval`)."""
+    """Header and samples of an inspect_ai log in zip format (`.eval`)."""
     with zipfile.ZipFile(path) as archive:
-        members = {own.filename: own for own in archive.infolist()}  # of two of a name, the last one holds
+        members = {own.filename: own for own in archive.infolist()}  # of duplicate names, the last one counts
         if "header.json" not in members:
             raise UserError("its run did not end", where=str(path), remedy="take the log of a whole run")
         names = sorted(name for name in members if name.startswith("samples/"))
@@ -264,7 +264,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) -> None:
-    """Keep a reply; `about` may say how BBQ's authors know the question."""
+    """Store a reply; `about` may contain the BBQ authors' key of the question."""
     own = [about.get("category"), about.get("question_index"), about.get("example_id", about.get("source_id"))]
     key = replied.asked if None in own else "/".join(map(str, own))
     if not isinstance(replied.reply, str):
@@ -277,7 +277,7 @@ def _add(found: Replies, about: dict[str, Any], replied: Replied, where: str) ->
 def _told(
     replies: Replies, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], where: str
 ) -> list[float | None]:
-    """1 of an option that was chosen, 0 of the others and where the reply names none; None of what is not in it."""
+    """1 for a chosen option, 0 for others and if the reply names none; None for questions without a reply."""
     items: dict[tuple[str, str], list[int]] = {}
     for place, (prompt, key) in enumerate(zip(before, keys, strict=True)):
         items.setdefault((key.rpartition("/")[0], prompt), []).append(place)
@@ -297,14 +297,15 @@ def _told(
 
 @lru_cache(maxsize=1 << 18)
 def asked(prompt: str) -> str:
-    """A question less labels, with single spaces."""
+    """A question without labels, with single spaces."""
     return " ".join(LABEL.sub(" ", prompt).split())
 
 
 def chosen(reply: str, options: set[str]) -> str | None:
-    """The option that a reply is, was cut off in, or begins with where it names no other; None where there is none.
+    """The option that a reply equals, is a truncated form of, or begins with if it names no other; None otherwise.
 
-    Case, marks and a first "the" do not count; after `answer:` or `answer is`, what follows is read, of it a line.
+    Case, punctuation and a leading "the" are ignored; after `answer:` or `answer is`, only the rest of that line
+    counts.
     """
     said = _plain(re.split(r"(?i)\banswer(?: is)?\s*:|\banswer is\b", reply)[-1].strip().split("\n")[0])
     plain = {_plain(option): option for option in options}
@@ -322,10 +323,10 @@ def _plain(text: str) -> str:
 
 
 class Recorded(Model):
-    """Answers of a file as a model of the catalogue."""
+    """Recorded answers of a file as a model of the catalogue."""
 
     def __init__(self, name: str, entry: ModelEntry, store: RowStore, where: str | None = None) -> None:
-        """Read `recorded:FILE`, or `recorded:git:...` with `sha256`; nothing is ever asked. UserError as of `read`."""
+        """Read `recorded:FILE`, or `recorded:git:...` with `sha256`; never computes answers. UserError as in `read`."""
         place = where or declared_at(name)
         source, _, column = entry.locations[0][1].partition("#")
         if source.startswith(("git:", "package:")):
@@ -353,10 +354,10 @@ class Recorded(Model):
         between: str = " ",
         keys: Sequence[str] | None = None,
     ) -> LogLikelihoods:
-        """What the file says of each text; arguments as of any model.
+        """The recorded score of each text; arguments as for any model.
 
-        NaN where the file holds nothing of a part of a benchmark (what stands before the first slash of a key); tokens
-        are -1, unknown. UserError where it is of another benchmark, lacks part of a part, or answers other texts.
+        NaN if the file has nothing on a part of the benchmark (a key up to its first slash); token counts are -1,
+        unknown. UserError if it belongs to another benchmark, lacks answers within a part, or answers other texts.
         """
         given = [""] * len(texts) if before is None else before
         named = [""] * len(texts) if keys is None else keys
@@ -376,7 +377,7 @@ class Recorded(Model):
         return LogLikelihoods(nats, np.full(len(texts), UNKNOWN_LENGTH, dtype=np.int64))
 
     def answers(self, texts: Sequence[str], before: Sequence[str], keys: Sequence[str], between: str) -> bool:
-        """Whether it says something of one of these texts, or of another version of one."""
+        """Whether the file has an answer to one of these texts, or to another version of one."""
         try:
             return any(value is not None for value in self._found(texts, before, keys, between))
         except UserError:
@@ -394,7 +395,7 @@ class Recorded(Model):
 
 
 def said_of(folder: Path) -> dict[str, Any] | None:
-    """What an export says of its model, as its entry in a catalogue, and its name; None where a path is no export."""
+    """The model's entry and name in an export; None if the folder is no export."""
     path = folder / ENTRY
     if not path.is_file():
         return None
@@ -405,9 +406,9 @@ def said_of(folder: Path) -> dict[str, Any] | None:
 
 
 def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -> Model:
-    """A model whose answers somebody has exported, and that is never asked; UserError where the file is damaged.
+    """A model with exported answers, never asked; UserError if the file is damaged.
 
-    They have a store of their own: what a stranger wrote must never pass for what the model said here.
+    These answers have a separate store, so that a stranger's data never counts as the model's own answers here.
     """
     path = at_home(entry.locations[0][1]) / EXPORTED
     if not path.is_file() or file_sha256(path) != entry.sha256:
@@ -419,13 +420,13 @@ def exported(name: str, entry: ModelEntry, store: RowStore, where: str | None) -
         form, said = form_of(row["operation"]), json.loads(row["answer"])
         row["packed"] = form.pack(Reply(*said) if form is REPLY else said)
     own.put((row["key"], row["packed"]) for row in rows)
-    # A model that was adapted to corpora has an engine of each state, which begins with that of the model as it is.
+    # Each adapted state has its own engine, which begins with the original model's.
     engine = engines[0] if engines else ""
     return Model(name, entry, entry.kind, own, lambda: engine, lambda: None, None, where).stored()
 
 
 def answer_as_json(operation: str, stored: bytes) -> Any:
-    """An answer as the store has it, for people: numbers, lists of numbers, or text, reason and finish of a reply."""
+    """A stored answer as JSON: a number, a list of numbers, or a reply's text, reason and finish."""
     found = form_of(operation).unpack(stored)
     if isinstance(found, Reply):
         return found.as_json

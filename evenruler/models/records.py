@@ -1,4 +1,4 @@
-"""What is asked of a model and what it answers, as plain records, whatever backend answers."""
+"""Questions to models and their answers, as plain records, independent of backends."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LABELS = ("entailment", "neutral", "contradiction")
-"""The order of all numbers that say what a premise and a hypothesis have to do with each other."""
+"""The order of all entailment scores."""
 
 Pair = tuple[str, str]  # premise and hypothesis
 
@@ -16,16 +16,16 @@ INSTRUCTION = (
     "Does the first sentence mean that the second is true? Answer yes, no or maybe.\n"
     "First: {premise}\nSecond: {hypothesis}\nAnswer:"
 )
-"""What a causal model reads. Everything that differs between prompts comes late, so that they share beginnings."""
+"""The verbaliser's prompt. Parts that vary come late, so that prompts share prefixes."""
 
-OPTIONS = (" yes", " maybe", " no")  # what stands for entailment, neutral and contradiction
-CONTENT_FREE = "N/A"  # the premise that shows what a model answers whatever it is told
+OPTIONS = (" yes", " maybe", " no")  # stand for entailment, neutral and contradiction
+CONTENT_FREE = "N/A"  # the premise for a model's baseline answer
 
 
 def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tuple[list[str], list[str]]:
-    """The prompt of each pair for a causal model, and that of its hypothesis after a premise without content.
+    """Prompts for a causal model: each pair, and each hypothesis with a content-free premise.
 
-    `before`: n words that both stand after, on a line of their own; nothing by default, and where they are empty.
+    `before`: n texts, on a line of their own before both prompts; none by default or if empty.
     """
     lines = [f"{words}\n" if words else "" for words in before or [""] * len(pairs)]
     asked, empty = [], []
@@ -36,7 +36,7 @@ def verbalised(pairs: Sequence[Pair], before: Sequence[str] | None = None) -> tu
 
 
 def messages(text: str, system: str | None) -> list[dict[str, str]]:
-    """What is said in a chat, as OpenAI writes it."""
+    """Chat messages in OpenAI's format."""
     said = {"system": system, "user": text} if system else {"user": text}
     return [{"role": role, "content": content} for role, content in said.items()]
 
@@ -48,35 +48,35 @@ def paragraphs(text: str, system: str | None) -> str:
 
 @dataclass(frozen=True)
 class LogLikelihoods:
-    """Likelihoods of n whole texts."""
+    """Log-likelihoods of n whole texts."""
 
     nats: NDArray[np.float64]
     """[n] sum of the log-probabilities of the text's tokens given the start token; 0 for an empty text."""
     tokens: NDArray[np.int64]
-    """[n] how many tokens were summed, the start token not counted."""
+    """[n] number of tokens summed, without the start token."""
 
 
 @dataclass(frozen=True)
 class WordLikelihoods:
-    """Likelihoods of n whole words, each after its prompt; exp(nats + ends) is that the model writes this very word.
+    """Log-likelihoods of n whole words after their prompts; exp(nats + ends) is the probability of exactly this word.
 
-    Words of letters that are different strings exclude each other after the same prompt, so these probabilities add
-    up: no word has a share in one that it begins ("her", "hers", "heritage").
+    Different words of letters are mutually exclusive after the same prompt, so probabilities add up: a word has no
+    share in longer words that it begins ("her", "hers", "heritage").
     """
 
     nats: NDArray[np.float64]
     """[n] sum of the log-probabilities of the word's tokens given the prompt."""
     ends: NDArray[np.float64]
-    """[n] log-probability, given prompt and word, that the text does not go on with a letter; 0 by definition where
-    the model writes the word's tokens less than once in 100,000 times, which overstates its mass by less than that."""
+    """[n] log-probability, given prompt and word, that no letter follows; 0 by definition for words with probability
+    below 1 in 100,000, which overstates their mass by less than that."""
     alone: NDArray[np.float64]
-    """[n] log-probability, given prompt and word, that no word goes on: the next token begins neither with a letter or
-    digit nor with blanks and then a letter or digit on the same line. Never above `ends`; 0 for the same rare words.
-    For options that are letters: " A" may also begin " A man"."""
+    """[n] log-probability, given prompt and word, that no word follows: the next token begins neither with a letter or
+    digit nor with blanks and then one on the same line. Never above `ends`; 0 for the same rare words. For options that
+    are letters: " A" may also begin " A man"."""
     first_nats: NDArray[np.float64]
     """[n] log-probability of the word's first token given the prompt."""
     first_token: NDArray[np.int64]
-    """[n] that token; words that begin with the same one share its probability."""
+    """[n] id of that token; words with the same first token share its probability."""
 
 
 @dataclass(frozen=True)
@@ -89,30 +89,30 @@ class Placed:
 
     @property
     def text(self) -> str:
-        """The whole."""
+        """The whole text."""
         return self.before + self.word + self.after
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a continuation is drawn."""
+    """Sampling settings."""
 
     max_new_tokens: int = 50
     temperature: float = 1.0
-    """0 takes the likeliest token each time."""
+    """0 takes the most likely token."""
     top_p: float = 1.0
     top_k: int = 0
     """0 keeps the whole vocabulary."""
 
     def __post_init__(self) -> None:
-        # 2 and 2.0 are the same setting, so they must be the same key.
+        # 2 and 2.0 are the same setting and must give the same key.
         object.__setattr__(self, "temperature", float(self.temperature))
         object.__setattr__(self, "top_p", float(self.top_p))
 
 
 @dataclass(frozen=True)
 class Request:
-    """A text whose likelihood is asked, after a prompt or from the start token on."""
+    """A text to score, after a prompt or the start token."""
 
     text: str
     prompt: str = ""
@@ -120,14 +120,14 @@ class Request:
 
 @dataclass(frozen=True)
 class WordRequest(Request):
-    """A whole word whose likelihood is asked."""
+    """A whole word to score."""
 
-    chat: bool = False  # whether the prompt is put into the chat template
+    chat: bool = False  # whether to apply the chat template to the prompt
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a reply is asked to."""
+    """A prompt for a reply."""
 
     text: str
     sampling: Sampling
@@ -136,36 +136,36 @@ class Prompt:
     chat: bool = False
 
 
-CUT = "cut while thinking"  # how the reason of a reply begins whose thought took all the room
+CUT = "cut while thinking"  # prefix of the reason if a thought used up all tokens
 
 
 def cut_of(reasons: Iterable[object]) -> list[str]:
-    """Of reasons why there are no replies, null where there are, those that the model only thought."""
+    """Reasons (null where there is a reply) that say that the model only thought."""
     return [reason for reason in reasons if isinstance(reason, str) and reason.startswith(CUT)]
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What was written after a prompt, or why there is nothing."""
+    """A generated reply, or the reason why there is none."""
 
     text: str | None
-    """Without special tokens; "" only where the model ended it at once; None where it refused, or only thought."""
+    """Without special tokens; "" only if the model stopped at once; None if it refused or only thought."""
     reason: str | None = None
-    """Why there is no text; None where there is one. A model on this machine never refuses."""
+    """Why there is no text, else None. Local models never refuse."""
     finish: str | None = None
-    """Why the writing ended, "stop" or "length" (as long as was allowed); of a refusal what a server says."""
+    """Why generation ended: "stop" or "length" (the limit); for a refusal the server's value."""
     said: Mapping[str, Any] | None = field(default=None, compare=False)
-    """What a server says of itself, where it does: `model`, `fingerprint`, tokens that it thought in (`thought`), and
-    settings that it does not take (`own`), so that it sampled by its own."""
+    """What a server reported: `model`, `fingerprint`, thinking tokens (`thought`), and sampling parameters that it does
+    not support (`own`), so that it used its own."""
 
     @property
     def as_json(self) -> list[Any]:
-        """As it is kept: three values, and a fourth where a server said something."""
+        """Serialised form: three values, and a fourth if a server reported something."""
         return [self.text, self.reason, self.finish, *([dict(self.said)] if self.said else [])]
 
 
 class CausalModel(Protocol):
-    """A model of the next token."""
+    """A model that predicts next tokens."""
 
     name: str
 
@@ -185,7 +185,7 @@ class CausalModel(Protocol):
 
 
 class Embedder(Protocol):
-    """A model that places texts in a space."""
+    """A model that maps texts to vectors."""
 
     name: str
 
@@ -193,25 +193,25 @@ class Embedder(Protocol):
         """[n, dimensions] embedding of each text."""
 
 
-LETTERS_A_TOKEN = 4  # of English text, in the vocabularies of today's models
+LETTERS_A_TOKEN = 4  # for English text in current vocabularies
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How much there is to read and to write in some questions, roughly; no model and no tokenizer is asked."""
+    """Estimated size of some questions, without model or tokenizer."""
 
     questions: int
-    read: int  # tokens of all questions, by their letters; beginnings that they share are counted each time
-    written: int  # tokens of all replies, each as long as it may be
+    read: int  # tokens of all questions, from their letters; shared prefixes count each time
+    written: int  # tokens of all replies at maximum length
 
     @property
     def tokens(self) -> int:
-        """What the time goes by: tokens that are written where replies are, else those that are read."""
+        """Tokens that determine the time: generated ones if there are replies, else those read."""
         return self.written or self.read
 
 
 def amount_of(questions: Iterable[object]) -> Amount:
-    """How much some questions are."""
+    """The estimated size of some questions."""
     asked = list(questions)
     written = sum(question.sampling.max_new_tokens for question in asked if isinstance(question, Prompt))
     return Amount(len(asked), -(-sum(map(_letters, asked)) // LETTERS_A_TOKEN), written)

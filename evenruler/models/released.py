@@ -1,9 +1,9 @@
-"""Answers of models that the repository holds, one data set a release: replayed in place of asking.
+"""Recorded answers in the repository, one data set per release, replayed instead of asking models.
 
-`data/recorded` has a Parquet file an operation, a row an answer: `key` (the first half of its key in the row store, so
-that engine, operation and the whole question are in it), `model`, `engine` (the first digits of its checksum) and
-`answer`, as the row store holds it; and `release.json`: the release, each engine whole, each model's licence, and each
-file's rows and sha256. A random part of what is replayed is asked again all the same, and compared.
+`data/recorded` has a Parquet file per operation with a row per answer: `key` (first half of its key in the row store,
+which covers engine, operation and question), `model`, `engine` (start of its checksum) and `answer` as in the row
+store; and `release.json`: the release's name, full engines, licences by model, rows and sha256 of each file. A random
+sample of what is replayed is asked again and compared.
 """
 
 import base64
@@ -30,30 +30,30 @@ FOLDER: Final = Path("data/recorded")
 RELEASE: Final = "release.json"
 
 AGAIN: Final = "EVENRULER_AGAIN"
-"""The environment variable that says which share of what a release holds is asked again, from 0 to 1; `SHARE` by
-default. At 1 nothing is replayed: what a model says now is kept, and compared with the release."""
+"""Environment variable: share of released answers to ask again, from 0 to 1, by default `SHARE`. At 1 nothing is
+replayed: new answers are stored and compared with the release."""
 
 SHARE: Final = 0.01
 
 JOURNAL: Final = "EVENRULER_JOURNAL"
-"""The environment variable that names a folder for all that models answer, of which releases and exports are made."""
+"""Environment variable: a folder that records all answers, from which releases and exports are made."""
 
-TOLERANCE: Final = 0.01  # nats, logits and the like: last bits that differ by processor add up to some ten-thousandths
-HALF: Final = 16  # bytes of a key that a release holds
-REPLAYED: Final = "replayed.jsonl"  # in the cache: what this run replayed, a line a call
+TOLERANCE: Final = 0.01  # nats or logits; processors differ by some ten-thousandths
+HALF: Final = 16  # bytes of a key in a release
+REPLAYED: Final = "replayed.jsonl"  # in the cache: replayed answers, one line per call
 
 
 @dataclass
 class Compared:
-    """What was replayed, and how what was asked again differs."""
+    """Counts of replayed answers, and differences of those asked again."""
 
     release: str
     replayed: int = 0
-    again: int = 0  # answers that were asked again; numbers and replies together
-    difference: float = 0.0  # the largest one of numbers
-    beyond: int = 0  # how many answers of numbers differ by more than `TOLERANCE`
-    replies: int = 0  # how many of those asked again are replies
-    otherwise: int = 0  # how many of these say something else
+    again: int = 0  # answers asked again, numbers and replies
+    difference: float = 0.0  # largest difference of numbers
+    beyond: int = 0  # numeric answers that differ by more than `TOLERANCE`
+    replies: int = 0  # replies among those asked again
+    otherwise: int = 0  # replies that differ
 
     def __add__(self, other: "Compared") -> "Compared":
         counts = ("replayed", "again", "beyond", "replies", "otherwise")
@@ -61,7 +61,7 @@ class Compared:
         return Compared(other.release, difference=max(self.difference, other.difference), **summed)
 
     def take(self, held: Any, now: Any) -> None:
-        """Compare what the model says now with what the release holds, both unpacked."""
+        """Compare a current answer with the released one, both unpacked."""
         self.again += 1
         if isinstance(held, Reply):
             self.replies += 1
@@ -72,17 +72,17 @@ class Compared:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether the model of the release is another one.
+        """Whether the differences suggest a different model.
 
-        One answer in a hundred may differ: what follows a word is asked only of words that are likely enough, and last
-        bits decide of a word at that border. So may sampled replies, up to half of them.
+        One numeric answer in a hundred may differ, since last bits decide whether a borderline word counts as rare. So
+        may up to half of the sampled replies.
         """
         numbers = self.again - self.replies
         return 100 * self.beyond > numbers or 2 * self.otherwise > max(self.replies, 2)
 
     @property
     def said(self) -> str:
-        """In a line."""
+        """As one line of text."""
         found = f"{self.replayed:,} answers replayed from release {self.release}, {self.again:,} asked again"
         if self.again > self.replies:
             found += f", largest difference {self.difference:.2g}"
@@ -90,18 +90,18 @@ class Compared:
 
 
 def _apart(held: Any, now: Any) -> float:
-    """The largest difference of two answers of numbers; infinite where one has none, or another length."""
+    """The largest difference of two numeric answers; infinite if one is missing or their shapes differ."""
     if held is None or now is None:
         return 0.0 if held is now else np.inf
     one, other = np.atleast_1d(np.asarray(held, dtype=float)), np.atleast_1d(np.asarray(now, dtype=float))
     if one.shape != other.shape:
         return np.inf
-    with np.errstate(invalid="ignore"):  # two that are both minus infinity are alike
+    with np.errstate(invalid="ignore"):  # two minus infinities are equal
         return float(np.where(one == other, 0.0, np.abs(one - other)).max(initial=0.0))
 
 
 class Released:
-    """The answers of the release that a repository holds; there need be none."""
+    """The repository's released answers; there may be none."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -109,12 +109,12 @@ class Released:
 
     @property
     def release(self) -> str:
-        """What it is called."""
+        """The release's name."""
         return str(self._said["release"])
 
     @cached_property
     def share(self) -> float:
-        """Of what it holds, how much is asked again."""
+        """The share of released answers to ask again."""
         given = os.environ.get(AGAIN, str(SHARE))
         try:
             share = float(given)
@@ -125,14 +125,14 @@ class Released:
         return share
 
     def get(self, operation: str, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """The answers that it holds, by whole keys; UserError where a file of it is damaged."""
+        """Released answers by full key; UserError if a file is damaged."""
         if operation not in self._by_operation:
             self._by_operation[operation] = self._read(operation)
         held = self._by_operation[operation]
         return {key: held[key[:HALF]] for key in keys if key[:HALF] in held}
 
     def again(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Those that are asked again, drawn at random."""
+        """A random sample of keys to ask again."""
         return [key for key in keys if random.random() < self.share]
 
     @cached_property
@@ -160,23 +160,23 @@ class Released:
 
 @cache
 def released() -> Released:
-    """The release of the repository that this process works in."""
+    """The release of the current repository."""
     return Released((repository.root() or Path()) / FOLDER)
 
 
 def file_of(operation: str) -> str:
-    """The file that holds the answers of an operation with its version."""
+    """File name for an operation with its version."""
     return f"{re.sub(r'[^a-z0-9]+', '-', operation.lower()).strip('-')}.parquet"
 
 
 def keep(compared: Compared) -> None:
-    """Note what a call replayed, for who says it at the end."""
+    """Record what a call replayed, for the summary."""
     with (cache_root() / REPLAYED).open("a", encoding="utf-8") as file:
         file.write(json.dumps(vars(compared)) + "\n")
 
 
 def kept(root: Path) -> Compared | None:
-    """All that was noted together in a cache, which is forgotten then; None where nothing was."""
+    """The recorded replays of a cache, summed and then deleted; None if there are none."""
     path = root / REPLAYED
     if not path.exists():
         return None
@@ -187,18 +187,18 @@ def kept(root: Path) -> Compared | None:
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer of a model, with all that its key is made of."""
+    """An answer with everything that its key consists of."""
 
     model: str
     engine: str
     operation: str
     key: bytes
-    question: str  # JSON, canonical
+    question: str  # canonical JSON
     answer: bytes
 
 
 def note_down(model: str, engine: str, operation: str, answers: Iterable[tuple[bytes, bytes, bytes]]) -> None:
-    """Have the journal hold answers, if one is kept: key, question as canonical JSON, answer as the store has it."""
+    """Append answers to the journal, if one is set: key, question as canonical JSON, packed answer."""
     if folder := os.environ.get(JOURNAL):
         Path(folder).mkdir(parents=True, exist_ok=True)
         with (Path(folder) / f"{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
@@ -208,7 +208,7 @@ def note_down(model: str, engine: str, operation: str, answers: Iterable[tuple[b
 
 
 def journal(folder: Path) -> list[Answered]:
-    """All that a journal holds, each answer once, in the order of operation, model, engine and key."""
+    """All answers in a journal without duplicates, sorted by operation, model, engine and key."""
     found: dict[bytes, Answered] = {}
     whose: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl")):

@@ -1,4 +1,4 @@
-"""Where a model's files come from: the Hub at a commit, a package, a folder; or they are made here, once."""
+"""Locates model files: on the Hub at a commit, in a package or folder, or created here once."""
 
 import fnmatch
 import importlib.util
@@ -21,10 +21,10 @@ from evenruler.terminal import note
 
 _HUB_FILES = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model"]
 _OLDER_WEIGHTS = ["pytorch_model*.bin"]
-"""Of a repository without safetensors. Code in them is not run: transformers reads tensors alone."""
+"""For repositories without safetensors. transformers reads only tensors from them and runs no code."""
 
 _TOKENIZERS = ["tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"]
-SUMS = "sums.json"  # in a folder that was made here: sha256 of every other file, by name
+SUMS = "sums.json"  # in a created folder: sha256 of every other file, by name
 
 
 def locate(
@@ -35,11 +35,11 @@ def locate(
     *,
     where: str | None = None,
 ) -> Path:
-    """The folder that holds a model's configuration, weights and tokenizer, ready to load.
+    """The folder with a model's configuration, weights and tokenizer, ready to load.
 
-    A GGUF file is checked against its checksum and converted once, under the store's folder; so is a zip file unpacked,
-    and an untrained model made, of an entry of `catalogue`. What was made is compared with its checksums, and made
-    again where it is no longer what it was. UserError where something is missing or is not what was declared.
+    A GGUF file is verified and converted once, under the store's folder; a zip file is unpacked, and an untrained model
+    made from an entry of `catalogue`. Created folders are verified by checksums and recreated if they changed.
+    UserError if something is missing or not as declared.
     """
     where = where or declared_at(name)
     if entry.scheme == "untrained":
@@ -64,18 +64,18 @@ def locate(
 
 
 def declared_at(name: str) -> str:
-    """Where the catalogue of this repository declares a model."""
+    """Place of a model's declaration in this repository's catalogue."""
     return f"params.yaml: models.{name}"
 
 
 def path_of(source: str, where: str) -> Path:
-    """The file or folder of a `local:` or `package:` source; UserError where it is not there."""
+    """The file or folder of a `local:` or `package:` source; UserError if it does not exist."""
     scheme, _, rest = source.partition(":")
     if scheme == "local":
         path = at_home(rest)
     else:
         module, _, inside = rest.partition("/")
-        # Finds a top-level package without running its code; a folder of data may be called what Python cannot import.
+        # Find the package without running its code; data packages may have names that Python cannot import.
         spec = importlib.util.find_spec(module) if module.replace("-", "_").isidentifier() else None
         if spec is None or not spec.submodule_search_locations:
             remedy = "install it; in a clone `make setup` does"
@@ -86,16 +86,16 @@ def path_of(source: str, where: str) -> Path:
     return path
 
 
-MIRROR = "EVENRULER_MIRROR"  # the environment variable that names a folder of published files, found by their sha256
+MIRROR = "EVENRULER_MIRROR"  # environment variable: a folder of published files, found by sha256
 GIT = r"git:([\w.-]+/[\w.-]+)@([0-9a-f]{40})/(.+)"  # a file on GitHub at a commit: `git:OWNER/NAME@COMMIT/PATH`
 
 
 def pinned(source: str, sha256: str, where: str) -> Path:
-    """A file that others published, with the bytes that were declared.
+    """A published file whose bytes match the declared sha256.
 
-    Looked for in the folder that `EVENRULER_MIRROR` names, whatever it is called there; else where its source says: a
-    package, a path, or a commit on GitHub, from where it is fetched once into the cache: `package:MODULE/FILE`,
-    `local:FILE` or as `GIT`. UnfinishedError where it is not there, or cannot be fetched; UserError of other bytes.
+    Searched in the folder `EVENRULER_MIRROR` under any name; else at its source: `package:MODULE/FILE`, `local:FILE`,
+    or a commit on GitHub (`GIT`), downloaded once into the cache. UnfinishedError if it is missing or cannot be
+    downloaded; UserError if its bytes differ.
     """
     if (mirror := os.environ.get(MIRROR)) and (found := _in_mirror(Path(mirror)).get(sha256)):
         return found
@@ -121,7 +121,7 @@ def _in_mirror(folder: Path) -> Mapping[str, Path]:
 
 
 def _from_git(source: str, sha256: str, where: str) -> Path:
-    """A file at a commit on GitHub, kept in the cache under its checksum."""
+    """A file from GitHub at a commit, cached by checksum."""
     kept = cache_root() / "files" / sha256
     if kept.exists():
         return kept
@@ -159,16 +159,16 @@ def _from_hub(entry: ModelEntry, where: str) -> Path:
 
 
 def fetched_of(names: Iterable[str]) -> list[str]:
-    """The files, of all of a repository on the Hub, that are fetched."""
+    """The files of a Hub repository that would be downloaded."""
     names = list(names)
     weights = [] if fnmatch.filter(names, "*.safetensors") else _OLDER_WEIGHTS
     return [name for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in [*_HUB_FILES, *weights])]
 
 
 def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, where: str) -> Path:
-    """The folder of a GGUF file, converted, or of a zip file, unpacked: on the first call.
+    """The folder of a converted GGUF file or an unpacked zip file, created on the first call.
 
-    One of a zip file is for all entries that name it, and so is one of a GGUF file, under whatever name.
+    It is shared by all entries that name the same file.
     """
     from evenruler.models import conversion
 
@@ -188,7 +188,7 @@ def _of_file(name: str, files: list[Path], entry: ModelEntry, store: RowStore, w
 
 
 def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping[str, ModelEntry]) -> Path:
-    """The folder of another model's architecture made small, with random weights; makes it on the first call."""
+    """The folder of a small untrained model with another's architecture, created on the first call."""
     from evenruler.models import conversion
 
     other = conversion.made_of(entry, catalogue, f"{declared_at(name)}.source")
@@ -201,13 +201,13 @@ def _untrained(name: str, entry: ModelEntry, store: RowStore, catalogue: Mapping
 
 
 def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowStore) -> Path:
-    """A folder under the store's that `make` fills once, and again where its files are not what they were."""
+    """A folder under the store's that `make` fills once, and again if its files have changed."""
     folder = store.root / "models" / folder_name
     if folder.exists() and _is_whole(folder, store):
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{folder}.lock"):
-        if folder.exists() and _is_whole(folder, store):  # by another process, meanwhile
+        if folder.exists() and _is_whole(folder, store):  # created by another process meanwhile
             return folder
         if folder.exists():
             note(f"{name}: the files in {folder} are not those that were written there; they are made again")
@@ -220,7 +220,7 @@ def made(name: str, folder_name: str, make: Callable[[Path], None], store: RowSt
 
 
 def _is_whole(folder: Path, store: RowStore) -> bool:
-    """Whether a folder that was made here holds what was written, by checksums that are remembered."""
+    """Whether a created folder still has the files written, by their recorded checksums."""
     try:
         sums = json.loads((folder / SUMS).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -231,6 +231,6 @@ def _is_whole(folder: Path, store: RowStore) -> bool:
 
 
 def _files(folder: Path) -> list[str]:
-    """The files below a folder but the one of their checksums, by their path in it."""
+    """Relative paths of the files in a folder, without the file of checksums."""
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return sorted(set(paths) - {SUMS})

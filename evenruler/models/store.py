@@ -1,8 +1,8 @@
-"""The row store: every answer of every model, paid for once.
+"""The row store: persistent answers of all models.
 
-SQLite in WAL mode, one row an answer. The key says everything that the answer depends on, so nothing is ever stale:
-a changed weight, library or template is another key. Answers never change once written, and each has a checksum: one
-that was damaged on the disk is dropped, and so asked anew.
+SQLite in WAL mode, one row per answer. The key covers everything that the answer depends on, so entries are never
+stale: a changed weight, library or template gives another key. Answers are immutable and have a checksum; a damaged one
+is dropped and computed again.
 """
 
 import errno
@@ -29,15 +29,15 @@ CREATE TABLE IF NOT EXISTS files
 (path TEXT PRIMARY KEY, bytes INT, mtime_ns INT, ctime_ns INT, inode INT, sha256 TEXT) WITHOUT ROWID;
 """
 _KEYS_A_QUERY = 500
-_PAGES_A_KEY = 8  # pages that are read in the order of the file in the time in which one is looked for
+_PAGES_A_KEY = 8  # pages read sequentially in the time of one random lookup
 _PAGE = 4096
-_LARGE = 2**26  # bytes from which on it is worth while to read the whole file
+_LARGE = 2**26  # file size in bytes from which reading ahead pays off
 _crc = zlib.crc32
 _FILE = "rows.sqlite"
 
 
 def cache_root() -> Path:
-    """Where runtime state lives: `$EVENRULER_CACHE`; else `.cache` of the repository, and outside one the user's."""
+    """The cache folder: `$EVENRULER_CACHE`, else the repository's `.cache`, outside a repository the user's."""
     if chosen := os.environ.get("EVENRULER_CACHE"):
         return Path(chosen)
     if found := repository.root():
@@ -46,7 +46,7 @@ def cache_root() -> Path:
 
 
 def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[bytes]:
-    """Keys of questions: 32 bytes over what answers (`engines.described`), what is asked ("words/2"), and all of it."""
+    """Cache keys: sha256 (32 bytes) of engine (`engines.described`), operation ("words/2") and each question."""
     beginning, found = hashlib.sha256(canonical([engine, operation])), []
     for question in questions:
         digest = beginning.copy()
@@ -56,12 +56,12 @@ def keys_of(engine: str, operation: str, questions: Iterable[object]) -> list[by
 
 
 class RowStore:
-    """Answers by key, on disk."""
+    """Persistent answers by key."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Open (or make) the store under a folder, `cache_root()` by default; UserError where it is damaged.
+        """Open or create the store in a folder, by default `cache_root()`; UserError if it is damaged.
 
-        A store that cannot be written, as in a folder that is read-only, still gives what it has.
+        A read-only store still returns the answers it has.
         """
         self.root = root or cache_root()
         self.path = self.root / _FILE
@@ -73,12 +73,12 @@ class RowStore:
             self._connection.text_factory = _as_text
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The answers that are there, and are what was written; UserError where the store is damaged."""
+        """The stored answers with a valid checksum; UserError if the store is damaged."""
         found: dict[bytes, bytes] = {}
         damaged: list[bytes] = []
         with self._told():
             self._read_ahead(len(keys))
-        ordered = sorted(keys)  # so that a page is come to once
+        ordered = sorted(keys)  # so that each page is read once
         for first in range(0, len(ordered), _KEYS_A_QUERY):
             chunk = ordered[first : first + _KEYS_A_QUERY]
             query = f"SELECT key, crc, answer FROM kept WHERE key IN ({','.join('?' * len(chunk))})"
@@ -98,28 +98,28 @@ class RowStore:
         return found
 
     def put(self, answers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Write answers in one transaction, whole or not at all; one that is there stays as it is.
+        """Store answers in one transaction; existing ones are not replaced.
 
-        UserError where the store is damaged, the disk full, or the folder read-only.
+        UserError if the store is damaged or read-only, or the disk is full.
         """
         with self._told(), self._transaction():
             rows = ((key, _crc(key + answer), answer) for key, answer in answers)
             self._connection.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?, ?)", rows)
 
     def count(self) -> int:
-        """How many answers are held."""
+        """Number of stored answers."""
         with self._told():
             (count,) = self._connection.execute("SELECT count(*) FROM kept").fetchone()
         return int(count)
 
     def require_writable(self, missing: int) -> None:
-        """Stop (UserError) before a model is asked so many questions whose answers could not be kept."""
+        """UserError if the store is read-only, before a model is asked for answers that could not be stored."""
         if not self.is_writable:
             what = f"{missing} answers are missing, and it can only be read"
             raise UserError(what, where=str(self.path), remedy="make it writable, or set EVENRULER_CACHE")
 
     def file_sha256(self, path: Path) -> str:
-        """The sha256 of a file, remembered for as long as its length, its times of change and its inode stay."""
+        """The sha256 of a file, cached until its size, times of change or inode change."""
         stat = path.stat()
         known = (str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
         query = "SELECT sha256 FROM files WHERE path = ? AND bytes = ? AND mtime_ns = ? AND ctime_ns = ? AND inode = ?"
@@ -134,51 +134,51 @@ class RowStore:
         return digest
 
     def _opened(self) -> sqlite3.Connection:
-        """A connection to write by, or where that is forbidden one to read by."""
+        """A writable connection, or a read-only one if writing is not permitted."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=120, isolation_level=None)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
-            connection.execute("DELETE FROM kept WHERE FALSE")  # a file without the right to write is only noticed now
+            connection.execute("DELETE FROM kept WHERE FALSE")  # detects a file without write permission
         except (sqlite3.OperationalError, OSError):
             if not self.path.is_file() or (os.access(self.path, os.W_OK) and os.access(self.root, os.W_OK)):
                 raise
             self.is_writable = False
-            # Where nothing waits to be moved from the log, the file alone is the whole store.
+            # With an empty log the file alone is the whole store.
             log = self.path.with_name(f"{_FILE}-wal")
             how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
             connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?{how}", uri=True)
         return connection
 
     def _read_ahead(self, wanted: int) -> None:
-        """Have the whole file in the system's memory where a good part of it is wanted; keys are all over it."""
+        """Load the file into the system's page cache if many keys are wanted, since keys are scattered over it."""
         size = self.path.stat().st_size
         if self._is_read or size < _LARGE or wanted * _PAGES_A_KEY * _PAGE < size:
             return
         self._is_read = True
-        # By another process: one that closes a file loses all its locks on it, those of SQLite too. The next to close
-        # its connection would take itself for the last one, and remove the log that this one writes.
+        # In another process: closing the file here would release SQLite's locks on it, and the next connection to close
+        # would take itself for the last one and delete the log that this one writes to.
         with suppress(OSError):
             subprocess.run(["cat", str(self.path)], stdout=subprocess.DEVNULL, check=False)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """One at a time, whatever process: SQLite before 3.51.3 may damage a file whose log two write back at once."""
+        """A transaction, one at a time across processes: SQLite before 3.51.3 may else corrupt the file."""
         with self._lock if self.is_writable else nullcontext():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                with suppress(sqlite3.Error):  # SQLite has rolled back by itself where it could not write
+                with suppress(sqlite3.Error):  # SQLite may have rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Turn what SQLite and the folder raise into a line for the user."""
+        """Turn errors of SQLite and the file system into a UserError."""
         try:
             yield
         except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""Chat templates: programs that come with a model, and write what it reads."""
+"""Rendering of chat templates, which are programs that come with a model."""
 
 import datetime
 import sys
@@ -15,10 +15,10 @@ from evenruler.models.chats import NOW, ChatSettings
 from evenruler.models.records import messages, paragraphs
 
 CLOCKS: Final = (datetime.date(2001, 2, 3), datetime.date(2019, 11, 28))
-"""Days with nothing in common, to see whether a template writes one."""
+"""Two dates without common parts, to detect whether a template writes the date."""
 
 MOST_STEPS = MOST_ADDED = 1_000_000
-"""Steps that a chat template may take (of models some hundred; one may hold loops in loops), letters it may add."""
+"""Limits on a chat template's steps (usually some hundred; nested loops are possible) and added characters."""
 
 
 def rendered(
@@ -26,9 +26,9 @@ def rendered(
 ) -> str:
     """The text that the model reads, without its start token.
 
-    `name`: of the model, for errors; `system`: a paragraph before the prompt, or the system message of a chat;
-    where its template refuses one (Gemma 2), a paragraph there, too; `settings`: what the template is told. UserError
-    where a chat has no template, or one that does not take the prompt, or does not come to an end.
+    `name`: the model's, for errors; `system`: a paragraph before the prompt, or a chat's system message, or a paragraph
+    there too if the template refuses one (Gemma 2); `settings`: options for the template. UserError if a chat has no
+    template, or the template fails on the prompt or does not end.
     """
     if not chat:
         return paragraphs(prompt, system)
@@ -51,29 +51,29 @@ def rendered(
             text = written(paragraphs(prompt, system), None)
         if len(text) > len(prompt) + len(system or "") + MOST_ADDED:
             raise OverflowError(f"it adds more than {MOST_ADDED:,} characters")
-    except Exception as error:  # a template is a program, and may fail as one
+    except Exception as error:  # a template may fail like any program
         reason = (str(error) or type(error).__name__).split("\n")[0]
         what = f"the chat template of {name} does not take a prompt ({reason})"
         raise UserError(what, where=repr(prompt[:40]), remedy="ask with chat: false") from None
     bos = tokenizer.bos_token
-    return text.removeprefix(bos) if bos else text  # every sequence gets its start token once
+    return text.removeprefix(bos) if bos else text  # the start token is added once, elsewhere
 
 
 def writes_day(folder: Path, settings: ChatSettings) -> bool:
-    """Whether the chat template in a model's folder writes the day: whether it says the same at two clocks."""
+    """Whether the chat template in a model's folder writes the date, tested with two dates."""
     from transformers import AutoTokenizer
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         at = [settings.model_copy(update={"now": day}) for day in CLOCKS]
         said = [[rendered(tokenizer, "", "Hello.", system, True, own) for own in at] for system in (None, "Be brief.")]
-    except Exception:  # whatever it is, it shows again when the model is asked
+    except Exception:  # the error recurs when the model is asked
         return True
     return any(one != other for one, other in said)
 
 
 def _at(day: datetime.date) -> AbstractContextManager[Any]:
-    """Have templates write this day: transformers gives them its own clock, and lets nobody pass another."""
+    """A context that sets the date in templates; transformers offers no other way."""
     from transformers.utils import chat_template_utils as library
 
     class Clock(datetime.datetime):
@@ -86,12 +86,12 @@ def _at(day: datetime.date) -> AbstractContextManager[Any]:
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """End a template that takes too many steps: lines of it, and calls that it makes; in this thread alone."""
+    """Limit the steps of a template (executed lines and calls), in this thread only."""
     before, steps = sys.gettrace(), 0
 
     def trace(frame: Any, *_: Any) -> Any:
         nonlocal steps
-        steps += bool(steps) or frame.f_code.co_filename == "<template>"  # what jinja2 calls compiled ones
+        steps += bool(steps) or frame.f_code.co_filename == "<template>"  # jinja2's name for compiled templates
         if steps > MOST_STEPS:
             raise OverflowError(f"it takes more than {MOST_STEPS:,} steps")
         return trace if steps else None

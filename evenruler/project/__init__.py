@@ -1,1 +1,1 @@
-"""`params.yaml` as a whole: check, new, scale, artifacts."""
+"""Commands that work on the whole of `params.yaml`: check, new, scale, ask, repro, release."""

@@ -1,4 +1,4 @@
-"""What is in use at a scale: `active` in params.yaml, which `foreach` of dvc.yaml goes through."""
+"""Computes what is in use at a scale: `active` in params.yaml, which `foreach` in dvc.yaml iterates over."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +15,15 @@ from evenruler.tables.ids import content_sha256
 
 SOURCES = Path("data/sources")
 MADE = {"scrape": "data/scraped", "evolve": "data/evolved"}
-"""Where a stage puts the sources that it makes."""
+"""Folder of the sources that a stage makes."""
 
 
 @dataclass(frozen=True)
 class Instrument:
-    """An instrument of a scale, with all that was read of it.
+    """An instrument of a scale with its settings and source.
 
-    `source` is None where it is not finished, `beside` what its source is made of (`BaseSettings.beside`), `unfinished`
-    what is still to be found, fetched, written or given (the commit of a model that it names), and how; `sizes` are its
+    `source` is None if it is unfinished, and `unfinished` then says what must be found, fetched, written or given (such
+    as the commit of a model), and how. `beside`: additional files of its source (`BaseSettings.beside`); `sizes`: its
     settings by size.
     """
 
@@ -43,13 +43,13 @@ class Instrument:
 
 
 def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
-    """Every instrument of a scale, as declared, with settings and source; UserError at the first mistake."""
+    """Every instrument of a scale, as declared, with settings and source; UserError at the first error."""
     declared = Declared(params, scale)
     found = []
     for name, family in declared.instruments.items():
         settings = declared.settings(name)
         written = settings.written_as(name)
-        if settings.made_by == "evolve":  # of another instrument of its family, which users write
+        if settings.made_by == "evolve":  # made from another instrument of its family, which users write
             known = [other for other, of in declared.every_instrument().items() if of == family and other != name]
             if written not in known or declared.settings(written).made_by == "evolve":
                 what = f"{name!r} is made of {written!r}, which is no instrument of the family {family} "
@@ -73,14 +73,14 @@ def instruments_at(root: Path, params: Path, scale: Scale) -> list[Instrument]:
 
 
 def asking_of(family: str, model: str) -> str:
-    """The stage that asks a model for a family, as `left_out` of params.yaml names it."""
+    """The stage that asks a model for a family, as named in `left_out` of params.yaml."""
     return f"ask@{family}-{model}"
 
 
 def without(
     instruments: Sequence[Instrument], left_out: Mapping[str, str], catalogue: Catalogue, scale: Scale
 ) -> list[Instrument]:
-    """Instruments of a scale, where those `left_out`, or that no model is left for, are not finished."""
+    """Mark instruments as unfinished that are left out or have no model left to ask."""
     lost = {}
     for family in dict.fromkeys(own.family for own in instruments):
         stages = [asking_of(family, name) for name in _asked(family, catalogue, scale)[0]]
@@ -97,11 +97,10 @@ def in_use(
     versions: Callable[[str], str],
     left_out: Container[str] = (),
 ) -> Active:
-    """What `active` says at a scale; what is not finished is left out, and so are models whose commit is to be given.
+    """Compute `active` at a scale, without unfinished instruments and models whose commit is missing.
 
-    `versions` gives the version that a benchmark is at; `left_out` are stages that cannot be run, as
-    `ask@FAMILY-MODEL`. UserError where something declared is wrong, no instrument is finished, or no model can be asked
-    what a family asks.
+    `versions` gives the current version of a benchmark; `left_out`: stages that cannot run, such as `ask@FAMILY-MODEL`.
+    UserError if a declaration is invalid, no instrument is finished, or a family has no model to ask.
     """
     unfinished = [own.unfinished for own in instruments if own.unfinished]
     instruments = [own for own in instruments if not own.unfinished]
@@ -142,7 +141,7 @@ def in_use(
 
 
 def _asked(family: str, catalogue: Catalogue, scale: Scale) -> tuple[list[str], list[str]]:
-    """The models of a scale that a family asks, in the order of the catalogue; those whose commit is to be given."""
+    """The models of a scale that a family asks, in catalogue order; and those whose commit is missing."""
     takes = room(family, "declare").takes
     entries = catalogue.models.items()
     own = [name for name, entry in entries if entry.scale in (None, scale) and family in (entry.families or [family])]
@@ -157,14 +156,14 @@ def not_to_be_had(families: Iterable[str], catalogue: Catalogue, scale: Scale) -
 
 
 def _checksums(own: Instrument, catalogue: Catalogue) -> dict[str, str]:
-    """Of the settings of an instrument, and of the entries of the models that it names, which DVC cannot look up."""
+    """Checksums of an instrument's settings and of the models it names, which DVC cannot look up itself."""
     settings = [each.model_dump(mode="json", exclude_defaults=True) for each in (own.settings, *own.sizes.values())]
     models = [_all_of(model, catalogue) for model in sorted({use.model for use in own.uses})]
     return {"settings": content_sha256(*settings)[:12], "models": content_sha256(*models)[:12]}
 
 
 def _all_of(model: str, catalogue: Catalogue) -> list[Any]:
-    """The entry of a model, and what it names: the data of its head, or the model that it is made of."""
+    """A model's entry with what it refers to: the training data of its head, or the model it is made from."""
     entry = catalogue.models[model]
     found: list[Any] = [model, entry.model_dump(mode="json", exclude_defaults=True)]
     if entry.finetune is not None:

@@ -1,4 +1,4 @@
-"""What `evenruler answers` does: of a journal of answers, a release for this repository or an export for others."""
+"""`evenruler answers`: turns a journal of answers into a release for this repository or an export for others."""
 
 import io
 import json
@@ -23,21 +23,21 @@ from evenruler.tables import write_whole
 from evenruler.tables.ids import content_sha256
 
 LARGEST = 12_000_000
-"""Bytes that a release may have: it lies in git."""
+"""Most bytes of a release, since it is kept in git."""
 
 KEPT = {"chat", "start", "new_tokens", "labels", "entailment", "forms", "licence", "origin", "lineage"}
-"""What an export says of a model's entry."""
+"""Fields of a model's entry that an export includes."""
 
 CARD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 
 
 def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -> Iterator[str]:
-    """Write what a journal (a folder) holds as the recorded answers of a repository, whole or not at all.
+    """Write a journal folder as the repository's recorded answers, atomically.
 
-    `release` is what to call them, `licences` are of models by name. Yields lines that say what is written; UserError
-    where the journal is empty, or the release would be too large.
+    `release`: name of the release; `licences`: by model. Yields messages; UserError if the journal is empty or the
+    release too large.
     """
-    # Vectors are no part of a release: they are large, and asked in a minute.
+    # Embedding vectors are excluded: they are large and recomputed within a minute.
     answers = [one for one in journal(folder) if one.operation.partition("/")[0] != "embedding"]
     if not answers:
         remedy = "`make answers` keeps one while it builds and measures"
@@ -68,10 +68,9 @@ def record(folder: Path, out: Path, release: str, licences: Mapping[str, str]) -
 
 
 def export(root: Path, name: str, out: Path) -> Iterator[str]:
-    """Write all that the pipeline asks a model, with its answers, as a data set that `recorded:` reads.
+    """Export everything that the pipeline asks a model, with the answers, as a data set that `recorded:` reads.
 
-    Yields lines that say what is written; UserError where nothing asks the model, the store lacks answers of it, or the
-    folder `out` is there.
+    Yields messages; UserError if nothing asks the model, the store lacks answers of it, or the folder `out` exists.
     """
     params = Declared(root / "params.yaml")
     families = [entry.family for entry in params.active.ask.values() if entry.model == name]
@@ -97,7 +96,7 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
         if "generate" in entry.operations:
             from evenruler.models.catalogue import load
 
-            own = load(name, params.catalogue).sampling(1)  # with what the files of the model say
+            own = load(name, params.catalogue).sampling(1)  # including the model files' settings
             said["sampling"] = {key: getattr(own, key) for key in ("temperature", "top_p", "top_k")}
         replace(target / ENTRY, json.dumps({"name": name, **said}, indent=1, ensure_ascii=False) + "\n")
         replace(target / "README.md", CARD.format(name=name, rows=len(rows), **said))
@@ -106,7 +105,7 @@ def export(root: Path, name: str, out: Path) -> Iterator[str]:
 
 
 def _packed(rows: Sequence[Answered]) -> bytes:
-    """A table of Parquet; numbers byte by byte, so that those that are alike stand together."""
+    """A Parquet file; fixed-size answers are split by byte so that similar bytes are adjacent and compress well."""
     sizes = {len(one.answer) for one in rows}
     answer = pa.binary(sizes.pop()) if len(sizes) == 1 else pa.binary()
     schema = pa.schema([("key", pa.binary(HALF)), ("model", pa.string()), ("engine", pa.string()), ("answer", answer)])

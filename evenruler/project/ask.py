@@ -1,4 +1,4 @@
-"""What `evenruler ask` does: build, plan, ask, and leave out who could not be asked."""
+"""`evenruler ask`: builds what is asked, plans, asks models, and leaves out those that could not be asked."""
 
 import json
 import os
@@ -34,50 +34,50 @@ SAID = "left_out: # written by `evenruler ask`, which tries them again; take one
 
 @dataclass(frozen=True)
 class Lack:
-    """What the store lacks of one operation of one model."""
+    """Missing answers of one operation of one model."""
 
     model: str
-    """The one that is measured, or a tool."""
+    """The measured model, or a tool."""
     operation: str
     amount: Amount
 
 
 @dataclass(frozen=True)
 class Asking:
-    """What is to be asked of one model for one family."""
+    """Requests to one model for one family."""
 
     job: Job
     lacks: Sequence[Lack]
     wrong: str = ""
-    """Why it cannot be told."""
+    """Why the missing answers could not be counted."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be asked, before anything is; what computes, and the rates that were measured."""
+    """What will be asked, the devices, and the rates measured so far."""
 
     machine: Machine
     askings: Sequence[Asking]
     absent: Mapping[str, str]
-    """By model whose files are not here: why."""
+    """For each model whose files are not here: why."""
     parameters: Mapping[str, int | None]
-    """By model, where its files or the Hub say how many."""
+    """By model, if its files or the Hub say how many."""
     fetched: Mapping[str, int | None] = field(default_factory=dict)
-    """Bytes of files, by model that is to be fetched; None where the Hub does not say."""
+    """Bytes to download, by model; None if the Hub does not say."""
     known: Sequence[Rate] = ()
 
     @property
     def to_ask(self) -> list[Asking]:
-        """Those that take a process: the store lacks something, or a model is not here."""
+        """Those that need a process: answers are missing, or a model is not here."""
         return [one for one in self.askings if one.lacks or one.wrong or one.job.model in self.absent]
 
     @property
     def of_models(self) -> list[Asking]:
-        """Those of them that are more than tools have to answer."""
+        """Those of `to_ask` that need the measured model, not only tools."""
         return [one for one in self.to_ask if one.wrong or any(lack.model == one.job.model for lack in one.lacks)]
 
     def seconds(self, asking: Asking) -> float | None:
-        """How long it takes, roughly, alone on a device; None where the size of a model is not known."""
+        """Estimated time alone on one device; None if the size of a model is unknown."""
         took = [
             machine.seconds(
                 self.known,
@@ -94,17 +94,17 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """Of all files that are to be fetched, as far as the Hub says."""
+        """Total bytes to download, as far as known."""
         return sum(size or 0 for size in self.fetched.values())
 
 
 def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | None, dry_run: bool) -> int:
-    """Ask models what instruments ask them, several at once; answers go into the store, for `evenruler repro`.
+    """Ask models what instruments request, several at once; answers go to the store, for `evenruler repro`.
 
-    `names` say who is asked, as `probes-smollm3-3b`; `at_once` is by default as many processes as this machine has
-    GPUs, or one; on a cluster one. Gives 0 where all answers are there, `NOT_ALL` where some could not be asked, else
-    128 and the number of the signal. UserError where nobody is named, the declaration is not valid, nobody could be
-    asked, or several are to be at once on a cluster.
+    `names`: whom to ask, such as `probes-smollm3-3b`; `at_once`: number of processes, by default one per GPU or one;
+    always one on a cluster. Returns 0 if all answers are there, `NOT_ALL` if some could not be asked, 128 plus the
+    signal number if interrupted. UserError if nobody is named, the declaration is invalid, nobody could be asked, or
+    `at_once` is above 1 on a cluster.
     """
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -129,7 +129,7 @@ def ask(root: Path, names: Sequence[str], *, everything: bool, at_once: int | No
 
 
 def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list[Job]:
-    """Those that are named, all of them in use; what was left out before is tried again."""
+    """Jobs for the named models, which must be in use; models left out before are tried again."""
     before = load_params(root / "params.yaml").left_out
     if not names and not everything:
         raise UserError("nobody is named", where="evenruler ask", remedy="name FAMILY-MODEL, or say --all")
@@ -144,10 +144,10 @@ def _brought_in_step(root: Path, names: Sequence[str], everything: bool) -> list
 
 
 def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
-    """Build what families ask; whether all could be built. An instrument that cannot is left out."""
+    """Build what families ask, leaving out instruments that fail; returns whether all were built."""
     declared = Declared()
     wanted = [name for family in families for name in declared.active.families[family].instruments]
-    evolving = []  # those that evolve, and whose operator was never asked
+    evolving = []  # instruments that evolve and have no replies of an operator yet
     for name in (name for name in wanted if name in declared.active.evolve):
         folder = root / SOURCES / declared.active.evolve[name].family
         if not (folder / declared.settings(name).replies(name)).exists():
@@ -169,7 +169,7 @@ def _built(root: Path, families: Iterable[str], dry_run: bool) -> bool:
 
 
 def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
-    """What the store lacks, counted by a process of its own: it imports for seconds, and fetches nothing."""
+    """Count missing answers in a subprocess, since imports take seconds; downloads nothing."""
     say("counting what the store lacks ...")
     words = [word for job in jobs for word in (*job.families, job.model)]
     done = subprocess.run(
@@ -179,7 +179,7 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        start_new_session=True,  # Ctrl-C is ours to tell of
+        start_new_session=True,  # Ctrl-C is handled here
         preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
     if done.returncode:
@@ -197,7 +197,7 @@ def _planned(root: Path, jobs: Sequence[Job]) -> Plan:
 
 
 def _of_hub(entry: ModelEntry) -> tuple[int | None, int | None]:
-    """Bytes and parameters of a model as the Hub says; None where it cannot be asked, which then says who fetches."""
+    """Bytes and parameters of a model, from the Hub; None if it cannot be reached (downloading then reports it)."""
     from huggingface_hub import HfApi
 
     repo = entry.locations[0][1]
@@ -213,7 +213,7 @@ def _of_hub(entry: ModelEntry) -> tuple[int | None, int | None]:
 
 
 def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
-    """Ask all that the store lacks; those that failed. Several at once leave tools out, which follow one by one."""
+    """Ask for all missing answers; returns failed runs. Several at once skip tools, which follow one by one."""
     if at_once == 1:
         return ask_all({one.job: plan.seconds(one) for one in plan.to_ask}, "ask", plan.machine, 1)
     own = {one.job: plan.seconds(one) for one in plan.of_models}
@@ -226,7 +226,7 @@ def _asked(root: Path, plan: Plan, at_once: int) -> list[Run]:
 
 
 def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
-    """Leave out who could not be asked, and name them; UserError where that is everybody."""
+    """Leave out models that could not be asked and report them; UserError if none could."""
     if not failed:
         say(f"all answers of {len(plan.askings)} are in the store; `evenruler repro` finds them there")
         return 0
@@ -242,17 +242,17 @@ def _left_out(root: Path, plan: Plan, failed: Sequence[Run]) -> int:
 
 
 def _leave_out(root: Path, reasons: Mapping[str, str]) -> None:
-    """Have params.yaml name what could not be had, and bring it in step."""
+    """Add entries to `left_out` in params.yaml and run `check`."""
     write_left_out(root, {**load_params(root / "params.yaml").left_out, **reasons})
     say_each(line for line in check(root) if not line.startswith("warning: "))
 
 
 def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
-    """Have params.yaml say, by stage, what is left out and why, if anything; all else stays byte for byte."""
+    """Write the `left_out` section of params.yaml, if there is any; the rest of the file stays byte for byte."""
     path = root / "params.yaml"
     before = path.read_text(encoding="utf-8")
     above, _, below = parted(before, "left_out")
-    # A string of JSON is one of YAML, too.
+    # A JSON string is also a YAML string.
     said = [f"  {stage}: {json.dumps(' '.join(why.split()), ensure_ascii=False)}\n" for stage, why in left_out.items()]
     text = "".join([above, *([f"{SAID}\n", *said] if said else []), below])
     if text != before:
@@ -260,7 +260,7 @@ def write_left_out(root: Path, left_out: Mapping[str, str]) -> None:
 
 
 def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
-    """What will be asked, in words and a table; `free`: bytes where files are fetched to."""
+    """The plan as text and table; `free`: bytes free on the disk of the download cache."""
     on = plan.machine
     devices = f"{on.gpus} GPU{'s' * (on.gpus > 1)} ({on.device})" if on.gpus else "the CPU"
     if on.nodes:
@@ -289,7 +289,7 @@ def lines(plan: Plan, scale: str, at_once: int, free: int) -> Iterator[str]:
 
 
 def table(plan: Plan) -> list[str]:
-    """A line for each that is to be asked, and one for all."""
+    """One table row per job, and a total."""
     rows = [("", "questions", "tokens read", "written", "time", "to fetch")]
     for one in plan.to_ask:
         size = in_bytes(plan.fetched[one.job.model]) if one.job.model in plan.fetched else ""
@@ -312,7 +312,7 @@ def _amounts(askings: Sequence[Asking]) -> tuple[str, str, str]:
 
 
 def in_bytes(n: int | None) -> str:
-    """Bytes in words; `?` where they are not known."""
+    """Bytes in words; `?` if unknown."""
     if n is None:
         return "?"
     return f"{n / 1e9:.1f} GB" if n >= 1e8 else f"{n / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""What `evenruler check` and `evenruler scale` do: everything valid, in step, and no trace of what is gone."""
+"""`evenruler check` and `evenruler scale`: validate everything, update generated parts, remove stale files."""
 
 import json
 from collections.abc import Sequence
@@ -29,28 +29,28 @@ from evenruler.versions import load_changelog
 
 WRITTEN = "# Written by `evenruler check`."
 TOKENIZER, COUNTED = "tokenizer.json", "token-lengths.json"
-"""The file of a model; and of the cache, with what was counted, since a tokenizer takes a second to load."""
+"""A model's tokenizer file; and the cached token counts, since loading a tokenizer takes a second."""
 
 IGNORED = "# Written by `evenruler check`: benchmarks that hold text of others are in DVC's cache."
 
 
 def check(root: Path) -> list[str]:
-    """Validate params and sources, bring `active` in step with the catalogue, prune what is not declared.
+    """Validate params and sources, update `active`, and remove what is no longer declared.
 
-    An instrument that is not finished, as a domain whose pages were never fetched, is left out of `active` with a line
-    that says what to run, and is no mistake: the others can be built meanwhile. So is a model whose commit is to be
-    given, and an instrument that names one as a tool. Gives lines that say what was found and done; UserError at the
-    first mistake, and nothing has been written or removed then.
+    An unfinished instrument, such as a domain whose pages were never fetched, is left out of `active` with a line that
+    says what to run; this is no error, since the others can be built. The same holds for a model without commit and for
+    instruments that use it as a tool. Returns messages; UserError at the first error, before anything is written or
+    removed.
     """
     (root / lock.KEPT.parent).mkdir(exist_ok=True)
     path = root / "params.yaml"
-    # One process at a time: two that write and remove the same files would trip over each other.
+    # One process at a time, since both would write and remove the same files.
     with FileLock(root / lock.KEPT.with_name("check.lock")):
         params = load_params(path)
         active, instruments = _checked(root, params, params.active.scale)
         text = _in_step(path, params, active)
         read_yaml(root / "dvc.yaml")
-        # Git would keep what it tracks already, whatever it is told to ignore, and DVC refuses to keep it.
+        # Git ignores .gitignore for files it tracks, and DVC refuses to cache them.
         for name, entry in active.card_of_others.items():
             held = Path(prune.BENCHMARKS) / f"{entry.family}-{name}"
             if prune.tracked(root, [held]):
@@ -67,7 +67,7 @@ def check(root: Path) -> list[str]:
         lines += _bring_lock_in_step(root, locked, stages)
         lines += filter(None, [lock.free(root)])
         for family in active.families:
-            # With a file: DVC and git want to see the folder, and do not see an empty one.
+            # With a file, since DVC needs the folder and git does not keep empty ones.
             folder = root / SOURCES / family / "shared"
             folder.mkdir(parents=True, exist_ok=True)
             if not any(folder.iterdir()):
@@ -79,7 +79,7 @@ def check(root: Path) -> list[str]:
 
 
 def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Models and instruments that are left out; what instruments warn of, also on models whose tokenizer is at hand."""
+    """Warnings on models and instruments left out, and of instruments, also about tokenizers that are available."""
     lacking = not_to_be_had(active.families, params, active.scale)
     found = [f"warning: {name} is left out until it is pinned: {params.to_be_given([name])}" for name in lacking]
     of_models = {asking_of(family, name) for family in active.families for name in params.models}
@@ -108,7 +108,7 @@ def _warnings(root: Path, params: Params, active: Active, instruments: Sequence[
 
 
 def set_scale(root: Path, name: str) -> list[str]:
-    """Rewrite `active` for a scale; UserError, and nothing is written, where it is none or something is not valid."""
+    """Rewrite `active` for a scale; UserError, before anything is written, if the name or anything else is invalid."""
     chosen = next((scale for scale in SCALES if scale == name), None)
     if chosen is None:
         raise UserError(f"no scale {name!r}", remedy=nearest(name, SCALES))
@@ -120,12 +120,12 @@ def set_scale(root: Path, name: str) -> list[str]:
 
 
 def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Instrument]]:
-    """What is in use, and its instruments; those of the other scale are read as well."""
+    """What is in use, and its instruments; those of the other scale are validated too."""
     path = root / "params.yaml"
     found = {each: _finished(root, params, each) for each in SCALES}[scale]
     named = {use.model for own in found for use in own.uses}
     for family, shared in params.families.items():
-        # A family's settings are such, also where no instrument of it is declared.
+        # Validate a family's settings even if it has no instrument.
         known = room(family, "declare").Settings.model_fields
         for key in shared or {}:
             if key not in known:
@@ -134,7 +134,7 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
                 raise UserError(what, where=where, remedy="rename or remove it")
     active = in_use(found, path, scale, params.version, params.left_out)
     used = list(dict.fromkeys([*active.models, *sorted(named)]))
-    for name in used:  # what lies here, or is made of what does, is there
+    for name in used:  # check that local files exist, also of models made from local ones
         entry = params.models[name]
         if entry.scheme == "untrained":
             name = entry.locations[0][1]
@@ -143,7 +143,7 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
             if not file.exists():
                 where = f"{path}: models.{name}.source: {file}"
                 raise UserError("no such file or folder", where=where, remedy="save the model there, or mend `source`")
-    for encoder in used:  # has been fitted, and as params.yaml says
+    for encoder in used:  # check that its head was fitted, with the recipe in params.yaml
         recipe = params.models[encoder].finetune
         if recipe is not None and read_adapter(encoder, root / ADAPTERS).recipe != recipe.model_dump():
             what = f"{encoder} was fitted by another recipe than `finetune` gives"
@@ -155,15 +155,15 @@ def _checked(root: Path, params: Params, scale: Scale) -> tuple[Active, list[Ins
 
 
 def _finished(root: Path, params: Params, scale: Scale) -> list[Instrument]:
-    """The instruments of a scale; those that what is left out takes along are not finished."""
+    """Instruments of a scale; those affected by `left_out` are marked unfinished."""
     return without(instruments_at(root, root / "params.yaml", scale), params.left_out, params, scale)
 
 
 def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
-    """The text of params.yaml with `active` and a key for each family, for stages hang on it; None if it says so."""
+    """The text of params.yaml with `active`, and a key for each family, on which stages depend; None if up to date."""
     lacking = [family for family in wanted.families if family not in params.families]
     content = wanted.model_dump(mode="json")
-    if params.active.model_dump(mode="json") == content and not lacking:  # DVC wants every key
+    if params.active.model_dump(mode="json") == content and not lacking:  # DVC needs every key
         return None
 
     def write_active(document: CommentedMap) -> None:
@@ -176,7 +176,7 @@ def _in_step(path: Path, params: Params, wanted: Active) -> str | None:
             else:
                 active.insert(place, key, _laid_out(value))
 
-    # An entry a line, so that a difference shows what came and went.
+    # One entry per line, for readable diffs.
     text = edited(path.read_text(encoding="utf-8"), "active", write_active, width=10_000)
     if not lacking:
         return text
@@ -192,7 +192,7 @@ def _write_in_step(path: Path, active: Active, text: str | None) -> list[str]:
 
 
 def _laid_out(value: Any) -> Any:
-    """A value as it is written: of a mapping, an entry a line."""
+    """YAML layout: one line per entry of a mapping."""
     if not isinstance(value, dict):
         return value
     laid = CommentedMap({key: CommentedMap(own) for key, own in value.items()})
@@ -202,7 +202,7 @@ def _laid_out(value: Any) -> Any:
 
 
 def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
-    """`artifacts` of dvc.yaml: every benchmark in use under its name, for `dvc artifacts get`."""
+    """The `artifacts` section of dvc.yaml: every benchmark in use by name, for `dvc artifacts get`."""
     named = sorted((f"{entry.family}-{name}", entry.family) for name, entry in active.instruments.items())
     return {
         name: {
@@ -216,7 +216,7 @@ def artifacts_of(active: Active) -> dict[str, dict[str, Any]]:
 
 
 def write_artifacts(root: Path, active: Active) -> list[str]:
-    """Write `artifacts_of` into dvc.yaml, as DVC cannot template it; lines that say so, if they were not there."""
+    """Write `artifacts_of` into dvc.yaml, where DVC has no templating; returns a message if it changed."""
     path = root / "dvc.yaml"
     text, declared, entries = path.read_text(encoding="utf-8"), read_yaml(path), artifacts_of(active)
     is_mapping = isinstance(declared, dict)
@@ -228,7 +228,7 @@ def write_artifacts(root: Path, active: Active) -> list[str]:
 
 
 def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrument]) -> list[str]:
-    """Have git ignore text of others before it is built, also where it lies there of what is not finished now."""
+    """Make git ignore third-party text before it is built, also benchmarks of unfinished instruments."""
     path = root / "benchmarks/.gitignore"
     others = [f"{entry.family}-{name}" for name, entry in active.card_of_others.items()]
     others += [f"{own.family}-{own.name}" for own in instruments if own.unfinished and own.settings.of_others]
@@ -243,7 +243,7 @@ def _keep_out_of_git(root: Path, active: Active, instruments: Sequence[Instrumen
 
 
 def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] | None) -> list[str]:
-    """Mend a dvc.lock that was cut, and take out stages that are gone; `stages`: None where DVC was never set up."""
+    """Repair a truncated dvc.lock and remove stages that are gone; `stages`: None if DVC was never set up."""
     if locked is None:
         lock.keep(root)
         return []
@@ -254,7 +254,7 @@ def _bring_lock_in_step(root: Path, locked: lock.Lock | None, stages: list[str] 
 
 
 def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
-    """The tokenizer of a model, if it is here: nothing is fetched or converted."""
+    """The tokenizer file of a model if available locally; nothing is downloaded or converted."""
     place, found = entry.locations[0][1], list[Path]()
     if entry.scheme == "local":
         found = [root / place / TOKENIZER]
@@ -269,7 +269,7 @@ def tokenizer_of(root: Path, name: str, entry: ModelEntry) -> Path | None:
 
 
 def lengths(tokenizer: Path, words: Sequence[str]) -> list[int]:
-    """Tokens of each word as it stands within a sentence, after a space, by a `tokenizer.json`."""
+    """Number of tokens of each word within a sentence, i.e. after a space, by a `tokenizer.json`."""
     state = tokenizer.stat()
     key = content_sha256(str(tokenizer), state.st_mtime_ns, state.st_size, list(words))
     path = cache_root() / COUNTED

@@ -1,8 +1,8 @@
-"""What the code of each stage says, as one digest a stage and family in `stages/code.yaml`, for DVC to depend on.
+"""Digests of each stage's code, by stage and family, in `stages/code.yaml`, as DVC dependencies.
 
-A stage depends on what it imports, also inside functions, and on the templates beside that. Comments and docstrings
-change no digest, and neither does what only finds or prints (`HARMLESS`). DVC compares the digests like any parameter:
-one line of `dvc.lock` a stage, where files and folders of code took nine tenths of it.
+A stage depends on its imports, also inside functions, and on templates in the same folders. Comments, docstrings and
+modules that only find names or print (`HARMLESS`) do not change a digest. DVC compares digests like parameters: one
+line of `dvc.lock` per stage, where listing code files took nine tenths of it.
 """
 
 import ast
@@ -21,7 +21,7 @@ DIGESTS = Path("stages/code.yaml")
 HEAD = "# Written by `evenruler check`: digests of the code that each stage imports, comments and docstrings aside.\n"
 
 KEPT = Path(".cache/code.json")
-"""By the bytes of a file: what it says and imports. Reading 400 modules as Python takes two seconds."""
+"""Cache of parsed modules by file hash; parsing 400 modules takes two seconds."""
 
 ROOMS = {
     "scrape": ("declare",),
@@ -33,21 +33,21 @@ ROOMS = {
     "card": ("declare", "card"),
     "report": ("declare", "card", "report"),
 }
-"""The rooms of a family that a stage goes into: it finds them by the family's name, which no import shows."""
+"""Rooms of a family that a stage uses; it looks them up by the family's name, so no import shows them."""
 
 OF_ONE_FAMILY = {"scrape": "saged", "evolve": "probes"}
 OF_ALL = ("agree", "report")
 
 HARMLESS = {"evenruler", "evenruler.instruments.registry", "evenruler.lazy", "evenruler.terminal", "stages"}
-"""They change what is printed or how a name is found, never what is written."""
+"""Modules that affect only what is printed or how a name is found, never what is written."""
 
 
 def write_digests(root: Path) -> list[str]:
-    """Bring `stages/code.yaml` in step with the code, and say so if it was not; without stages there is none."""
+    """Update `stages/code.yaml`, with a message if it changed; without stages there is none."""
     if not (root / "stages").is_dir():
         return []
     yaml, said, path = YAML(), StringIO(), root / DIGESTS
-    yaml.width, yaml.default_flow_style = 10_000, None  # a line a stage
+    yaml.width, yaml.default_flow_style = 10_000, None  # one line per stage
     yaml.dump(digests(root), said)
     text = HEAD + said.getvalue()
     if path.exists() and path.read_text(encoding="utf-8") == text:
@@ -57,7 +57,7 @@ def write_digests(root: Path) -> list[str]:
 
 
 def digests(root: Path) -> dict[str, str | dict[str, str]]:
-    """By stage the digest of its code; for stages of one family, by family."""
+    """Code digest by stage; for stages of one family, by family."""
     code = Code(root)
     found: dict[str, str | dict[str, str]] = {}
     for stage in ROOMS:
@@ -71,7 +71,7 @@ def digests(root: Path) -> dict[str, str | dict[str, str]]:
 
 
 class Code:
-    """The modules of `evenruler` and `stages` in a repository: what each says and imports."""
+    """The modules of `evenruler` and `stages` in a repository, with their digests and imports."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -85,12 +85,12 @@ class Code:
         self._read: dict[str, dict[str, str | list[str]]] = {}
 
     def digest(self, stage: str, families: Iterable[str]) -> str:
-        """Of all that a stage imports for some families."""
+        """Digest of everything that a stage imports for some families."""
         said = [f"{module} {self._facts(module)['says']}" for module in sorted(self.closure(stage, families))]
         return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
 
     def closure(self, stage: str, families: Iterable[str]) -> set[str]:
-        """The modules that a stage imports for some families, itself included."""
+        """The modules that a stage imports for some families, including itself."""
         waiting = [f"stages.{stage}"]
         waiting += [f"{FAMILIES[family]}.{room}" for family in families for room in ROOMS[stage]]
         waiting += [f"{FAMILIES[family]}.schemas" for family in families]
@@ -105,7 +105,7 @@ class Code:
         return found - HARMLESS
 
     def keep(self) -> None:
-        """Keep what was read for the next time."""
+        """Write the cache of parsed modules."""
         kept = {str(facts["bytes"]): facts for facts in self._read.values()}
         if kept.keys() != self._known.keys():
             (self._root / KEPT).parent.mkdir(exist_ok=True)
@@ -130,7 +130,7 @@ class Code:
         return self._read[module]
 
     def _imports(self, tree: ast.AST) -> set[str]:
-        """The modules of the repository that a module imports, those that type checkers alone read left out."""
+        """Modules of the repository that a module imports, except those under `if TYPE_CHECKING`."""
         found: set[str] = set()
         for node in _run(tree):
             if isinstance(node, ast.Import):
@@ -147,7 +147,7 @@ class Code:
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but what stands under `if TYPE_CHECKING`."""
+    """All nodes except those under `if TYPE_CHECKING`."""
     yield node
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
@@ -158,7 +158,7 @@ def _run(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _said(node: object) -> object:
-    """A tree without docstrings, positions and empty fields, so that versions of Python agree on it."""
+    """A syntax tree without docstrings, positions and empty fields, equal across Python versions."""
     if isinstance(node, list):
         return [_said(each) for each in node if not _is_docstring(each)]
     if not isinstance(node, ast.AST):

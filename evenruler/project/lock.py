@@ -1,8 +1,8 @@
-"""`dvc.lock`: a whole copy of it is kept, and put back where a kill of DVC cut the file.
+"""Protects `dvc.lock`: a complete copy is kept, and restored if a kill of DVC truncated the file.
 
-After every stage DVC writes the whole file anew, in the order of its entries. A kill therefore leaves the beginning of
-a whole text. That may be nothing, may end in the middle of a line, or may be valid YAML that lacks stages. What an
-older text does not know DVC finds in its cache of runs, and runs nothing again.
+After every stage DVC rewrites the whole file in the order of its entries, so a kill leaves a prefix of a complete text:
+empty, ending within a line, or valid YAML with stages missing. What an older copy lacks DVC finds in its run cache,
+without running anything again.
 """
 
 import json
@@ -21,13 +21,13 @@ from evenruler.repository import git
 
 NAME = "dvc.lock"
 RUNNING = Path(".dvc/tmp/rwlock")
-"""DVC's list of the processes that run stages, as JSON."""
+"""DVC's list of running stages, as JSON."""
 
 KEPT = Path(".cache/dvc.lock")
-"""The last whole one, below the repository: a cache that several clones share would mix them up."""
+"""The last complete copy; inside the repository, since a cache shared by clones would mix them up."""
 
 STILL = 1.0
-"""Seconds that a cut file is watched for; DVC writes one of 300 KB in half of that."""
+"""Seconds to wait for a change of a truncated file; DVC writes one of 300 KB in half of that."""
 
 HEADER = "schema: '2.0'\nstages:\n"
 EMPTY = "schema: '2.0'\nstages: {}\n"
@@ -38,28 +38,28 @@ _ENTRY = re.compile(r"^  (\S.*):\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Lock:
-    """The text that the file has, or shall have."""
+    """The content of dvc.lock, actual or restored."""
 
     text: str
     wrong: str = ""
-    """What is wrong with the file, and from where its text is put back; empty where it is its own."""
+    """What is wrong with the file and where the text comes from; empty if it is the file's own."""
 
     @property
     def stages(self) -> list[str]:
-        """The stages with an entry, in order."""
+        """Stages with an entry, in order."""
         return list(_entries(self.text))
 
     def without(self, gone: Iterable[str]) -> "Lock":
-        """The same without some entries."""
+        """A copy without some entries."""
         left = [entry for name, entry in _entries(self.text).items() if name not in set(gone)]
         return Lock(HEADER + "".join(left) if left else EMPTY, self.wrong)
 
 
 def examine(root: Path) -> Lock | None:
-    """What dvc.lock says, or the last whole text where it was cut; None where there is none. Nothing is written.
+    """Read dvc.lock, or the last complete text if it is truncated; None if there is none. Writes nothing.
 
-    The last whole one is the copy, else that of git; else, in a first build, there is none, and DVC begins anew.
-    UserError where the file is not of DVC, and no other is known; or it holds marks of a merge.
+    The last complete text is the kept copy, else git's; in a first build there is neither, and DVC starts from an empty
+    file. UserError if the file is not DVC's and no other is known, or it has merge conflict markers.
     """
     if (root / NAME).is_dir():
         raise UserError("a folder, expected a file", where=NAME, remedy="move it away")
@@ -74,7 +74,7 @@ def examine(root: Path) -> Lock | None:
     if not wrong:
         return Lock(text)
     time.sleep(STILL)
-    if _read(root / NAME) != text:  # not cut: a DVC writes it at this moment
+    if _read(root / NAME) != text:  # not truncated: DVC is writing it right now
         return examine(root)
     if copy is not None:
         return Lock(copy, f"{wrong}; put back from {KEPT}")
@@ -86,14 +86,14 @@ def examine(root: Path) -> Lock | None:
 
 
 def write(root: Path, lock: Lock) -> None:
-    """Write dvc.lock, where it says something else, and the copy."""
+    """Write dvc.lock and its copy where they differ."""
     for path in (root / NAME, root / KEPT):
         if _read(path) != lock.text:
             replace(path, lock.text)
 
 
 def keep(root: Path, *, sure: bool = False) -> None:
-    """Keep a copy of dvc.lock, if it is whole (or `sure` to be); forget the copy where there is no dvc.lock."""
+    """Copy dvc.lock if it is complete (`sure`: known to be); remove the copy if there is no dvc.lock."""
     text, copy = _read(root / NAME), _read(root / KEPT)
     if text is None:
         (root / KEPT).unlink(missing_ok=True)
@@ -104,7 +104,7 @@ def keep(root: Path, *, sure: bool = False) -> None:
 
 
 def free(root: Path) -> str | None:
-    """Remove DVC's list of what runs where a kill cut it, since DVC would refuse to run, and say so; None elsewhere."""
+    """Remove DVC's list of running stages if truncated, since DVC would refuse to run; returns a message or None."""
     text = _read(root / RUNNING)
     try:
         json.loads(text or "" if text is not None else "{}")
@@ -118,18 +118,18 @@ def free(root: Path) -> str | None:
 
 
 def known_outs(root: Path) -> set[str]:
-    """The paths of everything that dvc.lock, or the copy of it, says a stage made."""
+    """Paths of all stage outputs in dvc.lock or its copy."""
     texts = filter(None, (_read(root / NAME), _read(root / KEPT)))
     return {path for text in texts for entry in _entries(text).values() for path in _outs(entry)}
 
 
 def _read(path: Path) -> str | None:
-    """The text; None where there is no file. A cut may fall inside a letter."""
+    """The text; None if there is no file. A truncated file may end within a character."""
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
 
 
 def _wrong(root: Path, text: str, whole: str | None) -> str:
-    """What shows that a text is not whole, if anything; `whole`: what it may be the beginning of, but for changes."""
+    """Why a text is incomplete; empty if it is complete. `whole`: a complete text to compare with, possibly older."""
     if not text.strip() or text == EMPTY:
         return "" if text.strip() else "empty"
     if HEADER.startswith(text) or not text.startswith(HEADER):
@@ -148,7 +148,7 @@ def _wrong(root: Path, text: str, whole: str | None) -> str:
     said = {"path", "md5", "size", *(["nfiles"] if str(out.get("md5")).endswith(".dir") else [])}
     if not said <= out.keys() or (last in entries and _begins(_outs(found[last]), _outs(entries[last]))):
         return f"cut inside the entry of {last}"
-    # DVC writes fewer stages of itself where somebody removed one, but what it made is gone then, too.
+    # DVC itself writes fewer stages if one was removed, but then its outputs are gone, too.
     lacking = list(entries)[len(found) :]
     if _begins(list(found), list(entries)) and any(
         (root / out).exists() for name in lacking for out in _outs(entries[name])
@@ -162,7 +162,7 @@ def _begins(some: list[str], more: list[str]) -> bool:
 
 
 def _entries(text: str) -> Mapping[str, str]:
-    """The text of every entry, by stage, in order."""
+    """The text of every entry by stage, in order."""
     starts = list(_ENTRY.finditer(text, len(HEADER) if text.startswith(HEADER) else len(text)))
     ends = [*(start.start() for start in starts[1:]), len(text)]
     return {start[1].strip("'\""): text[start.start() : end] for start, end in zip(starts, ends, strict=False)}
@@ -174,6 +174,6 @@ def _outs(entry: str) -> list[str]:
 
 
 def _committed(root: Path) -> str | None:
-    """The file as it is in git's HEAD; None where there is none, or no git."""
+    """The file in git's HEAD; None if there is none, or no git."""
     found = git(root, "show", f"HEAD:./{NAME}")
     return None if found is None else found.decode().replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""What `evenruler new` does: commented files that pass the checks, and their line in params.yaml."""
+"""`evenruler new`: writes commented source files that pass the checks, and their entry in params.yaml."""
 
 import re
 from importlib.resources import as_file, files
@@ -15,11 +15,11 @@ from evenruler.project.params import edited, load_params, write_as_it_was
 from evenruler.strict import LONGEST_SLUG
 
 NAME = "NAME"
-"""What stands for the name of the instrument in the starter of a family, in files' names and in them."""
+"""Placeholder for the instrument's name in a family's starter files and their names."""
 
 
 def start(root: Path, family: str, name: str) -> list[str]:
-    """Start an instrument, and say what was written; UserError: no such family, no name for it, or it is taken."""
+    """Start an instrument and return messages; UserError for an unknown family or an invalid or taken name."""
     if family not in FAMILIES:
         raise UserError(f"no family {family!r}", remedy=nearest(family, FAMILIES))
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):

@@ -1,4 +1,4 @@
-"""`params.yaml` as a whole: the catalogue of models, the instruments, what is in use; and how files are edited."""
+"""`params.yaml` as a whole: models, instruments, what is in use; and edits that keep the file's layout."""
 
 import re
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from evenruler.strict import Slug, Strict, Text, read_yaml, refuse_hidden_keys, 
 from evenruler.versions import Version
 
 FIRST_VERSION = "0.1.0"
-"""Of a benchmark that nobody has released."""
+"""The version of an unreleased benchmark."""
 
 
 class InUse(Strict):
-    """What people say under `active`; all else there is written by `evenruler check`."""
+    """The part of `active` that users write; `evenruler check` writes the rest."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -35,38 +35,38 @@ class InUse(Strict):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
-        """What an older version wrote there is no mistake: it is written anew."""
+        """Accept keys of older versions: they are overwritten."""
         return data
 
 
 class Params(Catalogue):
-    """The whole of `params.yaml`; each family reads the entries of its instruments itself."""
+    """The whole of `params.yaml`; instrument entries are validated by their families."""
 
     active: InUse
     instruments: dict[Slug, dict[str, Any]] = Field(default_factory=dict)
-    """What is built, by name: `family`, maybe `scale`, and the family's settings."""
+    """Instruments by name: `family`, optional `scale`, and the family's settings."""
     families: dict[Slug, dict[str, Any] | None] = Field(default_factory=dict)
-    """Settings of all instruments of a family that do not say otherwise."""
+    """Default settings for all instruments of a family."""
     diagnosis: DiagnosisSettings = Field(default_factory=DiagnosisSettings)
     versions: dict[Slug, Version] = Field(default_factory=dict)
-    """By benchmark; written by `evenruler release`. One that is not there is at `FIRST_VERSION`."""
+    """By benchmark; written by `evenruler release`. A benchmark without entry is at `FIRST_VERSION`."""
 
     left_out: dict[str, Text] = Field(default_factory=dict)
-    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. `evenruler ask` writes it."""
+    """By stage (`ask@FAMILY-MODEL`, `rows@INSTRUMENT`): why it could not be run. Written by `evenruler ask`."""
 
     @property
     def benchmarks(self) -> dict[str, str]:
-        """By name the version of everything that gets a folder under `benchmarks/`, at whatever scale."""
+        """Versions of all benchmarks of any scale, by name."""
         names = [f"{entry.get('family')}-{name}" for name, entry in self.instruments.items()]
         return {name: self.version(name) for name in names}
 
     def version(self, benchmark: str) -> str:
-        """The version that a benchmark is at."""
+        """The current version of a benchmark."""
         return self.versions.get(benchmark, FIRST_VERSION)
 
 
 def load_params(path: Path | str = "params.yaml") -> Params:
-    """Read and check `params.yaml`, but for what families check of their own entries; UserError says what is wrong."""
+    """Read and validate `params.yaml`, except instrument entries, which families validate; UserError if invalid."""
     path = Path(path)
     written = read_yaml(path)
     refuse_hidden_keys(written, path)
@@ -94,13 +94,13 @@ def load_params(path: Path | str = "params.yaml") -> Params:
 
 
 def _check_recipes(params: Params, path: Path) -> None:
-    """Every encoder is fitted on data that is declared, with one set of labels."""
+    """UserError unless every encoder is fitted on declared data with one set of labels."""
     for name, entry in params.models.items():
         recipe = entry.finetune
         if recipe is None:
             continue
         where = f"{path}: models.{name}.finetune"
-        for data in [recipe.validation, *recipe.data]:  # what the others are compared with comes first
+        for data in [recipe.validation, *recipe.data]:  # the reference for comparison first
             if data not in params.training:
                 remedy = f"add it under `training`, or mend the name ({nearest(data, params.training)})"
                 raise UserError(f"no training data {data!r}", where=where, remedy=remedy)
@@ -115,11 +115,11 @@ def _check_recipes(params: Params, path: Path) -> None:
 
 
 WIDTH = 120
-"""Of lines that people write."""
+"""Width of lines that users write."""
 
 
 def params_yaml(width: int = WIDTH) -> YAML:
-    """Reads and writes params.yaml and dvc.yaml with comments, order and layout kept."""
+    """A YAML reader and writer for params.yaml and dvc.yaml that keeps comments, order and layout."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = width
@@ -128,9 +128,9 @@ def params_yaml(width: int = WIDTH) -> YAML:
 
 
 def parted(text: str, key: str) -> tuple[str, str, str]:
-    """What stands before a key's section, the section, and what follows; all stands before one that is not there.
+    """Split a text into what precedes a key's section, the section, and the rest; a missing one is empty, at the end.
 
-    Empty lines and comments that stand before the next section belong to that.
+    Empty lines and comments before the next section belong to that section.
     """
     whole = text if text.endswith("\n") or not text else f"{text}\n"
     found = re.search(rf"^{key}:.*\n(?:(?:(?:#.*)?\n)*[ \t].*\n)*", whole, re.MULTILINE)
@@ -139,18 +139,18 @@ def parted(text: str, key: str) -> tuple[str, str, str]:
 
 
 def write_as_it_was(path: Path, text: str) -> None:
-    """Write a file anew, with the ends of lines that it had."""
+    """Write a file with its previous line endings."""
     windows = path.exists() and b"\r\n" in path.read_bytes()
     replace(path, text.replace("\n", "\r\n") if windows else text)
 
 
 def edited(text: str, key: str, change: Callable[[CommentedMap], None], width: int = WIDTH) -> str:
-    """A text with a key's section changed, else byte for byte; `change` gets its content, which may lack the key."""
+    """Change a key's section, the rest stays as it is; `change` gets the parsed section, which may lack the key."""
     above, section, below = parted(text, key)
     try:
         found = f"{above}{_changed(section, change, width)}{below}"
         params_yaml().load(found)
-    except (YAMLError, KeyError):  # an anchor that another section names; keys that begin no line
+    except (YAMLError, KeyError):  # an anchor used by another section; keys not at the beginning of a line
         found = _changed(f"{above}{section}{below}", change, WIDTH)
     return found
 

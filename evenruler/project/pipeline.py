@@ -1,7 +1,6 @@
-"""DVC: the stages of dvc.yaml, those that are out of date, and a build with a line for every stage.
+"""Runs DVC: stages of dvc.yaml, which of them are out of date, and builds with one line per stage.
 
-DVC runs in this process, so that nothing stands between stages and the terminal. What it does is read from what it logs
-(DVC 3.67).
+DVC runs in this process, so stages write to the terminal directly. Progress is read from DVC's log messages (DVC 3.67).
 """
 
 import logging
@@ -25,10 +24,10 @@ UNCHANGED = ("Stage '%s' didn't change, skipping", "'%s' didn't change, skipping
 
 
 def stage_names(pipeline: str, params: str) -> list[str]:
-    """The stages of files that need not have been written yet; those of `foreach` by their keys, as `rows@gad-7`.
+    """Stage names from the texts of dvc.yaml and params.yaml; `foreach` stages by key, such as `rows@gad-7`.
 
-    Whether DVC takes the rest of a stage, `dvc repro` says: it would take two seconds to ask here. UserError where a
-    `foreach` goes through nothing, or there are no stages.
+    Other errors in stages are left to `dvc repro`, since DVC would take two seconds to validate them. UserError if
+    there are no stages, or a `foreach` has nothing to iterate over.
     """
     stages = (content_of(pipeline, Path("dvc.yaml")) or {}).get("stages")
     declared, names = content_of(params, Path("params.yaml")), list[str]()
@@ -51,7 +50,7 @@ def stage_names(pipeline: str, params: str) -> list[str]:
 
 
 def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) -> set[str]:
-    """Stages that `dvc repro` would run first, `with_deps` also of those they hang on; UserError where DVC refuses."""
+    """Stages that are out of date, optionally with their dependencies (`with_deps`); UserError if DVC refuses."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
@@ -65,7 +64,7 @@ def outdated(root: Path, names: Iterable[str] = (), *, with_deps: bool = False) 
 
 
 def _in_one_line(error: BaseException | None) -> str:
-    """What an error of DVC says, and what it says of its causes."""
+    """The messages of a DVC error and its causes."""
     parts = []
     while error:
         parts.append(" ".join(str(error).split("\n\n")[0].split()))
@@ -74,23 +73,23 @@ def _in_one_line(error: BaseException | None) -> str:
 
 
 class Progress(logging.Handler):
-    """Takes what DVC logs; says what runs, and how long it took."""
+    """Log handler for DVC: prints which stage runs and how long it took."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(logging.INFO)
         self._root, self._out = root, sys.stdout
         self.total: int | None = None
-        """Stages in all; None where only some were asked for."""
+        """Number of all stages; None if only some were requested."""
         self.seconds: dict[str, float] = {}
-        """Of every stage that ran, by its name."""
+        """Duration of every stage that ran, by name."""
         self.unchanged = 0
         self.started = time.monotonic()
         self.failed: list[str] = []
-        """What DVC says of what it could not do."""
+        """Error messages of DVC."""
         self.running, self._began = "", 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record."""
+        """Handle one log record."""
         if record.msg in BEGINS + UNCHANGED and isinstance(record.args, tuple):
             self.end()
             name = str(record.args[0])
@@ -106,7 +105,7 @@ class Progress(logging.Handler):
             say(f"warning: dvc: {record.getMessage()}", err=True)
 
     def end(self, how: str = "") -> None:
-        """The stage that ran has ended, and dvc.lock is written."""
+        """Record that the running stage has ended and dvc.lock is written."""
         if self.running:
             took = time.monotonic() - self._began
             self._say(self.running, f"{how}{took:.1f} s")
@@ -120,28 +119,28 @@ class Progress(logging.Handler):
 
 
 def build(root: Path, words: Sequence[str], progress: Progress) -> int:
-    """Build what is out of date, of a declaration that is in step, and say in one line what went wrong.
+    """Build what is out of date and report errors in one line; `check` must have run before.
 
-    `words` are further arguments of `dvc repro`, such as names of stages; `progress` may be of an earlier part of the
-    same build. Gives the exit status of DVC; KeyboardInterrupt, with its number, where a signal broke it off.
+    `words`: further arguments of `dvc repro`, such as stage names; `progress` may come from an earlier part of the
+    build. Returns DVC's exit status; KeyboardInterrupt, with the signal number, if interrupted by a signal.
     """
     from dvc.cli import main
 
     progress.total = None if any(not word.startswith("-") for word in words) else len(all_stages(root))
-    again = {"-f", "--force"} & set(words)  # what was built before is built once more, and not found unchanged
+    again = {"-f", "--force"} & set(words)  # stages built earlier run again and are not counted as unchanged
     progress.unchanged, progress.failed = 0 if again else -len(progress.seconds), []
     os.environ.update(environment())
     with passing_on() as came, _logged(progress):
         status: int = main(["--cd", str(root), "repro", *words])
         stage, ended = progress.running, re.search(r"exited with (-?\d+)$", " ".join(progress.failed))
         how = int(ended[1]) if ended else None
-        if came or how in (-2, 130) or status == 252:  # of a stage, and of DVC, that Ctrl-C ended
+        if came or how in (-2, 130) or status == 252:  # exit statuses of a stage or DVC after Ctrl-C
             progress.end("broken off after ")
             raise KeyboardInterrupt
         progress.end("failed after " if status else "")
     if status == 0:
         lock.keep(root, sure=True)
-    elif stage and how != 2:  # that of a stage which has said in one line what a user can mend
+    elif stage and how != 2:  # 2: the stage itself has reported a user error
         say(f"error: {stage} failed; what it said stands above", err=True)
     elif not stage:
         say(f"error: dvc: {' '.join(progress.failed) or 'failed'}", err=True)
@@ -149,14 +148,14 @@ def build(root: Path, words: Sequence[str], progress: Progress) -> int:
 
 
 def all_stages(root: Path, params: str | None = None) -> list[str]:
-    """The names of all stages; `params`: what params.yaml is going to say."""
+    """The names of all stages; `params`: a new text of params.yaml that is not written yet."""
     pipeline, said = ((root / name).read_text(encoding="utf-8") for name in ("dvc.yaml", "params.yaml"))
     return stage_names(pipeline, said if params is None else params)
 
 
 @contextmanager
 def _logged(progress: Progress) -> Iterator[None]:
-    """DVC speaks to the handler alone; stages have the streams of the process, which stay as they are."""
+    """Route DVC's log to the handler only; stages keep the process's streams."""
     dvc = logging.getLogger("dvc")
     before, dvc.handlers = dvc.handlers, [progress]
     propagates, dvc.propagate = dvc.propagate, False

@@ -1,4 +1,4 @@
-"""Several processes at once, each of which asks one model; what they say, with their names before it."""
+"""Runs several processes at once, each asking one model, and prefixes their output with their names."""
 
 import ctypes
 import os
@@ -21,10 +21,10 @@ from evenruler.models.store import cache_root
 from evenruler.terminal import say
 
 PATIENCE = 15.0
-"""Seconds that a process has to end after it was interrupted."""
+"""Seconds that an interrupted process has to end before it is killed."""
 
 LOGS = "ask"
-"""Below the folder of the answers: what each process said."""
+"""Folder in the answer store with the output of each process."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,27 @@ class Job:
 
     @property
     def name(self) -> str:
-        """As under `active.ask` where there is one family; it stands before what the process says."""
+        """Prefix of the output; with one family, the name under `active.ask`."""
         return f"{self.families[0]}-{self.model}" if len(self.families) == 1 else self.model
 
 
 @dataclass
 class Run:
-    """One process, and how it ended."""
+    """One process and its outcome."""
 
     job: Job
     slot: int = 0
     status: int = 0
     said: str = ""
-    """Its last line; of one that failed, its error."""
+    """Its last line; if it failed, its error."""
     seconds: float = field(default_factory=time.monotonic)
-    """That it took; as long as it runs, when it began."""
+    """Its duration; while it runs, its start time."""
     rest: bytes = b""
-    """Of a line that has no end yet."""
+    """An unfinished line of output."""
 
     def take(self, chunk: bytes) -> Iterator[str]:
-        """Keep what it said; the lines that are whole now."""
-        *lines, self.rest = re.split(rb"[\r\n]+", self.rest + chunk)  # also where a bar is shown anew
+        """Record output; yields completed lines."""
+        *lines, self.rest = re.split(rb"[\r\n]+", self.rest + chunk)  # progress bars use carriage returns
         for line in filter(None, (line.decode(errors="replace").strip() for line in lines)):
             if not self.said.startswith("error: "):
                 self.said = line
@@ -80,11 +80,11 @@ def ask_all(
     threads: int | None = None,
     failing: str = "could not be asked",
 ) -> list[Run]:
-    """Ask models side by side, and say how far it is; those that failed.
+    """Ask models in parallel with progress messages; returns failed runs.
 
-    `jobs` are begun in this order, each with the seconds that it takes, as far as they are known. `what` is of
-    `stages.filling`: `ask`, or `ask-model`, which leaves the tools out. Each process has so many `threads` (torch
-    decides where it is None); `failing` is said of who could not be asked. KeyboardInterrupt as of `passing_on`.
+    `jobs`: in order of start, with estimated seconds if known. `what`: a command of `stages.filling`: `ask`, or
+    `ask-model`, which skips tools. `threads`: per process (None: torch's default); `failing`: message for failed jobs.
+    KeyboardInterrupt as in `passing_on`.
     """
     words, left, failed = [sys.executable, "-m", "stages.filling", what], dict(jobs), []
     for run in side_by_side(
@@ -101,7 +101,7 @@ def ask_all(
 
 
 def gpus_of(machine: Machine) -> list[str]:
-    """The GPUs that processes share out, by the names that `CUDA_VISIBLE_DEVICES` takes; none where a cluster does."""
+    """GPUs to distribute over processes, as `CUDA_VISIBLE_DEVICES` takes them; none on a cluster."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
     named = [word.strip() for word in visible if word.strip()] or list(map(str, range(machine.gpus)))
     return [] if machine.nodes else named[: machine.gpus]
@@ -115,11 +115,11 @@ def side_by_side(
     at_once: int,
     threads: int | None = None,
 ) -> Iterator[Run]:
-    """Run processes in this order, `at_once` at the most, and pass on what they say; how each ended, as it ends.
+    """Run processes in order, at most `at_once`, and print their output; yields each run when it ends.
 
-    One at a time asks a model: a second one would wait for its lease. Each sees one of the `gpus`, if there are any,
-    and all that it said stands in a file of the folder `logs`. KeyboardInterrupt as of `passing_on`; all have ended
-    then.
+    Only one process per model runs at a time, since a second would wait for its lease. Each process sees one of the
+    `gpus`, if any, and its output is saved in the folder `logs`. KeyboardInterrupt as in `passing_on`, after all have
+    ended.
     """
     logs.mkdir(parents=True, exist_ok=True)
     waiting, running = list(jobs), dict[Job, Run]()
@@ -140,7 +140,7 @@ def side_by_side(
                 silent, chunk = bool(broken), os.read(key.fd, 65536)
                 log.write(chunk)
                 for line in run.take(chunk or b"\n"):
-                    if not silent:  # as where all were interrupted, and each says where
+                    if not silent:  # after an interrupt every process reports it
                         say(f"{run.job.name}: {line}")
                 if chunk:
                     continue
@@ -161,13 +161,13 @@ def _started(command: Sequence[str], gpu: str | None, threads: int | None) -> "s
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        start_new_session=True,  # so that Ctrl-C reaches it once, by us
+        start_new_session=True,  # Ctrl-C is forwarded once, by passing_on
         preexec_fn=die_with_parent if sys.platform == "linux" else None,
     )
 
 
 def environment() -> dict[str, str]:
-    """As ours, with this Python first, lines as they are printed, and no bars where they would fill a log."""
+    """The environment with this Python first in PATH, unbuffered output, and no progress bars outside a terminal."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     quiet = {} if sys.stderr.isatty() else {"TQDM_DISABLE": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     return quiet | os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
@@ -175,9 +175,9 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def passing_on() -> Iterator[list[int]]:
-    """Pass Ctrl-C and SIGTERM on to all processes below; who does not end within `PATIENCE` seconds is killed.
+    """Forward Ctrl-C and SIGTERM to all child processes; those that do not end within `PATIENCE` seconds are killed.
 
-    Yields the signals that came; KeyboardInterrupt, with the number of the first, when all is over.
+    Yields the list of signals received; raises KeyboardInterrupt with the first signal number at the end.
     """
     came: list[int] = []
 
@@ -207,12 +207,12 @@ def passing_on() -> Iterator[list[int]]:
 
 
 def die_with_parent() -> None:
-    """Have Linux end a process when the one that started it is killed; called in the new one."""
+    """Make Linux kill this process when its parent is killed; called in the child."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
 def in_time(seconds: float | None) -> str:
-    """Seconds in words; `?` where they are not known."""
+    """Seconds in words; `?` if unknown."""
     if seconds is None:
         return "?"
     if seconds < 60:

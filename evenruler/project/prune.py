@@ -1,7 +1,7 @@
-"""What stages made of models and sources that are declared no more.
+"""Finds and removes stage outputs of models and sources that are no longer declared.
 
-DVC leaves such files behind, and they would change the hash of the folder that they lie in. Only what git or dvc.lock
-knows is ours to remove; anything else of such a name is a person's, who is told.
+DVC leaves such files behind, and they would change their folder's hash. Only files known to git or dvc.lock are
+removed; other files with such names belong to the user and raise an error.
 """
 
 import shutil
@@ -20,7 +20,7 @@ BY_FAMILY = ("data/built", "data/answers", "data/diagnosis")
 
 
 def made(active: Active) -> dict[str, set[str]]:
-    """What belongs into each folder of made data, by the folder."""
+    """The names that belong in each folder of stage outputs."""
     built = {f"data/built/{family}": set(own.instruments) for family, own in active.families.items()}
     answers = {f"data/answers/{family}": set(own.models) for family, own in active.families.items()}
     sources = {folder: set(getattr(active, stage)) for stage, folder in MADE.items()}
@@ -28,18 +28,18 @@ def made(active: Active) -> dict[str, set[str]]:
 
 
 def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
-    """What lies in folders of made data, or as a benchmark, and is not declared; relative to the repository, sorted.
+    """Undeclared entries in folders of stage outputs and in `benchmarks`; relative paths, sorted.
 
-    What begins with no name of a family lies there for other reasons, as the old folder that a killed card stage left.
-    `benchmarks` names all that is declared, at whatever scale. UserError where something is known neither to git nor to
-    dvc.lock, so that it may be somebody's own.
+    In `benchmarks`, only names that begin with a family count; others have other causes, such as the old folder that a
+    killed card stage left. `benchmarks`: all declared ones, of any scale. UserError if an entry is unknown to git and
+    dvc.lock, since it may be the user's own.
     """
     found = [path for folder, keep in made(active).items() for path in _others(root / folder, keep)]
     ours = tuple(f"{family}-" for family in FAMILIES)
     declared = set(benchmarks)
     found += [path for path in _others(root / BENCHMARKS, declared) if path.name.startswith(ours)]
     paths = sorted(path.relative_to(root) for path in found)
-    # Figures in git of a family that is declared, and out of use for now, stay as its benchmarks do.
+    # Keep figures in git of a declared family that is not in use now, as its benchmarks are kept.
     for path in [one for one in paths if one.parent.as_posix() == BY_FAMILY[-1]]:
         if held := tracked(root, [path]) if any(name.startswith(f"{path.name}-") for name in declared) else set():
             paths.remove(path)
@@ -56,7 +56,7 @@ def stale(root: Path, active: Active, benchmarks: Iterable[str]) -> list[Path]:
 
 
 def remove(root: Path, paths: Iterable[Path]) -> None:
-    """Remove files, folders with all that is in them, and links, of which what they lead to stays."""
+    """Remove files, folders with their content, and links (not their targets)."""
     for path in paths:
         if (root / path).is_dir() and not (root / path).is_symlink():
             shutil.rmtree(root / path)
@@ -69,7 +69,7 @@ def _others(folder: Path, keep: set[str]) -> list[Path]:
 
 
 def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
-    """Whether it is known, holds or lies in what is, is a file that was never finished, or an empty folder."""
+    """Whether it is known, contains or is inside a known path, is a partial file, or an empty folder."""
     name, place = path.as_posix(), root / path
     if path.suffix == ".partial" or (place.is_dir() and not place.is_symlink() and not any(place.iterdir())):
         return True
@@ -77,5 +77,5 @@ def _is_ours(root: Path, path: Path, known: set[str]) -> bool:
 
 
 def tracked(root: Path, paths: list[Path]) -> set[str]:
-    """The files in git's index at or below some paths; none where there is no git."""
+    """Files in git's index at or below some paths; empty without git."""
     return set(filter(None, (git(root, "ls-files", "-z", "--", *map(str, paths)) or b"").decode().split("\0")))

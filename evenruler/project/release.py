@@ -1,4 +1,4 @@
-"""A new version of a benchmark in this repository: version, changelog, rebuilt card, commit, annotated tag."""
+"""Releases a new version of a benchmark: version, changelog, rebuilt card, commit, annotated tag."""
 
 import datetime
 import json
@@ -24,7 +24,7 @@ from evenruler.publish.places import opened
 from evenruler.versions import bumped, load_changelog, version_key
 
 BEGUN = Path(".cache/release.json")
-"""What a release is about to write; it is there until the release has its commit, or is undone."""
+"""What a running release is about to write; removed when the release is committed or undone."""
 
 
 @dataclass(frozen=True)
@@ -38,40 +38,40 @@ class Plan:
 
     @property
     def tag(self) -> str:
-        """As `dvc artifacts get` looks for it."""
+        """The tag in the form that `dvc artifacts get` expects."""
         return f"{self.name}@v{self.version}"
 
 
 @dataclass(frozen=True)
 class Begun:
-    """What a release writes, so that the next one can tell it from what people wrote."""
+    """What a release writes, to tell it apart from users' changes."""
 
     name: str
     texts: dict[str, str]
-    """By path: the new text of files that people also edit."""
+    """By path: the new text of files that users also edit."""
 
     def writes(self, root: Path, path: str) -> bool:
-        """Whether a file that is not as in git's HEAD is so by this release alone."""
+        """Whether a changed file differs from git's HEAD only through this release."""
         whole = path.removesuffix(".partial")
         if whole in self.texts:
             file = root / path
             text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
             return path != whole or _of_people(text) == _of_people(self.texts[path])
-        return whole == lock.NAME or re.match("benchmarks/[^/]+/", path) is not None  # cards name changelogs
+        return whole == lock.NAME or re.match("benchmarks/[^/]+/", path) is not None  # cards list changelogs
 
 
 def release(root: Path, name: str, today: datetime.date, messages: Sequence[str] = ()) -> Iterator[str]:
-    """Release what is built, and say what is done; `messages` say what changed, by default the difference does.
+    """Release what is built, yielding messages; `messages` describe the changes, by default the computed difference.
 
-    The next version is the least that the changes since the last tag ask for, or the one in params.yaml if that is
-    higher. What breaks off before the commit is undone, by the next release where this one was killed; after the
-    commit, running again makes the tag. Of files that others change meanwhile, none is undone, committed or tagged.
+    The next version is the smallest that the changes since the last tag require, or a higher one in params.yaml. A
+    failure before the commit is undone (by the next release if this one was killed); after the commit, running again
+    sets the tag. Files that others change meanwhile are never undone, committed or tagged.
 
-    UserError where the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on
-    the default DVC remote, or another release runs.
+    UserError if the benchmark is not built, git or the pipeline is not clean, nothing changed, its rows are not on the
+    default DVC remote, or another release runs.
     """
     (root / BEGUN.parent).mkdir(exist_ok=True)
-    try:  # what another one writes must not be taken for what a killed one left
+    try:  # a running release must not be taken for a killed one
         alone = FileLock(root / BEGUN.with_suffix(".lock"), timeout=0).acquire()
     except Timeout:
         raise UserError("another release runs", where=str(root), remedy="run again when it is done") from None
@@ -90,7 +90,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
         before = "# Released versions, newest first; `evenruler release` adds them.\nreleases: {}\n"
         if (root / changelog).exists():
             before = (root / changelog).read_text(encoding="utf-8")
-        # The other sections stay as they are: a line of `active` that is only wrapped anew would be a change.
+        # Keep the other sections as they are: even rewrapping a line of `active` would be a change.
         declared, new = (root / "params.yaml").read_text(encoding="utf-8"), {made.name: made.version}
         params = edited(declared, "versions", lambda document: document.setdefault("versions", {}).update(new))
         begun = Begun(name, {"params.yaml": params, changelog: edited(before, "releases", entry)})
@@ -122,7 +122,7 @@ def release(root: Path, name: str, today: datetime.date, messages: Sequence[str]
 
 
 def _undo_broken(root: Path) -> Iterator[str]:
-    """Take back what a killed release wrote, and rebuild what git does not have; UserError where more was changed."""
+    """Undo a killed release and rebuild what git does not have; UserError if other files were changed."""
     if not (root / BEGUN).exists():
         return
     begun = Begun(**json.loads((root / BEGUN).read_text(encoding="utf-8")))
@@ -138,7 +138,7 @@ def _undo_broken(root: Path) -> Iterator[str]:
 
 
 def _undo(root: Path, begun: Begun) -> bool:
-    """Have the files that a release wrote as in git's HEAD again; whether there were any."""
+    """Restore the files that a release wrote from git's HEAD; returns whether there were any."""
     own = [path for path in _changed(root) if begun.writes(root, path)]
     if own:
         _git(root, "add", "--", *(path for path in own if (root / path).exists()))
@@ -147,7 +147,7 @@ def _undo(root: Path, begun: Begun) -> bool:
 
 
 def _changed(root: Path) -> list[str]:
-    """The files that are not as in git's HEAD, new ones included."""
+    """Files that differ from git's HEAD, including new ones."""
     changed = _git(root, "diff", "--name-only", "--no-renames", "--relative", "-z", "HEAD")
     new = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
     return sorted({path for path in f"{changed}\0{new}".split("\0") if path})
@@ -158,7 +158,7 @@ def _listed(paths: Sequence[str]) -> str:
 
 
 def _of_people(text: str) -> tuple[str, list[str], str]:
-    """The parts of a file that `evenruler check` does not write; the scale stands among those that it does."""
+    """The parts of a file that `evenruler check` does not write, and of `active` the scale."""
     above, active, below = parted(text, "active")
     own = [line for line in active.splitlines() if line.startswith("active:") or line.strip().startswith("scale:")]
     return above, own, below
@@ -197,7 +197,7 @@ def plan(root: Path, name: str, messages: Sequence[str] = ()) -> Plan:
 
 
 def _require_on_remote(root: Path, name: str) -> None:
-    """Refuse rows that are neither in git nor on the remote: a tag made before the push never works."""
+    """UserError if rows are neither in git nor on the remote: a tag made before the push would never work."""
     path = f"benchmarks/{name}"
     if _git(root, "ls-files", path):
         return
@@ -218,9 +218,9 @@ def _dvc(root: Path, *arguments: str) -> str:
 
 
 def _done(root: Path, what: str, command: list[str]) -> str:
-    """What a command printed; UserError where it failed."""
-    env = {**environment(), "LANGUAGE": "C"}  # so that git says what is looked for below
-    # DVC ends with us; git goes on, since it leaves its locks where it is killed.
+    """The output of a command; UserError if it fails."""
+    env = {**environment(), "LANGUAGE": "C"}  # for the message parsed below
+    # DVC is killed with this process; git is not, since it would leave its lock files.
     ends = die_with_parent if sys.platform == "linux" and not what.startswith("git") else None
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False, preexec_fn=ends)
     if locked := re.search(r"'([^']+\.lock)': File exists", done.stderr):

@@ -1,9 +1,9 @@
-"""What `evenruler repro` does: check, ask models side by side, then `dvc repro`, and a few words at the end.
+"""`evenruler repro`: check, ask models in parallel, run `dvc repro`, and print a summary.
 
-DVC runs one stage after another, and one process of two threads needs 1.28 times as long as two processes of one
-(docs/scale.md). So the models of all stages that are out of date are asked first, one process a model for all its
-families; the stages then find what they ask in the store. Tools are left to the stages: what a tool says to a text that
-two models share would else hang, in its last bits, on who came first.
+DVC runs one stage at a time, and one process of two threads takes 1.28 times as long as two processes of one
+(docs/scale.md). So the models of all outdated stages are asked first, one process per model for all its families; the
+stages then find the answers in the store. Tools are left to the stages: for a text that two models share, the last bits
+of a tool's answer would otherwise depend on which process asked first.
 """
 
 import json
@@ -32,23 +32,23 @@ from evenruler.terminal import say, say_each
 TIMINGS = Path(".cache/repro.json")
 REPORT = Path("data/report/index.html")
 FIRST = "fixed"
-"""The family whose verdicts come first, to read meanwhile: of benchmarks that people know, and quick to ask."""
+"""The family asked first, so that its verdicts can be read early: well-known benchmarks that are quick to ask."""
 
 MAKES_ROWS = ("scrape", "evolve", "rows")
-"""Stages that what is asked hangs on."""
+"""Stages that requests depend on."""
 
 
 def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
     """Check the declaration, then build what is out of date.
 
-    `words` are further arguments of `dvc repro`, such as names of stages. With `fresh` all is built and asked anew,
-    with answers kept apart, and compared with those that are recorded. Gives the exit status of DVC; 128 and the number
-    of the signal where one broke it off. UserError where the declaration is not valid; nothing has been built then.
+    `words`: further arguments of `dvc repro`, such as stage names. `fresh`: build and ask everything again, with a
+    separate store, and compare the answers with the recorded ones. Returns DVC's exit status, or 128 plus the signal
+    number if interrupted. UserError, before anything is built, if the declaration is invalid.
     """
     say_each(check(root))
     if fresh:
         os.environ.update({AGAIN: "1", "EVENRULER_CACHE": str(cache_root() / "fresh")})
-    kept(cache_root())  # of a run that broke off
+    kept(cache_root())  # left by an interrupted run
     progress, status = Progress(root), 0
     try:
         forced = ["--force"] if fresh else []
@@ -71,7 +71,7 @@ def repro(root: Path, words: Sequence[str], *, fresh: bool = False) -> int:
 
 
 def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str]) -> int:
-    """Build what models are asked, then ask them side by side, `FIRST` before the others; a status of what failed."""
+    """Build what models are asked, then ask them in parallel, `FIRST` first; returns a status, 0 if all went well."""
     if not {name.partition("@")[0] for name in stages} & {*MAKES_ROWS, "ask"}:
         return 0
     active = Declared(root / "params.yaml").active
@@ -89,7 +89,7 @@ def _fill(root: Path, stages: set[str], progress: Progress, forced: Sequence[str
 def _ask(
     root: Path, active: Active, families: Set[str], stages: set[str], progress: Progress, forced: Sequence[str]
 ) -> int:
-    """The same of some families."""
+    """Build and ask for some families, as `_fill`."""
     names = [name for family in active.families if family in families for name in active.families[family].instruments]
     if {name.partition("@")[0] for name in stages} & {*MAKES_ROWS} and (
         status := build(root, [*(f"rows@{name}" for name in names), *forced], progress)
@@ -106,14 +106,14 @@ def _ask(
     if together > 1:
         at_once = min(together, len(jobs))
         say(f"asking {len(jobs)} models, {at_once} at once; the stages find their answers in the store")
-        # Who could not be asked is no matter here: the stage says why.
+        # Failures are ignored here: the stage will report them.
         threads = None if on.gpus else max(1, together // at_once)
         ask_all(dict.fromkeys(jobs), "ask-model", on, at_once, threads=threads, failing="left to its stages")
     return 0
 
 
 def _keep_timings(root: Path, progress: Progress, status: int) -> None:
-    """Seconds of every stage when it last ran, and what this run was."""
+    """Save the last duration of every stage and data on this run."""
     try:
         known = json.loads((root / TIMINGS).read_text(encoding="utf-8"))["stages"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -138,7 +138,7 @@ def _summary(root: Path, progress: Progress) -> Iterator[str]:
 
 
 def first_result(paths: Iterable[Path]) -> str | None:
-    """A figure with a verdict, of files of evidence: effects first, then sets that validate; None if there is none."""
+    """A figure with a verdict from evidence files, effects first, then sets named validation; None if there is none."""
     found = []
     for path in sorted(paths):
         try:

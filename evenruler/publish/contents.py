@@ -1,4 +1,4 @@
-"""Files of benchmarks and results as anybody may have made them: read within limits, and only as data."""
+"""Safe reading of untrusted benchmark and result files: within size limits, and only as data."""
 
 import stat
 from collections.abc import Iterator, Sequence
@@ -15,19 +15,19 @@ from evenruler.errors import UserError
 from evenruler.files import require_regular
 
 MOST_BYTES, MOST_OF_TEXT = 2 * 2**30, 64 * 2**20
-"""Of a file, and of one that is read as text."""
+"""Most bytes of any file, and of a file read as text."""
 
 MOST_UNPACKED = 2**30
-"""Bytes of the rows of a file in memory: some kilobytes of Parquet can stand for as many gigabytes."""
+"""Most bytes of a file's rows in memory: a few kilobytes of Parquet can expand to gigabytes."""
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_FIXED = 10_000_000, 1_000, 1_024
-"""Rows and columns of a file, and bytes of a value of fixed length."""
+"""Most rows and columns of a file, and most bytes of a fixed-length value."""
 
 AGAIN = "get the benchmark again"
 
 
 def is_file(path: Path) -> bool:
-    """Whether it is a file, or a link to one, that can be opened; never raises, whatever its name."""
+    """Whether the path is a file, or a link to one; never raises, whatever its name."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def is_file(path: Path) -> bool:
 
 
 def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> None:
-    """UserError where there is no file, or a larger one than anybody reads."""
+    """UserError if there is no file or it has more than `most` bytes."""
     require_regular(path, remedy)
     if not is_file(path):
         raise UserError("missing", where=str(path), remedy=remedy)
@@ -44,7 +44,7 @@ def require_file(path: Path, most: int = MOST_BYTES, remedy: str = AGAIN) -> Non
 
 
 def text_of(path: Path, remedy: str = AGAIN) -> str:
-    """The text of a file; UserError where there is none, it is too large, or not UTF-8."""
+    """The text of a file; UserError if it is missing, too large or not UTF-8."""
     require_file(path, MOST_OF_TEXT, remedy)
     try:
         return path.read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def text_of(path: Path, remedy: str = AGAIN) -> str:
 
 
 def json_of(path: Path, remedy: str = AGAIN) -> Any:
-    """JSON of 200 levels at most, no half letters, NaN or infinity; UserError as of `text_of`, or of no JSON."""
+    """JSON of at most 200 levels, without lone surrogates, NaN or infinity; UserError if not, or as `text_of`."""
     text = text_of(path, remedy)
     try:
         return from_json(text, allow_inf_nan=False)
@@ -64,12 +64,12 @@ def json_of(path: Path, remedy: str = AGAIN) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is none, or a number that a float holds."""
+    """Whether the value is None or a number that a float represents exactly."""
     return value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
-    """Columns and number of rows of a Parquet file whose rows fit into memory; errors as of `table_in`."""
+    """Columns and row count of a Parquet file, after checking that it fits into memory; errors as `table_in`."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         said = file.metadata
         if said.num_rows > MOST_ROWS or said.num_columns > MOST_COLUMNS:
@@ -82,9 +82,9 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
                 raise ValueError(f"values of {column.length:,} bytes each")
         texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
         total = 0
-        # What the rows take in memory, each text that is written once read only once.
+        # Size in memory; dictionary encoding keeps each repeated text only once.
         with pq.ParquetFile(path, read_dictionary=texts) as packed:
-            for name in packed.schema_arrow.names:  # one by one, since each brings the texts that it repeats
+            for name in packed.schema_arrow.names:  # one by one, since each loads its dictionary
                 n_rows = 0
                 for batch in packed.iter_batches(batch_size=131_072, columns=[name]):
                     n_rows += batch.num_rows
@@ -97,7 +97,7 @@ def schema_of(path: Path, remedy: str = AGAIN) -> tuple[pa.Schema, int]:
 
 
 def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGAIN) -> pa.Table:
-    """The rows of a Parquet file that `schema_of` has passed, all columns by default; UserError where it is broken."""
+    """The rows of a Parquet file checked by `schema_of`, by default all columns; UserError if it is corrupt."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         table: pa.Table = file.read(columns=None if columns is None else [*columns])
         table.validate(full=True)
@@ -105,7 +105,7 @@ def table_in(path: Path, columns: Sequence[str] | None = None, remedy: str = AGA
 
 
 def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file in pieces, one at least, for its columns; arguments and errors as of `table_in`."""
+    """A Parquet file in batches, the first empty, for its columns; arguments and errors as `table_in`."""
     with _reading(path, remedy), pq.ParquetFile(path) as file:
         yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
         for batch in file.iter_batches():
@@ -114,7 +114,7 @@ def batches_in(path: Path, remedy: str = AGAIN) -> Iterator[pa.RecordBatch]:
 
 
 def _bytes_of(array: pa.Array) -> int:
-    """Bytes of an array once every text is written out."""
+    """Bytes of an array with dictionaries expanded."""
     if pa.types.is_dictionary(array.type):
         lengths = pc.binary_length(array.dictionary)
         return 8 * len(array) + int(pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0)
@@ -132,6 +132,6 @@ def _reading(path: Path, remedy: str) -> Iterator[None]:
     require_file(path, remedy=remedy)
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:  # of Arrow, on broken files
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:  # Arrow's, for corrupt files
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"no readable Parquet ({reason})", where=str(path), remedy=remedy) from None

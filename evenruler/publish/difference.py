@@ -1,4 +1,4 @@
-"""What changed between two versions of a benchmark, which version number that asks for, and both in words."""
+"""Compares two versions of a benchmark: changes, the required version bump, reports as JSON and Markdown."""
 
 import math
 import re
@@ -22,15 +22,14 @@ from evenruler.tables.schemas import NUMBERS
 from evenruler.versions import BUMPS, Bump, bumped
 
 TOLERANCE = 0.0015
-"""Figures have three decimals, the last of which another processor may round the other way."""
+"""Figures have three decimals; the last may be rounded differently on another processor."""
 
 SEE = "see `evenruler verify`"
 
 PROVENANCE = frozenset(
     ("source", "licence", "title", "url", "page_id", "revision_id", "language", "criterion_label", "wording", "reason")
 )
-"""Columns that say where a row is from and why it is there; all others are what is asked or what answers are held
-against."""
+"""Columns about the origin of a row; all others belong to what is asked or to what answers are compared with."""
 
 
 Leaf = Mapping[str, Any]
@@ -42,16 +41,16 @@ class ConfigDifference:
 
     config: str
     before: int | None
-    """Rows; None where the config is new."""
+    """Number of rows; None if the config is new."""
     after: int | None
-    """Rows; None where the config is gone."""
+    """Number of rows; None if the config was removed."""
     added: int = 0
     removed: int = 0
     changed: int = 0
     recontented: int = 0
-    """Of the changed rows, those that say something else now: a column changed that is not of `PROVENANCE`, or
-    `content_sha256` did as well (of what a row is made of, not all may be published). A row of which nothing but that
-    changed is unchanged: it was made of numbers that differ by less than the tolerance."""
+    """Changed rows with different content: a column outside `PROVENANCE` changed, or `content_sha256` changed as well
+    (not all hashed content need be published). A row with only a new `content_sha256` counts as unchanged: its numbers
+    differ by less than the tolerance."""
     by_column: dict[str, int] = field(default_factory=dict)
     columns_added: list[str] = field(default_factory=list)
     columns_removed: list[str] = field(default_factory=list)
@@ -60,7 +59,7 @@ class ConfigDifference:
     """A few ids by kind: added, removed, changed."""
 
     def reasons(self) -> list[tuple[Bump, str]]:
-        """What asks for a version: major where old scores cannot be compared, minor where there is more, else patch."""
+        """Required bumps with reasons: major if old scores are not comparable, minor for additions, else patch."""
         name, gone, moved = self.config, self.columns_removed + self.columns_retyped, self.changed - self.recontented
         told: list[tuple[Bump, object, str]] = [
             ("major", self.after is None, f"the config {name} is gone"),
@@ -77,7 +76,7 @@ class ConfigDifference:
 
 @dataclass(frozen=True)
 class FigureDifference:
-    """One figure of quality before and after; None where there was or is none."""
+    """One quality figure before and after; None if it is absent."""
 
     figure: str
     before: Leaf | None
@@ -87,7 +86,7 @@ class FigureDifference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two benchmarks side by side: two versions of one."""
+    """All differences between two versions of a benchmark."""
 
     name: str
     before: str
@@ -95,14 +94,14 @@ class Difference:
     configs: list[ConfigDifference]
     figures: list[FigureDifference]
     files: list[str]
-    """Other files that were added, removed or changed, as `parameters`; what only names another location is equal."""
+    """Other files that were added, removed or changed; a different location alone does not count."""
     parameters: list[str]
     altered: list[str]
-    """Of the two folders, those that are not what their own manifest says (`Manifest.says_other`)."""
+    """Folders that do not match their own manifest (`Manifest.says_other`)."""
 
     @property
     def reasons(self) -> list[tuple[Bump, str]]:
-        """Everything that asks for a new version, the weightiest first."""
+        """All required bumps with reasons, largest first."""
         found = [reason for config in self.configs for reason in config.reasons()]
         if figures := [figure for figure in self.figures if figure.differs]:
             found.append(("patch", f"{len(figures)} figures of quality differ"))
@@ -113,13 +112,13 @@ class Difference:
 
     @property
     def needs(self) -> Bump:
-        """The least step in version that the changes ask for."""
+        """The smallest version bump that covers the changes."""
         reasons = self.reasons
         return reasons[0][0] if reasons else "none"
 
     @property
     def next_version(self) -> str:
-        """The least version that the changed benchmark may have."""
+        """The smallest version that the changed benchmark may have."""
         return bumped(self.before, self.needs)
 
 
@@ -154,7 +153,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Difference:
 
 
 def _compare_config(name: str, old: Path | None, new: Path | None, tolerance: float) -> ConfigDifference:
-    """Column by column, so that never more than two columns are in memory."""
+    """Compare column by column, so that at most two columns are in memory."""
     path = data_file(name)
     if old is None or new is None:
         before, after = (contents.schema_of(folder / path, SEE)[1] if folder else None for folder in (old, new))
@@ -215,7 +214,7 @@ def _ids(folder: Path, config: str, schema: pa.Schema) -> pa.Array:
 
 
 def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_]:
-    """[rows] whether values differ; nulls are equal, and so are not-a-numbers."""
+    """[rows] whether values differ; two nulls are equal, and so are two NaNs."""
     if pa.types.is_nested(old.type):
         pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
         return np.fromiter((not _same(a, b, tolerance) for a, b in pairs), dtype=bool, count=len(old))
@@ -229,7 +228,7 @@ def _differs(old: pa.Array, new: pa.Array, tolerance: float) -> NDArray[np.bool_
 
 
 def _same(old: object, new: object, tolerance: float) -> bool:
-    """Whether two nested values are equal, numbers in them up to the tolerance."""
+    """Whether two nested values are equal, numbers up to the tolerance."""
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(_same(a, b, tolerance) for a, b in zip(old, new, strict=True))
     if isinstance(old, dict) and isinstance(new, dict):
@@ -273,13 +272,13 @@ def _leaves(evidence: Leaf, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 
 def _apart(old: Leaf | None, new: Leaf | None, tolerance: float) -> bool:
-    # Why a verdict is what it is says the numbers beside it in words.
+    # `why` repeats the verdict's numbers in words.
     was, now = (own and {key: "" if key == "why" else value for key, value in own.items()} for own in (old, new))
     return not _same(was, now, tolerance)
 
 
 def _text(folder: Path, name: str) -> str | None:
-    """A text of a benchmark, wherever that is loaded from; without checksums of rows, which are compared."""
+    """A text file with its location normalised and without row checksums, since rows are compared separately."""
     if not contents.is_file(folder / name):
         return None
     text = places.renamed(name, contents.text_of(folder / name, SEE), "USER/REPO")
@@ -287,13 +286,13 @@ def _text(folder: Path, name: str) -> str | None:
 
 
 def as_json(difference: Difference) -> dict[str, Any]:
-    """Everything, with the version that is needed and why."""
+    """The difference as JSON, with the required version and the reasons."""
     reasons = [reason for _, reason in difference.reasons]
     return asdict(difference) | {"needs": difference.needs, "next_version": difference.next_version, "reasons": reasons}
 
 
 def as_markdown(difference: Difference) -> str:
-    """For people: what is needed and why, rows, columns, figures side by side."""
+    """The difference as Markdown: required version and reasons, rows, columns, figures."""
     parts = [f"# {difference.name}: {difference.before} to {difference.after}"]
     parts += [f"{folder} is not what its manifest says: see `evenruler verify`." for folder in difference.altered]
     if difference.needs == "none":
@@ -305,7 +304,7 @@ def as_markdown(difference: Difference) -> str:
     rows = [(name, *("-" if n is None else f"{n:,}" for n in own)) for name, own in counts.items()]
     table = markdown_table(("config", "rows before", "rows after", "added", "removed", "changed"), rows)
     parts += ["## Rows", table, *filter(None, map(_details, difference.configs))]
-    # Statistics of single templates or items are shown only where they differ.
+    # Figures of single templates or items are shown only if they differ.
     shown = [figure for figure in difference.figures if figure.differs or " / items / " not in figure.figure]
     if told := [(one.figure, _words(one.before), _words(one.after), _change(one)) for one in shown]:
         parts += ["## Figures of quality", markdown_table(("figure", "before", "after", "change"), told)]
@@ -336,7 +335,7 @@ def _change(figure: FigureDifference) -> str:
 
 
 def beside_head(root: Path) -> Iterator[tuple[str, str, bool]]:
-    """Every benchmark, here or in git's HEAD, beside HEAD: its name, how it differs, and whether it needs a version."""
+    """Compare benchmarks with git's HEAD: name, difference in words, whether it needs a new version."""
     command = ["git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", "benchmarks"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:

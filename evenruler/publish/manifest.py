@@ -1,4 +1,4 @@
-"""`manifest.json`: what a benchmark folder is, the identity of a version, and whether a folder is what it says."""
+"""`manifest.json`: a benchmark folder's content, the identity of its version, and checks of a folder against it."""
 
 import fnmatch
 import hashlib
@@ -25,24 +25,23 @@ from evenruler.versions import Version
 NAME, PLAN = "manifest.json", "plan.json"
 
 PLANTED = "planted.json"
-"""What the benchmark reads of planted associations, where it was held against them."""
+"""Results on planted associations, if the benchmark was tested on reference weights."""
 
 HERE = "."
-"""Where a benchmark lies until it is published: in its own folder, wherever that is."""
+"""Location of an unpublished benchmark: its own folder."""
 
 NO_TAG = " No tag names this version yet, so that there is no `revision` to give."
-"""What the card of a version that is not released says of loading it."""
+"""Loading instructions on the card of an unreleased version."""
 
 KIND = "rows+plan:"
-"""Before the digits of an identity: what it is a hash of. Those of another kind, as older evenrulers wrote them, cannot
-be held against it."""
+"""Prefix of an identity: what is hashed. Identities with another prefix, from older versions, are not comparable."""
 
 LONGEST = 255
-"""Bytes of the path of a file in a benchmark, of an `id` and of a `content_sha256`."""
+"""Most bytes of a file's path, an `id` or a `content_sha256`."""
 
 
 def data_file(config: str) -> str:
-    """Where the rows of a config lie in a benchmark folder."""
+    """Path of a config's rows in a benchmark folder."""
     return f"{config}/test-00000-of-00001.parquet"
 
 
@@ -59,25 +58,25 @@ class Manifest(Strict):
     name: Slug
     version: Version
     location: Text
-    """Where the data set lies: `.`, in this folder, or `USER/REPO` on the Hub."""
+    """Location of the data set: `.`, in this folder, or `USER/REPO` on the Hub."""
     content_sha256: Text
-    """The identity of the version, as `identity_of` makes it."""
+    """The identity of the version, from `identity_of`."""
     rows: dict[Slug, NonNegativeInt]
-    """By config."""
+    """Row counts by config."""
     rejected: NonNegativeInt
-    """Rows that were left out when it was built."""
+    """Number of rows left out when it was built."""
     columns: dict[Slug, dict[str, str]]
     """By config: Arrow type of each column."""
     sources: list[str]
     licences: list[str]
     parameters: dict[str, Any]
-    """What it was built from."""
+    """Build parameters."""
     files: dict[Annotated[str, AfterValidator(_inside)], str]
     """sha256 of every other file, by path."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        """No table goes unchecked."""
+        """Ensure that every table has columns and a checksum."""
         if self.rows.keys() != self.columns.keys():
             told = sorted(self.rows.keys() ^ self.columns.keys())
             raise ValueError(f"{', '.join(told)} stands under one of `rows` and `columns`, expected both or none")
@@ -87,12 +86,12 @@ class Manifest(Strict):
         return self
 
     def says_other(self, identity: str) -> bool:
-        """Whether it names another identity of the same kind, so that the folder was altered."""
+        """Whether it names another identity of the same kind, which means that the folder was altered."""
         return self.content_sha256.startswith(KIND) and self.content_sha256 != identity
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a benchmark folder; UserError where there is none, or it is no manifest."""
+    """The manifest of a benchmark folder; UserError if it is missing or invalid."""
     path = folder / NAME
     if not os.path.lexists(path):
         raise UserError(f"no {NAME} here", where=str(folder), remedy="name a folder of a benchmark")
@@ -100,17 +99,17 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def as_json(content: object) -> str:
-    """How every JSON file of a benchmark is written."""
+    """Text of a benchmark's JSON files."""
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def cell(value: object) -> str:
-    """A value inside a Markdown table, where no `<` of it begins an element."""
+    """A value for a Markdown table cell; escapes `|` and `<`."""
     return " ".join(str(value).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows below their head, as Markdown."""
+    """A Markdown table."""
     return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in (head, ["---"] * len(head), *rows))
 
 
@@ -120,7 +119,7 @@ def columns_of(schema: pa.Schema) -> dict[str, str]:
 
 
 def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
-    """The manifest of a folder that was just written, with tables of these configs; `said`: what files do not tell."""
+    """The manifest of a folder just written; `configs`: its tables; `said`: fields that cannot be read from files."""
     rows, columns = dict[str, int](), dict[str, dict[str, str]]()
     for config in configs:
         with pq.ParquetFile(folder / data_file(config)) as file:
@@ -132,14 +131,13 @@ def manifest_of(folder: Path, configs: Iterable[str], **said: Any) -> Manifest:
 
 
 def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGAIN) -> str:
-    """What a version of a benchmark is: one hash of every cell of all its tables and of its plan, read from its files.
+    """The identity of a version: one hash of every cell of all its tables, and of its plan, read from the files.
 
-    It is the same on every machine, whatever library packed the Parquet and in whatever pieces. Every column goes into
-    a sha256 of its values as text and into one of their lengths (in bytes, -1 where there is none): texts as UTF-8,
-    whole numbers in decimal, others as Python writes them (the shortest that reads back), lists and structs by what is
-    in them. The identity is `KIND` and the sha256 of these, with the names and kinds of the columns, and of
-    `plan.json`; 64 hex digits. `contents.schema_of` has passed the tables. UserError where a file is missing or
-    damaged, or a column is of a type that no benchmark has.
+    It is independent of the machine, the Parquet library and the row groups. Every column goes into a sha256 of its
+    values as text and another of their lengths (in bytes, -1 for null): texts as UTF-8, integers in decimal, floats as
+    Python's repr, lists and structs by their content. The identity is `KIND` and the sha256 (64 hex digits) of these
+    hashes, with the column names and types, and of `plan.json`. The tables must have passed `contents.schema_of`.
+    UserError if a file is missing or damaged, or a column type is not supported.
     """
     plan = folder / PLAN
     told: dict[str, Any] = {"plan": None}
@@ -161,7 +159,7 @@ def identity_of(folder: Path, configs: Iterable[str], remedy: str = contents.AGA
 
 
 def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """A piece of a column: by part, what goes into its hash, so that no piece shows where it began and ended."""
+    """Yield (part, bytes to hash) for a batch of a column; the hashes do not depend on how the column is divided."""
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
         yield from _in_bytes(path, values.dictionary_decode())
@@ -174,7 +172,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
             yield from _in_bytes((*path, "struct", field.name), own)
     elif types.is_floating(kind):
         yield (*path, "float"), _lengths(pc.if_else(values.is_valid(), 1, None))
-        numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # 0 is never negative
+        numbers = values.drop_null().cast(pa.float64()).to_numpy() + 0.0  # no negative zero
         yield (*path, "float", "values"), "\n".join([*map(repr, numbers.tolist()), ""]).encode()
     else:
         known = {"text": types.is_string(kind) or types.is_large_string(kind), "bool": types.is_boolean(kind)}
@@ -189,7 +187,7 @@ def _in_bytes(path: tuple[str, ...], values: pa.Array) -> Iterator[tuple[tuple[s
 
 
 def _lengths(values: pa.Array) -> bytes:
-    """Whole numbers in eight bytes each, the least first; -1 for what is not there."""
+    """Integers as eight little-endian bytes each; -1 for nulls."""
     return bytes(pc.fill_null(values.cast(pa.int64()), -1).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
 
 
@@ -198,7 +196,7 @@ NOT_OURS = {".gitattributes", NAME}
 
 
 def problems(folder: Path) -> list[str]:
-    """All that is not as the manifest says, a line each: checksums, rows, schemas, ids, card."""
+    """All deviations from the manifest, one line each: checksums, rows, schemas, ids, card."""
     declared = read_manifest(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if contents.is_file(path)}
     rest = (*_row_problems(folder, declared), *_card_problems(folder, declared, there))
@@ -206,7 +204,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def require_unaltered(folder: Path, declared: Manifest) -> None:
-    """UserError where rows or plan are not those that a manifest names; cards may be others."""
+    """UserError if rows or plan differ from the manifest; cards may differ."""
     remedy = "get the benchmark again; `evenruler verify` says all that is wrong"
     for name in (PLAN, *map(data_file, declared.rows)):
         if _sha256(folder / name, remedy) != declared.files.get(name):
@@ -214,7 +212,7 @@ def require_unaltered(folder: Path, declared: Manifest) -> None:
 
 
 def require_identity(folder: Path, declared: Manifest) -> str:
-    """The identity of a version, of files that `schema_of` has passed; UserError where its manifest says another."""
+    """The identity of files that `schema_of` has passed; UserError if it is not the manifest's."""
     found = identity_of(folder, declared.rows)
     if declared.says_other(found):
         what = "altered: rows or plan are not those that the manifest names (content_sha256)"
@@ -237,12 +235,12 @@ def _file_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
                 yield f"{name}: altered (its sha256 is not the one in the manifest)"
         except UserError as error:
             yield f"{name}: {error.what}"
-    # Python compiles `lm_eval/` of what comes with the package, when it is installed. What was downloaded brings no
-    # compiled code of its own: it would run in the place of what the manifest names.
+    # Python compiles `lm_eval/` of installed benchmarks. Downloaded ones must not contain compiled code: it would run
+    # instead of the files in the manifest.
     trusted = {"__pycache__"} if folder.resolve().parent == shipped.benchmarks().resolve() else set()
     for name in sorted(there - declared.files.keys() - NOT_OURS):
         parts = name.split("/")
-        if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes one beside a download
+        if parts[0] != ".cache" and not trusted & {*parts}:  # the Hub's client writes .cache
             yield f"{name}: not in the manifest"
 
 
@@ -251,7 +249,7 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
     for config, columns in declared.columns.items():
         name = data_file(config)
         if not contents.is_file(folder / name):
-            continue  # said already
+            continue  # reported by _file_problems
         try:
             schema, rows = contents.schema_of(folder / name)
             found, expected = columns_of(schema), declared.rows[config]
@@ -288,7 +286,7 @@ def _row_problems(folder: Path, declared: Manifest) -> Iterator[str]:
 
 def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterator[str]:
     if "README.md" not in there:
-        return  # said already
+        return  # reported by _file_problems
     front = front_matter(folder)
     if front is None:
         yield "README.md: no front matter that can be read"
@@ -305,14 +303,14 @@ def _card_problems(folder: Path, declared: Manifest, there: set[str]) -> Iterato
     if sum(config.get("default") is True for config in configs) != 1:
         yield "README.md: not exactly one default config"
     for pattern in (pattern for config in configs for pattern in _patterns(config.get("data_files"))):
-        # Folder by folder; nothing on the disk is searched, since a pattern may lead anywhere.
+        # Match folder by folder against known files; the disk is not searched, since a pattern may lead anywhere.
         wanted, parts = pattern.split("/"), [name.split("/") for name in there]
         if not any(len(own) == len(wanted) and all(map(fnmatch.fnmatchcase, own, wanted)) for own in parts):
             yield f"README.md: no file matches {pattern}"
 
 
 def _patterns(data_files: Any) -> list[str]:
-    """The files that a config of the card names: one pattern, or a list of patterns or of splits with theirs."""
+    """The file patterns of a config in the card: one pattern, or a list of patterns or of splits with theirs."""
     if isinstance(data_files, list):
         return [pattern for entry in data_files for pattern in _patterns(entry)]
     if isinstance(data_files, dict):
@@ -321,7 +319,7 @@ def _patterns(data_files: Any) -> list[str]:
 
 
 def front_matter(folder: Path) -> dict[str, Any] | None:
-    """The keys at the head of a card; None where there are none, or more than is read (`strict.content_of`)."""
+    """The YAML header of a card; None if there is none or it is too large (`strict.content_of`)."""
     path = folder / "README.md"
     try:
         contents.require_file(path, contents.MOST_OF_TEXT)

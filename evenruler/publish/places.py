@@ -1,4 +1,4 @@
-"""Where benchmarks lie: in a folder, with the package, on the Hub at a tag, or in a git revision here."""
+"""Locates benchmarks: in a folder, in the package, on the Hub at a tag, or in a git revision of this repository."""
 
 import hashlib
 import re
@@ -24,15 +24,15 @@ NAMED = {
     CARD: (re.compile(r'(?<=^rows = load_dataset\(")[^"]*', re.MULTILINE), "{}"),
     "croissant.json": (re.compile(r'(?<=^  "url": ")[^"]*', re.MULTILINE), "https://huggingface.co/datasets/{}"),
 }
-"""By file: the words that name what the data set is loaded from, and how a data set on the Hub is named there."""
+"""By file: the pattern of the data set's location, and how a data set on the Hub is written there."""
 
 
 @contextmanager
 def opened(place: str, root: Path = Path()) -> Iterator[Path]:
-    """The folder of a benchmark, fetched if need be, for as long as the context lasts.
+    """The folder of a benchmark, fetched if necessary, for the duration of the context.
 
-    `place`: one of `FORMS`; a folder that exists goes before the rest, then what comes with the package, named with or
-    without its family. `root`: the repository that git revisions are of.
+    `place`: one of `FORMS`; an existing folder takes precedence, then benchmarks of the package, named with or without
+    their family. `root`: the repository of git revisions.
     """
     head, _, tag = place.rpartition("@")
     revision, _, inside = place.rpartition(":")
@@ -55,12 +55,12 @@ def opened(place: str, root: Path = Path()) -> Iterator[Path]:
 
 
 def shipped_names() -> list[str]:
-    """The benchmarks that come with the package."""
+    """Names of the benchmarks that come with the package."""
     return sorted(own.parent.name for own in shipped.benchmarks().glob(f"*/{manifest.NAME}"))
 
 
 def from_hub(repo: str, tag: str) -> Path:
-    """The folder of a published version, in the client's cache; UserError where there is none, or no Hub."""
+    """The folder of a published version in the Hub client's cache; UserError if it cannot be fetched."""
     from huggingface_hub import snapshot_download
 
     from evenruler.hub import talking_about
@@ -70,12 +70,12 @@ def from_hub(repo: str, tag: str) -> Path:
 
 
 def newest(tags: Iterable[str]) -> str | None:
-    """The highest version that has a tag; None where no tag names one."""
+    """The highest version that has a tag; None if there is none."""
     return max((tag[1:] for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)), key=version_key, default=None)
 
 
 def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
-    """A benchmark as in a git revision, copied; from DVC's cache or remote where git does not hold it."""
+    """Copy a benchmark from a git revision; files that git does not have come from DVC's cache or remote."""
     if not any((folder / ".git").exists() for folder in (root.resolve(), *root.resolve().parents)):
         remedy = f"run this in a clone, or name {FORMS}"
         raise UserError("it names a revision, and there is no git repository here", where=revision, remedy=remedy)
@@ -97,7 +97,7 @@ def from_git(root: Path, revision: str, path: str, folder: Path) -> Path:
 
 
 def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
-    """By path: a benchmark on the Hub, whose card, croissant and manifest name `repo`; other files as they are."""
+    """A benchmark's files by path, with location `repo` in card, croissant and manifest."""
     was = manifest.read_manifest(folder)
     texts = {name: (folder / name).read_text(encoding="utf-8") for name in was.files.keys() & NAMED.keys()}
     changed = {name: renamed(name, text, repo).encode() for name, text in texts.items()}
@@ -108,7 +108,7 @@ def relocated(folder: Path, repo: str) -> dict[str, bytes | Path]:
 
 
 def renamed(name: str, text: str, repo: str) -> str:
-    """The text of a file with a data set on the Hub in place of where it is loaded from, and the tag that is there."""
+    """A file's text with the Hub data set `repo` as location and, in a card, with its tag."""
     if name not in NAMED:
         return text
     found, form = NAMED[name]
@@ -130,17 +130,17 @@ def renamed(name: str, text: str, repo: str) -> str:
 
 @dataclass(frozen=True)
 class Listed:
-    """One benchmark."""
+    """A benchmark for a listing."""
 
     name: str
     version: str
     rows: int
-    """Of all its tables."""
+    """Sum over all tables."""
     title: str
 
 
 def listed(folder: Path) -> list[Listed]:
-    """The benchmarks that lie in a folder, by name; UserError where a manifest or a card is damaged."""
+    """The benchmarks in a folder, by name; UserError if a manifest or card is damaged."""
     found = []
     for path in sorted(folder.glob(f"*/{manifest.NAME}")):
         declared, front = manifest.read_manifest(path.parent), front_matter(path.parent)
@@ -153,7 +153,7 @@ def listed(folder: Path) -> list[Listed]:
 
 
 def as_table(benchmarks: Sequence[Listed]) -> str:
-    """Lines of aligned columns: name, version, rows, title."""
+    """An aligned text table: name, version, rows, title."""
     lines = [("name", "version", "rows", "title")]
     lines += [(own.name, own.version, f"{own.rows:,}", own.title) for own in benchmarks]
     names, versions, rows, _ = (max(map(len, column)) for column in zip(*lines, strict=True))

@@ -1,4 +1,4 @@
-"""A benchmark onto the Hugging Face Hub: one commit, then one tag that never moves."""
+"""Publishes a benchmark on the Hugging Face Hub: one commit, then a tag that never moves."""
 
 import hashlib
 import json
@@ -18,18 +18,18 @@ from evenruler.publish.manifest import NOT_OURS, problems
 from evenruler.publish.places import from_hub, newest, relocated
 from evenruler.versions import bumped, version_key
 
-if TYPE_CHECKING:  # which takes a second to import
+if TYPE_CHECKING:  # takes a second to import
     from huggingface_hub import DatasetInfo, HfApi
 
 KIND = "dataset"
 
 
 def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish a benchmark folder as `repo`, and say what is done; running it again finishes what broke off.
+    """Publish a benchmark folder as `repo`, yielding messages; running it again completes an interrupted run.
 
-    `private` makes a new repository private; with `dry_run` it is said what would happen, and nothing changes.
-    UserError where `repo` is no USER/REPO; the folder is not as its manifest says; the version is taken by other
-    content, goes down, or is too small a step; or the Hub refuses. No half version is visible then.
+    `private` makes a new repository private; `dry_run` only reports what would happen. UserError if `repo` is no
+    USER/REPO; the folder does not match its manifest; the version exists with other content, is lower than the latest
+    or too small a bump; or the Hub refuses. An incomplete version is never visible.
     """
     _require_name(repo, folder)
     declared = manifest.read_manifest(folder)
@@ -68,7 +68,7 @@ def publish(folder: Path, repo: str, *, private: bool = False, dry_run: bool = F
 
 
 def publish_answers(folder: Path, repo: str, *, private: bool = False, dry_run: bool = False) -> Iterator[str]:
-    """Publish as `publish` does what `evenruler answers export` wrote, with a tag that says what the answers are."""
+    """Publish the output of `evenruler answers export`, as `publish` does; the tag contains the answers' checksum."""
     _require_name(repo, folder)
     said = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
     if file_sha256(folder / EXPORTED) != said["sha256"]:
@@ -92,7 +92,7 @@ def _require_name(repo: str, folder: Path) -> None:
 
 
 def _look(repo: str) -> "tuple[DatasetInfo | None, list[str]]":
-    """What is there, and its tags; None where the repository does not exist (or is hidden from us)."""
+    """The repository's info and tags; None if it does not exist (or is hidden)."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -147,14 +147,14 @@ def _publish(
 
 
 def _is_ours(api: "HfApi", repo: str, commit: str, files: dict[str, bytes | Path]) -> bool:
-    """Whether a commit holds our files as they are here, and no other: its manifest alone would not tell."""
+    """Whether a commit holds exactly these files; comparing manifests would not be enough."""
     from huggingface_hub import RepoFile
 
     found = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=KIND)
     there = {one.path: one for one in found if isinstance(one, RepoFile) and one.path not in NOT_OURS - files.keys()}
     if there.keys() != files.keys():
         return False
-    for name, content in files.items():  # by the checksum that its kind of storage has
+    for name, content in files.items():  # compare with the checksum of its storage type
         data, lfs = content if isinstance(content, bytes) else content.read_bytes(), there[name].lfs
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
         if not (lfs.sha256 == hashlib.sha256(data).hexdigest() if lfs is not None else there[name].blob_id == blob):

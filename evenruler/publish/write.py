@@ -1,4 +1,4 @@
-"""A benchmark: what its folder is made from, how it is cited; and the folder, swapped in whole for the old one."""
+"""Writes a benchmark folder atomically: rows, card, Croissant metadata, citations and manifest."""
 
 import json
 import re
@@ -28,13 +28,13 @@ from evenruler.versions import Changelog, Release
 PROJECT, AUTHORS = "Even Ruler", "The Even Ruler developers"
 
 URL: str | None = None
-"""Of the repository, as pyproject.toml has it (`Repository` under `project.urls`); None as long as it has none."""
+"""URL of the repository, as in pyproject.toml (`Repository` under `project.urls`); None until there is one."""
 
 COMMIT = "COMMIT"
-"""Stands for the commit: no file can hold the name of the commit that it is part of."""
+"""Placeholder for the commit, whose name is not known when its files are written."""
 
 LAST = ("variant", "framing", "source", "licence", "id", "content_sha256")
-"""The columns that every published row carries, as they stand at the end of a table."""
+"""Columns common to all published tables, placed last."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Config(Published):
 
     @property
     def as_read(self) -> pa.Table:
-        """The table in the order of a reader: the columns of `first`, its others, then what every table has."""
+        """The table in reading order: the columns of `first`, its others, then those common to all tables."""
         names = self.table.column_names
         ordered = dict.fromkeys((*self.first, *(name for name in names if name not in LAST), *LAST))
         return self.table.select([name for name in ordered if name in names])
@@ -53,7 +53,7 @@ class Config(Published):
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(Card):
-    """All that a benchmark folder is made from: what its card says, and the rest."""
+    """Everything that a benchmark folder is written from."""
 
     name: str
     title: str
@@ -62,40 +62,40 @@ class Benchmark(Card):
     construct: str
     warning: str | None
     citations: list[str]
-    """BibTeX."""
+    """BibTeX entries."""
     configs: Sequence[Config]
     n_rejected: int
     plan: Mapping[str, Any]
-    """What is asked of its rows, for `plan.json`."""
+    """What is asked about its rows, for `plan.json`."""
     evidence: Mapping[str, Any]
-    """Figures of quality by part (a set of templates, a subscale), model and figure."""
+    """Quality figures by part (a set of templates, a subscale), model and figure name."""
     models: Mapping[str, str]
-    """Where the models of the evidence come from."""
+    """Origins of the models in the evidence."""
     command: str
-    """What rebuilds it."""
+    """The command that rebuilds it."""
     changelog: Changelog
     of_others: bool = False
-    """Whether its rows hold text that others wrote, so that no package brings them."""
+    """Whether its rows contain third-party text, so that it is not part of the package."""
     planted: Sequence[Mapping[str, Any]] = ()
-    """What it reads of planted associations (docs/weights.md), a record a headline and plant."""
+    """Results on planted associations (docs/weights.md), one record per headline and plant."""
 
     @property
     def release(self) -> Release | None:
-        """Of this version; None before there is one."""
+        """The release of this version; None before it is released."""
         return self.changelog.releases.get(self.version)
 
     @property
     def tables(self) -> dict[str, pa.Table]:
-        """By config, columns in the order of a reader."""
+        """Tables by config, columns in reading order."""
         return {config.name: config.as_read for config in self.configs}
 
     def distinct(self, column: str) -> list[str]:
-        """Every value of a column over all tables, sorted."""
+        """Distinct values of a column over all tables, sorted."""
         return sorted({value for table in self.tables.values() for value in table.column(column).unique().to_pylist()})
 
     @property
     def bibtex(self) -> list[str]:
-        """Entries of what is to be cited: the benchmark itself, with version and commit, then what it rests on."""
+        """BibTeX entries to cite: the benchmark with version and commit, then its references."""
         fields = {
             "title": f"{{{_escaped(self.title)}}}",
             "author": f"{{{AUTHORS}}}",
@@ -114,12 +114,12 @@ class Benchmark(Card):
         return f"git rev-parse {self.name}@v{self.version}^{{commit}}" if self.release else "git rev-parse HEAD"
 
 
-def _escaped(text: str) -> str:  # as BibTeX takes it
+def _escaped(text: str) -> str:  # for BibTeX
     return "".join(f"\\{character}" if character in "&%$#_" else character for character in text)
 
 
 def write_benchmark(benchmark: Benchmark, folder: Path) -> None:
-    """Write the folder; until everything is there, the old one stays untouched."""
+    """Write the folder atomically."""
     with swapped(folder) as working:
         for config in benchmark.configs:
             path = working / data_file(config.name)
@@ -159,17 +159,16 @@ ONE_ONE = {
     "name": {"@container": "@language"},
     "prov": "http://www.w3.org/ns/prov#",
 }
-"""What the context of Croissant 1.1 has beyond that of 1.0, which mlcroissant writes; and the vocabulary of what a data
-set was made from and by."""
+"""JSON-LD context of Croissant 1.1 missing from that of 1.0, which mlcroissant writes; and the PROV vocabulary for
+provenance."""
 
 
 def render_croissant(benchmark: Benchmark, folder: Path) -> str:
-    """The text of `croissant.json` for the rows in a folder; mlcroissant.ValidationError where it finds an error."""
+    """The text of `croissant.json` for the rows in a folder; mlcroissant.ValidationError if it is invalid."""
     import mlcroissant as mlc
 
     ctx = mlc.Context()
     ctx.conforms_to = type(ctx.conforms_to)(CONFORMS_TO[0])
-    # Files and tables.
     files, record_sets = [], []
     for config in benchmark.configs:
         path, fields = data_file(config.name), []
@@ -186,7 +185,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
         record_sets.append(mlc.RecordSet(ctx=ctx, **table))
     released = benchmark.release
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of rdflib, which it uses
+        warnings.simplefilter("ignore", DeprecationWarning)  # from rdflib
         authors = mlc.Organization(ctx=ctx, name=AUTHORS, url=URL)
         metadata = mlc.Metadata(
             ctx=ctx,
@@ -213,7 +212,7 @@ def render_croissant(benchmark: Benchmark, folder: Path) -> str:
 
 
 def _of_use(benchmark: Benchmark) -> dict[str, Any]:
-    """Of the RAI vocabulary; what it was made from and by; whether a program or a model wrote any of it."""
+    """Responsible-use metadata (RAI), provenance, and whether any part is synthetic."""
     said = benchmark.responsible
     if said is None:
         return {}
@@ -237,7 +236,7 @@ def _of_use(benchmark: Benchmark) -> dict[str, Any]:
 
 
 SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M"}
-"""What the Hub calls numbers of rows, by the number that they are below."""
+"""The Hub's size categories, by exclusive upper limit of the number of rows."""
 
 
 def render_card(benchmark: Benchmark) -> str:
@@ -245,16 +244,16 @@ def render_card(benchmark: Benchmark) -> str:
     environment = templates("evenruler.publish")
     environment.filters |= {
         "figure": figure_in_words,
-        # A value as YAML and JSON read it back, whatever it holds.
+        # A value as valid YAML and JSON.
         "quoted": lambda value: json.dumps(value, ensure_ascii=False, sort_keys=True),
         "with_capital": with_capital,
         "cell": cell,
         "linked": lambda words, url: f"[{words}]({url})" if url else words,
-        # The figures that a part of a benchmark has at all.
+        # Figures that a part of a benchmark has.
         "known_in": lambda figures, models: [one for one in figures if one.figure in {*chain(*models.values())}],
         "verdicts": _verdicts,
         "unmeasured": lambda evidence: unmeasured_models((model, record) for _, model, _, record in amounts(evidence)),
-        # What cards call a figure.
+        # The heading of a figure on cards.
         "heading": lambda columns, figure: {own.figure: own.heading for own in columns}.get(figure, figure),
         "in_words": lambda columns, figure, record: with_capital(
             in_words(record, {own.figure: own.says for own in columns}.get(figure))
@@ -282,7 +281,7 @@ def render_card(benchmark: Benchmark) -> str:
 
 
 def _example(benchmark: Benchmark) -> dict[str, Any] | None:
-    """One row to read: its text as a quotation, its other columns as a table."""
+    """One example row: its text as a quotation, its other columns as a table."""
     if benchmark.example is None:
         return None
     config = benchmark.configs[0]
@@ -291,7 +290,7 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
         raise ValueError(f"{config.name} has no row {benchmark.example.id!r}, which is to be its example")
     row = found[0]
     hidden = {*config.first, *({*LAST} - {"framing", "source", "licence"})}
-    # What people can read: no id of another row, no structure, nothing empty.
+    # Readable columns only: no ids of other rows, no structures, nothing empty.
     shown = {
         name: value
         for name, value in row.items()
@@ -307,22 +306,22 @@ def _example(benchmark: Benchmark) -> dict[str, Any] | None:
 
 
 def _quotation(text: str, name: str, n: int) -> str:
-    """A text as Markdown quotes it, line breaks kept; with the name of its column where `n` of several are quoted."""
-    plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # in which Markdown sees no marks
+    """A Markdown quotation with line breaks kept; labelled with its column if `n` > 1 columns are quoted."""
+    plain = re.sub(r"([\\`*_\[\]<>#])", r"\\\1", text)  # escape Markdown
     lines = (f"**{name}**: {plain}" if n > 1 else plain).splitlines()
-    broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # where Markdown is to begin a new line
+    broken = [f"{line}\\" for line in lines[:-1]] + lines[-1:]  # Markdown line breaks
     return "\n".join(f"> {line}".rstrip() for line in broken)
 
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[tuple[str, str, str, Mapping[str, Any]]]:
-    """Part, model, figure and record of everything that has a verdict: all of one model together."""
+    """Part, model, figure and record of all verdicts, grouped by model."""
     found = list(amounts(evidence))
     models = [model for _, model, *_ in found]
     return sorted(found, key=lambda one: models.index(one[1]))
 
 
 def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: str, form: str) -> str:
-    """A value and the ends of its interval, if there is one, by their keys; `absent` where it is not there."""
+    """A value and its interval, if any, by their keys; `absent` if there is no value."""
     value, low, high = ((record or {}).get(key) for key in keys)
     if value is None:
         return absent
@@ -330,7 +329,7 @@ def _with_ends(record: Mapping[str, Any] | None, keys: Sequence[str], absent: st
 
 
 def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The items of a part, each with its correlation with the rest on every model."""
+    """The items of a part, each with its item-rest correlation on every model."""
     known = {model: figures["items"] for model, figures in models.items() if "items" in figures}
     named = {item: own["control"] for items in known.values() for item, own in items.items() if "control" in own}
     keys = ("item_rest_correlation", "low", "high")
@@ -340,7 +339,7 @@ def _items(models: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """A part beside others, on every model: differences, where there are."""
+    """Differences between a part and others, per model."""
     rows, keys = [], ("difference", "low", "high")
     for model, figures in models.items():
         for other, found in figures.get("compared", {}).items():
@@ -350,6 +349,6 @@ def _compared(models: Mapping[str, Mapping[str, Any]], columns: Sequence[Column]
 
 
 def _beside(record: Mapping[str, Any] | None) -> str:
-    """A figure, and its control where it has one."""
+    """A figure, with its control if it has one."""
     told = figure_in_words(record)
     return told if record is None or record.get("control") is None else f"{told}; control {record['control']:z.2f}"

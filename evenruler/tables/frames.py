@@ -1,6 +1,6 @@
-"""Frames of rows: one below the other, by the units that rows are of, and without the last bits of numbers.
+"""Data frames: stacking, hashing of rows by unit, and rounding.
 
-Those differ from one processor to another.
+Rounding removes the last bits of floats, which differ between processors.
 """
 
 import math
@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from evenruler.tables.ids import content_sha256
 
-DIGITS = 6  # significant digits that a computed number of a published table has
-DECIMALS = 12  # decimals beyond which nothing counts: what should be zero comes out as 1e-17 here and as -3e-18 there
+DIGITS = 6  # significant digits of computed numbers in published tables
+DECIMALS = 12  # a true zero comes out as 1e-17 on one machine and -3e-18 on another
 
 
 def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """One below the other, rows numbered anew; those without rows are left out, for they would change types of columns.
+    """Concatenate frames with a new index; frames without rows are dropped, since they would change column types.
 
-    Where none has rows, the first, for its columns; an empty frame where there is none at all.
+    If none has rows, the first is returned for its columns; if there is none at all, an empty frame.
     """
     found = list(frames)
     filled = [frame for frame in found if len(frame)] or found[:1]
@@ -27,16 +27,16 @@ def stacked(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def evenly_spread(units: Sequence[str], most: int) -> list[str]:
-    """At most so many units, evenly spread over their list, in its order."""
+    """At most `most` units, evenly spaced over the list, in order."""
     if most >= len(units):
         return list(units)
     return [units[(2 * i + 1) * len(units) // (2 * most)] for i in range(most)]
 
 
 def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
-    """By unit (columns `by`) a hash of its published rows: 16 hex digits, the same in whatever order.
+    """Per unit (columns `by`), a hash of its published rows: 16 hex digits, independent of row order.
 
-    Of `id` and what else is read of them; their own checksums (`content_sha256`) are not believed.
+    Covers `id` and every other column except `content_sha256`, which is not trusted.
     """
     ordered = rows.sort_values("id").drop(columns="content_sha256", errors="ignore")
     said = pa.Table.from_pandas(ordered, preserve_index=False).to_pylist()
@@ -45,7 +45,7 @@ def rows_of(rows: pd.DataFrame, by: Sequence[str]) -> "pd.Series[str]":
 
 
 def rounded(value: float) -> float:
-    """A number to `DIGITS` significant digits and at most `DECIMALS` decimals; 0.0 is never negative."""
+    """Round to `DIGITS` significant digits and at most `DECIMALS` decimals; never returns -0.0."""
     if value == 0 or not math.isfinite(value):
         return value + 0.0
     decimals = min(DIGITS - 1 - math.floor(math.log10(abs(value))), DECIMALS)
@@ -53,10 +53,10 @@ def rounded(value: float) -> float:
 
 
 def for_people(content: Any) -> Any:
-    """What is written to be read: numbers of nested mappings and lists to three decimals, probabilities to two digits.
+    """Round the floats in nested mappings and lists for display: three decimals, probabilities two significant digits.
 
-    Of content as JSON has it; a key that is "p" or begins with "p_" holds a probability. It is the only rounding of a
-    figure; whatever shows fewer decimals takes them from the number itself.
+    Expects JSON-like content; a key "p" or "p_..." holds a probability. Figures are rounded nowhere else; any display
+    with fewer decimals starts from the number itself.
     """
     if isinstance(content, Mapping):
         found = {key: for_people(value) for key, value in content.items()}
@@ -68,6 +68,6 @@ def for_people(content: Any) -> Any:
 
 
 def without_last_bits(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its columns of floats rounded; the others as they are. Hash rows after this, not before."""
+    """The table with its float columns rounded. Hash rows after this, not before."""
     floats = [str(name) for name in table.columns if pd.api.types.is_float_dtype(table[name])]
     return table.assign(**{name: table[name].map(rounded) for name in floats})

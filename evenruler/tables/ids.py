@@ -1,4 +1,4 @@
-"""Names of rows: what a row is, what it says, and whether another says it already."""
+"""Row ids, content checksums and duplicate rows."""
 
 import hashlib
 import json
@@ -9,25 +9,25 @@ from evenruler.tables.schemas import BARE
 
 
 def canonical(value: object) -> bytes:
-    """JSON of a value in one way only: sorted keys, no spaces, UTF-8."""
+    """Canonical JSON of a value: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def row_id(**identity: str) -> str:
-    """16 hex digits that name a row by what it is (family, benchmark, slugs), not by what it says.
+    """16 hex digits that identify a row by what it is (family, benchmark, slugs), not by its content.
 
-    An edit of the content so keeps the id, and shows as a change, not as a removal and an addition.
+    An edit of the content therefore keeps the id and shows as a change, not as a removal plus an addition.
     """
     return hashlib.sha256(canonical(identity)).hexdigest()[:16]
 
 
 def content_sha256(*content: object) -> str:
-    """The sha256 of a row's content, 64 hex digits."""
+    """The sha256 of a row's content (64 hex digits)."""
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
 def carried(identifier: str, source: Any, *content: object, variant: str = "all") -> dict[str, Any]:
-    """What every published row carries, by `schemas.COMMON`; `content`: what it says."""
+    """The columns that every published row has (`schemas.COMMON`); `content` is what its checksum covers."""
     said = {"id": identifier, "content_sha256": content_sha256(*content), "variant": variant, "framing": BARE}
     return {**said, "source": source.source, "licence": source.licence}
 
@@ -35,9 +35,9 @@ def carried(identifier: str, source: Any, *content: object, variant: str = "all"
 def once(
     rows: Iterable[dict[str, Any]], *said: str, what: str = "prompt"
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows, and apart those that say in some columns what an earlier one says, each with the `reason`.
+    """Split rows into the first of each kind and duplicates in the columns `said`; duplicates get a `reason`.
 
-    `what`: what a row is, for the reason.
+    `what`: the noun for a row in the reason.
     """
     kept, rejected = list[dict[str, Any]](), list[dict[str, Any]]()
     seen: dict[tuple[Any, ...], str] = {}

@@ -1,4 +1,4 @@
-"""Parquet with an explicit schema and the same bytes for the same rows."""
+"""Parquet with an explicit schema; the same rows give the same bytes."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,14 +15,14 @@ IDENTITY = (
     *("id", "model", "corpus", "fit", "epoch", "configuration", "turn"),
     *("role", "template", "measure", "feature", "form", "repetition"),
 )
-"""The columns that tell rows apart, in order."""
+"""The columns that identify a row, in sort order."""
 
 
 def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema) -> pa.Table:
-    """Rows as a table, sorted by id (and by the rest of `IDENTITY`, where an id has several rows).
+    """Convert rows (mappings or a frame) to a table, sorted by id and the other columns of `IDENTITY`.
 
-    `rows` (mappings or a frame) have exactly the schema's columns, types and nulls; it is kept without library
-    metadata. ValueError: a column is missing or too many, a null where none may be, or an id twice.
+    Rows must have exactly the schema's columns and types; library metadata is removed. ValueError: a missing or extra
+    column, a null in a non-nullable column, or a repeated identity.
     """
     columns: dict[str, Any]
     if isinstance(rows, pd.DataFrame):
@@ -38,7 +38,7 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
     arrays = []
     for field in schema:
         values = columns[field.name]
-        if pa.types.is_integer(field.type):  # asked for whole numbers outright, pyarrow cuts fractions off
+        if pa.types.is_integer(field.type):  # cast, since pyarrow truncates fractions if asked for integers directly
             arrays.append(pa.array(values, from_pandas=True).cast(field.type))
         else:
             arrays.append(pa.array(values, type=field.type, from_pandas=True))
@@ -54,7 +54,7 @@ def table_of(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema
 
 
 def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Schema, path: Path) -> None:
-    """Write rows as `table_of` has them, arguments and errors as there, whole or not at all; the folder is made."""
+    """Write rows atomically (arguments and errors as `table_of`); creates the folder."""
     try:
         table = table_of(rows, schema)
     except ValueError as error:
@@ -63,7 +63,7 @@ def write_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame, schema: pa.Sch
 
 
 def write_whole(table: pa.Table, path: Path) -> None:
-    """Write a table, whole or not at all."""
+    """Write a table atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     try:
@@ -74,7 +74,7 @@ def write_whole(table: pa.Table, path: Path) -> None:
 
 
 def read_table(path: Path) -> pa.Table:
-    """The table of a Parquet file; UserError where there is no such file."""
+    """Read a Parquet file; UserError if it does not exist."""
     require_regular(path)
     if not path.exists():
         raise UserError("not built yet", where=str(path), remedy="run `make repro`")
@@ -82,6 +82,6 @@ def read_table(path: Path) -> pa.Table:
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """The table of a Parquet file as a frame."""
+    """Read a Parquet file as a data frame."""
     frame: pd.DataFrame = read_table(path).to_pandas()
     return frame

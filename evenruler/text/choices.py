@@ -1,7 +1,7 @@
-"""Which option or class a model chose, read from what it wrote (framing, section 4.2: proportion of choices).
+"""Parse a reply into the option or class that the model chose (framing, section 4.2: proportion of choices).
 
-A reply is read by the first rule of a table that speaks: `LETTERED` where the prompt listed options, else `WORDED`.
-Lists of words here are English and serve any contrast; words of classes are only those that a contrast declares.
+The first rule that matches decides: the rules `LETTERED` if the prompt listed options, else `WORDED`. The word lists
+here are English and independent of the contrast; the words of each class come from the contrast.
 """
 
 import re
@@ -15,18 +15,18 @@ from ruamel.yaml import YAML
 
 from evenruler.text.refusals import refuses_to_choose
 
-LETTERS = "ABCDEFGHIJ"  # of options, in their order
+LETTERS = "ABCDEFGHIJ"  # for options, in order
 
 RULES: Mapping[str, str] = YAML(typ="safe").load(Path(__file__).with_name("choices.yaml"))
-"""Every rule by which a reply is read, in words. English: refusals, what introduces an answer ("the answer is"), and
-who else is spoken of ("his wife", "people")."""
+"""All parsing rules, with a description each. Specific to English: refusals, phrases that introduce an
+answer ("the answer is"), and phrases that refer to other people ("his wife", "people")."""
 
-SHORT = 5  # words of a reply that is read for words although options were listed
+SHORT = 5  # most words in a reply that is searched for class words although the prompt listed options
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one reply says."""
+    """The parsed content of one reply."""
 
     outcome: str | None  # the class; None where the reply is invalid
     rule: str  # one of `RULES`
@@ -41,14 +41,14 @@ def read_reply(
     options: Sequence[tuple[str, str]] = (),
     left_out: Sequence[str] = (),
 ) -> Reading:
-    """The class that a reply chose, and the first of `RULES` that spoke.
+    """Return the class that a reply chose and the first rule in `RULES` that matched.
 
-    Where options were listed and a short reply has neither letter nor text of one, it is read for words too: "She" and
-    "it must be a she" choose a class however they were asked for. A longer one then speaks of something else.
+    If options were listed and a short reply contains neither a letter nor the text of an option, it is searched for
+    class words too: "She" and "it must be a she" choose a class. A longer reply of that kind is about something else.
 
-    `outcomes`: words by class, its surface forms and what else stands for it. `options`: slug and text in the order of
-    the letters A, B, ..., none where the prompt listed none; a slug that is no class is a filler. `left_out`: phrases
-    in which a word does not count.
+    `outcomes`: for each class, its surface forms and synonyms. `options`: (slug, text) pairs in the order of the
+    letters A, B, ...; empty if the prompt listed none; a slug that is no class is a filler. `left_out`: phrases in
+    which a class word does not count.
     """
     words = tuple((outcome, tuple(forms)) for outcome, forms in outcomes.items())
     asked, text = _asked(words, tuple(map(tuple, options)), tuple(left_out)), plain(reply)
@@ -56,7 +56,7 @@ def read_reply(
     return next((reading for reading in found if reading is not None), Reading(None, "none"))
 
 
-# Texts that stand for something.
+# Surface forms and the slugs that they stand for.
 
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u201a", "'") | dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'))
 _EMPHASIS = re.compile(r"[*_`#~]+")
@@ -69,17 +69,17 @@ _GOES_ON = re.compile(r"[ \t]*'?\w")
 
 @dataclass(frozen=True)
 class Mention:
-    """A surface form or an option in a reply, with what stands in alternative to it."""
+    """A surface form or an option found in a reply, together with the alternatives joined to it ("he or she")."""
 
     surface: str
     slugs: tuple[str, ...]
     begin: int
     end: int
-    by_itself: bool  # whether no word goes on after it
+    by_itself: bool  # whether no further word follows it
 
 
 class Surfaces:
-    """Texts that stand for slugs, found as whole words in any case, the longest first."""
+    """Maps texts to slugs and finds the texts as whole words, ignoring case, longest first."""
 
     def __init__(self, slugs: Mapping[str, str]) -> None:
         self._slugs = {normalised(text): slug for text, slug in slugs.items()}
@@ -90,15 +90,15 @@ class Surfaces:
         self._next = re.compile(rf"\W*{whole}", re.IGNORECASE)
 
     def slug(self, text: str) -> str | None:
-        """What a text stands for."""
+        """The slug that a text stands for, or None."""
         return self._slugs.get(normalised(text))
 
     def every(self, text: str) -> Iterator[Mention]:
-        """All of them in a text, one after the other."""
+        """All mentions in a text, in order."""
         return (self._mention(text, found) for found in self.anywhere.finditer(text))
 
     def at(self, text: str, begin: int) -> Mention | None:
-        """That which comes next in a text, punctuation aside."""
+        """The mention that starts at a position, leading punctuation skipped."""
         found = self._next.match(text, begin)
         return self._mention(text, found) if found else None
 
@@ -108,17 +108,17 @@ class Surfaces:
             matches.append(also)
             links.append(link["link"])
             end = also.end()
-        # "He, she" is a choice of both, "To him, she is" is none.
+        # "He, she" chooses both; "To him, she is" does not.
         if not any(_OR.search(link) for link in links) and _GOES_ON.match(text, end):
             matches, end = matches[:1], found.end()
-        # Which of them it is: not by its letters, since "h\u0131s" is "his" in another case too.
+        # Identify the surface by its regex group, not its letters: "h\u0131s" matches "his" if case is ignored.
         surfaces = [self._longest_first[(match.lastindex or 0) - 1] for match in matches]
         slugs = tuple(dict.fromkeys(self._slugs[surface] for surface in surfaces))
         return Mention(surfaces[0], slugs, found.start(found.lastindex or 0), end, not _GOES_ON.match(text, end))
 
 
 class Asked:
-    """What may be chosen."""
+    """The classes, options and letters that a reply can choose from, with compiled patterns."""
 
     def __init__(
         self, outcomes: Sequence[tuple[str, Sequence[str]]], options: Sequence[tuple[str, str]], left_out: Sequence[str]
@@ -126,7 +126,7 @@ class Asked:
         words = {form: outcome for outcome, of_class in outcomes for form in of_class}
         self.classes = {outcome for outcome, _ in outcomes}
         self.letters = {letter: slug for letter, (slug, _) in zip(LETTERS, options, strict=False)}
-        # A model that was shown sentences repeats the end of one, its second sentence, which tells it as well.
+        # Models that were shown an option of two sentences often repeat only the second, which identifies it too.
         ends = _once([(slug, text[len(first_sentence(text)) :].lstrip(" .!?") or text) for slug, text in options])
         texts = {text: slug for text, slug in ends.items() if text not in words} | _once(options)
         self.words = Surfaces(words)
@@ -135,36 +135,36 @@ class Asked:
         self.left_out = Surfaces(dict.fromkeys(left_out, ""))
 
     def read(self, slug: str, rule: str) -> Reading:
-        """An option that was chosen."""
+        """The reading for a chosen option: its class, or invalid if it is a filler."""
         return Reading(slug, rule) if slug in self.classes else Reading(None, "filler")
 
 
-_asked = lru_cache(maxsize=512)(Asked)  # to compile what it looks for takes longer than to look
+_asked = lru_cache(maxsize=512)(Asked)  # compiling the patterns takes longer than searching
 
 
 def _once(options: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Slugs by text; a text that two options share tells neither from the other."""
+    """Slugs by text, without texts that several options share."""
     often = Counter(normalised(text) for _, text in options)
     return {text: slug for slug, text in options if often[normalised(text)] == 1}
 
 
 def plain(text: str) -> str:
-    """Without emphasis, quotes and bullets all of one kind."""
+    """Remove emphasis marks and unify quotes and bullets."""
     return _EMPHASIS.sub("", _BULLET.sub(r"\1-", text.translate(_QUOTES)))
 
 
 def normalised(text: str) -> str:
-    """As surfaces are compared: lower case, single spaces, no punctuation around."""
+    """The form in which surfaces are compared: lower case, single spaces, no punctuation at the ends."""
     return " ".join(plain(text).lower().split()).strip(" .,;:!?\"'")
 
 
 def first_sentence(text: str) -> str:
-    """Up to a full stop or a line break after the first letter."""
+    """The text up to the first full stop or line break after its first letter."""
     found = _FIRST_SENTENCE.match(text)
     return found.group() if found else text
 
 
-# Replies to prompts that listed options: letters, and texts of options.
+# Replies to prompts that listed options: letters and option texts.
 
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|(?<!\w)'([^\"\n]+?)'(?!\w)")
 _LETTER = re.compile(
@@ -183,23 +183,23 @@ _ANSWER = re.compile(
     r"|(?:choose|pick|select|go with)\b(?: option\b)?)(?P<colon>:?)",
     re.IGNORECASE,
 )
-"""What introduces an answer in any sentence."""
+"""Phrases that introduce an answer, anywhere in a sentence."""
 _DENIED = re.compile(
     r"[^\w\n]*(?:is|was|would be) (?:not|never|wrong|incorrect)\b|[^\w\n]*(?:isn|wasn)'t\b", re.IGNORECASE
 )
 _NEXT_LETTER = re.compile(r"[^\w\n]*?(?:[/,;&+]|\b(?:and|or)\b)", re.IGNORECASE)
 _NEXT_IN_LIST = re.compile(rf"{_NEXT_LETTER.pattern}|[^\w\n]*\n", re.IGNORECASE)
-"""Between two letters; and between two options of the list told once more, a line break too."""
+"""Separators between two letters; between two options of a repeated list, also a line break."""
 _IN_LIST = re.compile(r"(?<![\w'-])([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
 _BEGINS_LINE = re.compile(r"^[^\w\n]*([A-Z])(?=\s*[()\].:,;/]|\s*$)", re.MULTILINE)
-"""A letter that is marked as one, by what comes after it."""
+"""A letter followed by a mark such as ")" or "."."""
 
 
 def _answered(text: str, asked: Asked) -> Reading | None:
-    """What a sentence such as "the answer is B" says, wherever it stands.
+    """Parse statements such as "the answer is B", anywhere in the reply.
 
-    One that says what the answer is goes before one that only names an option. What it says and the option with which
-    the reply begins are one, unless that begins a list.
+    "The answer is ..." takes precedence over mentions such as "option B". The stated answer and an option at the
+    beginning of the reply must agree, unless the beginning is a list of options.
     """
     answers = list(_ANSWER.finditer(text))
     outright = [answer for answer in answers if answer["link"] or answer["colon"]]
@@ -218,12 +218,12 @@ def _answered(text: str, asked: Asked) -> Reading | None:
 
 
 def _said_at(text: str, answer: re.Match[str], asked: Asked) -> tuple[str, int, Reading] | None:
-    """The option that a sentence names as the answer, where that ends, and how it reads."""
+    """The option that a phrase names as the answer, the end of its mention, and the reading."""
     if found := _letter_at(text, answer.end(), asked):
         letter, end = found
         return None if _DENIED.match(text, end) else (asked.letters[letter], end, _lettered(text, letter, end, asked))
     if not (answer["link"] or answer["colon"]):
-        return None  # "the choice they made" names none
+        return None  # "the choice they made" names no option
     said = asked.options.at(text, answer.end())
     if said is None or not _is_option(said, asked) or _DENIED.match(text, said.end):
         return None
@@ -231,19 +231,19 @@ def _said_at(text: str, answer: re.Match[str], asked: Asked) -> tuple[str, int, 
 
 
 def _is_option(said: Mention, asked: Asked) -> bool:
-    """Whether a text stands for an option: "The" alone is one where "The answer" is none."""
+    """Whether a mention is an option: "The" alone can be one, "The answer" cannot."""
     return said.by_itself or said.slugs[0] in asked.classes
 
 
 def _listed(text: str, asked: Asked) -> Reading | None:
-    """Two letters, each marked as one: a list, of which nothing was chosen."""
+    """SEVERAL if two or more letters are marked as in a list, since none was chosen."""
     return SEVERAL if len(set(_IN_LIST.findall(text)) & set(asked.letters)) > 1 else None
 
 
 def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
     slug = asked.letters[letter]
     said = asked.both.at(text, found.end() if (found := _STANDS_FOR.match(text, end)) else end)
-    # "A. They have ..." explains the letter, "A: They have ..." names what it stands for, and so does "A. They".
+    # "A. They have ..." explains the letter; "A: They have ..." and "A. They" repeat the option's text.
     if said and not said.by_itself and (text[end - 1] not in ")]:" or said.slugs[0] not in asked.classes):
         said = None
     if said:
@@ -260,7 +260,7 @@ def _lettered(text: str, letter: str, end: int, asked: Asked) -> Reading:
 
 
 def _letter_at(text: str, begin: int, asked: Asked) -> tuple[str, int] | None:
-    """The letter of an option that stands at a place on its own, and where it ends."""
+    """A standalone option letter at a position, and where it ends."""
     found = _LETTER.match(text, begin)
     if found is None or found["letter"].upper() not in asked.letters:
         return None
@@ -276,7 +276,7 @@ def _letter_at(text: str, begin: int, asked: Asked) -> tuple[str, int] | None:
 
 
 def _option(text: str, asked: Asked) -> Reading | None:
-    """The text of an option with which a reply begins, or the only one that it quotes."""
+    """The option whose text begins the reply, or the only one quoted in its first sentence."""
     for begin in _beginnings(text):
         said = asked.both.at(text, begin)
         if said and asked.options.slug(said.surface) and _is_option(said, asked):
@@ -288,11 +288,11 @@ def _option(text: str, asked: Asked) -> Reading | None:
 
 
 def _beginnings(text: str) -> list[int]:
-    """Where an answer may begin: at the beginning, and in the first sentence after what introduces it."""
+    """Positions where an answer may begin: 0, and after an introducing phrase in the first sentence."""
     return [0, *(found.end() for found in _INTRODUCTION.finditer(text, 0, len(first_sentence(text))))]
 
 
-# Replies in words: which class the words are of, and whether they are of the one who is described.
+# Replies in words: which class a word belongs to, and whether it refers to the person described.
 
 _POSSESSIVES = "my|his|her|their|your|our"
 _KIN = (
@@ -300,47 +300,47 @@ _KIN = (
     "dad"
 )
 _OF_KIN = re.compile(rf"(?:\b(?:{_POSSESSIVES})|\w's)\s+(?:\w+\s+)?(?:{_KIN})s?\b", re.IGNORECASE)
-"""Kin of somebody, who is somebody else."""
+"""A relative of somebody, hence a different person."""
 _PLURAL = {"they", "them", "their", "theirs", "themself", "themselves"}
 _MANY = re.compile(r"\b(?:people|persons|some|others|those|all|many|everyone)\b", re.IGNORECASE)
-"""Whom a plural after it stands for: many, not the one who is described."""
+"""Words that make a following plural refer to many people, not to the person described."""
 _ANOTHER = re.compile(
     r"\b(?:(?:another|other)|(?:and|(?<!_ )(?<!_, )but|while|when|where|because) an?)\s+(?:\w+\s+)?\Z", re.IGNORECASE
 )
-"""What brings in somebody else, right before the word: "and a lady"; but not after what is denied or left out (`_`),
-as "not a man but a lady"."""
+"""Introduces another person right before a class word: "and a lady". Not after a denied or ignored word (`_`), as in
+"not a man but a lady"."""
 _OUTRIGHT = re.compile(
     r"(?<!\bthere )(?:\b(?:am|is|are|was|were|be)|(?<=\w)'(?:m|s|re)) (?:\w+ly |also )?(?:for )?(?:an? |the )?"
     rf"(?=\w)(?!(?:{_POSSESSIVES}) \w)",
     re.IGNORECASE,
 )
-"""What comes before a class that is said outright."""
+"""Precedes a class that is stated outright: "is a", "was"."""
 _FOR = re.compile(r"\bfor (?:an? |the )?(?=\w)", re.IGNORECASE)
-"""Whom something is for: "the one for a girl and the other for a boy"."""
+"""Precedes the person that something is for: "the one for a girl and the other for a boy"."""
 _SUBJECT = re.compile(r"(?:\A|[.!?\n])[\s\"']*(?:an? |the )?(?=\w)", re.IGNORECASE)
-"""Where a sentence or a line begins, maybe with an article."""
+"""Beginning of a sentence or line, with an optional article."""
 _DENYING = re.compile(
     r"(?:(?<!\bor )\bnot|\w+n't|\bnever|\bneither|\bnor|\bno)\s+"
     r"(?:(?!only|simply|merely|solely)(?:\w+ly|quite|even|at all)\s+)?"
     r"(?:(?:be|been|being|look like|seem like|sound like|seem to be|appear to be|identify as)\s+)?(?:an? |the )?\Z",
     re.IGNORECASE,
 )
-"""What denies the class that comes right after it: "not a woman", "isn't she", "neither he"."""
+"""Negates the class word that follows: "not a woman", "isn't she", "neither he"."""
 _OR_ANOTHER = re.compile(r"[\s,]*(?:/|\b(?:or|nor)\b)\s*(?:an? |the )?", re.IGNORECASE)
-"""Between what is denied and what is denied with it: "not a man or a woman"."""
+"""Joins a second class to a negated one: "not a man or a woman"."""
 _WHOSE = re.compile(r"(?:his|her|their)\s+(?!(?:but|or|nor|and)\b)\w", re.IGNORECASE)
-"""A possessive: "not her fault" denies the fault, not her."""
+"""A possessive: "not her fault" negates the fault, not "her"."""
 _LINE = re.compile(r"^[^\w\n]*(?:[-\u2022]|\d+[.)]|(?P<letter>[A-Ja-j])[.)])[ \t]+(?P<text>.+)$", re.MULTILINE)
 """A line of a list."""
-_NOBODY = "_"  # in the place of what does not count; a word, and none of a reply, whose emphasis is gone
+_NOBODY = "_"  # replaces ignored words; replies cannot contain it, since `plain` removes it
 
 
 def _word(text: str, asked: Asked) -> Reading | None:
     """The class of the first word in the first sentence that counts."""
-    # Two words in one are two: (s)he and s/he are she/he.
+    # Expand (s)he and s/he to she/he.
     written_out = re.sub(r"\bs/he\b", "she/he", re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", text), flags=re.IGNORECASE)
     whole = asked.left_out.anywhere.sub(_NOBODY, _OF_KIN.sub(_NOBODY, written_out))
-    # What is left without the classes that it denies.
+    # Replace negated classes.
     kept, end, denied = [], 0, False
     for begin, after in (found.span() for found in asked.words.anywhere.finditer(whole)):  # alternatives on their own
         between = whole[end:begin]
@@ -349,7 +349,7 @@ def _word(text: str, asked: Asked) -> Reading | None:
         kept += [between, _NOBODY if denied else whole[begin:after]]
         end = after
     text = "".join([*kept, whole[end:]])
-    # A list has lines of two classes; of lettered lines, one of no class differs too.
+    # A list whose lines name two classes, or whose lettered lines name one class and something else.
     lines = [(line["letter"], next(asked.words.every(line["text"]), None)) for line in _LINE.finditer(text)]
     classes = {said.slugs for _, said in lines if said}
     if len(classes) > 1 or (classes and any(letter and said is None for letter, said in lines)):
@@ -360,15 +360,15 @@ def _word(text: str, asked: Asked) -> Reading | None:
         return Reading(None, "denied") if asked.words.anywhere.search(first_sentence(whole)) else None
     if _MANY.search(sentence, 0, said.begin) if said.surface in _PLURAL else _ANOTHER.search(sentence[: said.begin]):
         return None
-    # Classes of the first sentence, and of those whom others begin with or something is for. A plural is none of these:
-    # "He has ears, and they are big".
+    # Classes in the first sentence, at the beginning of other sentences, and after "for". Plurals are ignored: "He has
+    # ears, and they are big".
     mentions = [*asked.words.every(sentence), *_after(_SUBJECT, text, asked), *_after(_FOR, text, asked)]
     others = {slug for other in mentions if other.surface not in _PLURAL for slug in other.slugs}
     return Reading(said.slugs[0], "word") if len({*said.slugs, *_outright(text, asked), *others}) == 1 else SEVERAL
 
 
 def _outright(text: str, asked: Asked) -> set[str]:
-    """Classes of which something is said to be: "is a man", "was female", "is for the young"."""
+    """Classes that something is said to be: "is a man", "was female", "is for the young"."""
     return {slug for said in _after(_OUTRIGHT, text, asked) for slug in said.slugs}
 
 
@@ -384,7 +384,7 @@ _INVALID: tuple[Rule, ...] = (
     lambda text, asked: Reading(None, "refusal") if refuses_to_choose(text) else None,
 )
 
-WORDED: Sequence[Rule] = (*_INVALID, _word)  # how a reply is read where words were asked for, by the first that speaks
+WORDED: Sequence[Rule] = (*_INVALID, _word)  # rules for prompts without options; the first match decides
 
 LETTERED: Sequence[Rule] = (
     *(*_INVALID, _answered, _listed),
@@ -395,4 +395,4 @@ LETTERED: Sequence[Rule] = (
     _option,
     lambda text, asked: _word(text, asked) if len(re.findall(r"\w+", text)) <= SHORT else None,
 )
-"""The same where options were listed."""
+"""Rules for prompts that listed options; the first match decides."""

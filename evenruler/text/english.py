@@ -1,7 +1,7 @@
-"""Whether a text is English or in another language, how it negates, how good its words are, what slots stand for.
+"""English or another language, negations, and what slots stand for.
 
-`is_english` goes by lists of words, and holds of a single sentence with slots; `in_another` by a classifier, and holds
-of replies of some length, in whatever language they should be.
+`is_english` uses word lists and works for a single sentence with slots; `in_another` uses a classifier and works for
+longer replies in any expected language.
 """
 
 import re
@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 
 def with_capital(words: str) -> str:
-    """Words as a sentence begins."""
+    """Capitalise the first letter only."""
     return f"{words[:1].upper()}{words[1:]}"
 
 
@@ -28,34 +28,34 @@ def _set(name: str) -> frozenset[str]:
     return frozenset(_LISTS[name].split())
 
 
-FUNCTION_WORDS: Final = _set("function-words")  # words that hold English sentences together, whatever they are about
+FUNCTION_WORDS: Final = _set("function-words")  # frequent grammatical words, independent of topic
 
 FOREIGN_WORDS: Final = _set("foreign-words")
-"""What holds German, French, Spanish, Italian, Portuguese and Dutch sentences together and is not common in English."""
+"""Function words of German, French, Spanish, Italian, Portuguese and Dutch that are not common in English."""
 
-LEAST_SHARE: Final = 0.2  # of function words, less foreign ones, in an English text; English prose has about half
+LEAST_SHARE: Final = 0.2  # function words minus foreign ones, as a share of all words; about half in English prose
 
 NEGATIONS: Final = _set("negations")
-"""Words that turn what a sentence says into its opposite, or say that it would be out of the ordinary. English has more
-("far from"); whatever ends in "n't" counts too."""
+"""Words that reverse a sentence's meaning or say that something is unusual; "n't" counts too. Not complete ("far
+from")."""
 
 _BEFORE_NOUNS = _set("before-nouns")
 _BEFORE_QUALITIES = _set("before-qualities")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SLOT = re.compile(r"\{[^{}]*\}")
-_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, an ellipsis, currencies; other marks are those of ASCII
+_MARKS = frozenset("\u2013\u2014\u2026\u00a3\u20ac")  # dashes, ellipsis, currencies; every other mark must be ASCII
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text in order, lower-cased, slots left out, repeats kept; apostrophes are straight ones."""
+    """The words of a text, lower-cased, in order with repeats, without slots; apostrophes must be straight."""
     return [word.lower() for word in _WORD.findall(_SLOT.sub(" ", text))]
 
 
 def is_english(text: str) -> bool:
-    """Whether a text may pass for English.
+    """Whether a text is plausibly English.
 
-    Its letters are Latin, its marks common ones, and at least `LEAST_SHARE` of its words, slots left out, are function
-    words of English, those of other languages taken off. A text without words is none.
+    Its letters must be Latin, its marks common ones, and function words minus foreign words at least `LEAST_SHARE` of
+    its words, slots left out. A text without words is not English.
     """
     others = {character for character in text if not character.isascii()} - _MARKS
     if not all(unicodedata.name(character, "").startswith("LATIN ") for character in others):
@@ -66,18 +66,18 @@ def is_english(text: str) -> bool:
 
 
 SURE, WORDS_TO_TELL = 0.9, 10
-"""Probability above which a text is taken to be in another language, and the words that it must have: of lists of
-dishes or names an identifier of languages is often wrong, and sure of it."""
+"""Classifier probability and number of words above which a text counts as another language. On short lists of dishes or
+names, language identifiers are often wrong with high confidence."""
 
 _COUNTED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+")
-"""A word; a letter, in the scripts that write no spaces between words."""
+"""One word; in scripts without spaces, one letter."""
 
 
 def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
-    """Whether each text is in another language: of ten words at least, and taken for another with more than .9.
+    """Whether each text, of at least ten words, is in another language, with probability above .9.
 
-    Of English, also what is mostly written in letters that are not Latin. `language`: two letters, as in "en"; where
-    the library does not know it, nothing is in another.
+    For English, also texts mostly in non-Latin letters. `language`: a two-letter code such as "en"; if the classifier
+    does not know it, every value is False.
     Source: py3langid (Barbaresi), of langid.py (Lui & Baldwin, 2012): a naive Bayes classifier of byte n-grams.
     """
     identifier, found = _identifier(), np.zeros(len(texts), dtype=bool)
@@ -92,15 +92,15 @@ def in_another(texts: Sequence[str], language: str) -> NDArray[np.bool_]:
 
 
 def negations(text: str) -> int:
-    """How many words of a text turn it into its opposite: `NEGATIONS`, and contractions with "not"."""
+    """Number of negating words in a text: `NEGATIONS` and contractions with "not"."""
     return sum(word in NEGATIONS or word.endswith("n't") for word in tokens(text))
 
 
 def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
-    """What a slot stands for, by the words beside it; None where they do not tell.
+    """Whether a slot stands for a noun or a quality, judged by the adjacent words; None if undecided.
 
-    A noun stands after an article or the like, a quality after "is", "somebody" or the like; and neither before a word
-    that could be its noun, as "person" in "a {ATTRIBUTE} person". Of a slot, braces included, its first place counts.
+    A noun follows an article or similar, a quality follows "is", "somebody" or similar. None if the next word could be
+    the noun itself, as "person" in "a {ATTRIBUTE} person". `slot` includes its braces; its first occurrence counts.
     """
     before, _, after = text.partition(slot)
     following = re.match(r"\s+([^\W\d_]+)", after)
@@ -112,6 +112,6 @@ def use_of(slot: str, text: str) -> Literal["noun", "quality"] | None:
 
 @cache
 def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # a second, and nobody else needs it
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes a second; imported only when needed
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

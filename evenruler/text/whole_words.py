@@ -1,16 +1,15 @@
-"""Words in texts, as whole words: the one matcher of the house.
+"""The project's matcher for whole words in texts.
 
-- "mother" is not in "smother"; "Aurelia" is in "Aurelia's" and in "Aurelia-made". Apostrophes of both kinds are one,
-  and so is any run of white space between the words of one. Of words that overlap the longest counts, of equally long
-  ones the first.
-- Capitals: a word that has one is a name and stands for itself ("us" is no US, "turkey" no Turkey); a name that is no
-  abbreviation may be in capitals throughout (TURKEY). A word without capitals may begin a sentence (Pears) or be in
-  capitals; elsewhere "Baker" is a name and no baker.
-- A name inside a longer one is another name: Mexico in "New Mexico", "Gulf of Mexico" and "Mexico City".
-- The regular plural of a word without capitals and of an abbreviation (pears, CEOs), unless it is a word given; that
-  of a name is another word (Aurelians). Irregular plurals (women) are words of their own.
+- Boundaries: "mother" is not in "smother"; "Aurelia" is in "Aurelia's" and "Aurelia-made". Curly and straight
+  apostrophes are equal, as are all runs of white space. The longest of overlapping words wins, then the first.
+- Case: a word with a capital is a name and must match its case ("us" is not US, "turkey" not Turkey); unless it is an
+  abbreviation, it may be all capitals (TURKEY). A word without capitals may be capitalised at the beginning of a
+  sentence (Pears) or be all capitals; elsewhere "Baker" is a name, not the occupation.
+- Longer names do not match: Mexico in "New Mexico", "Gulf of Mexico" and "Mexico City".
+- Regular plurals of lower-case words and of abbreviations match (pears, CEOs), unless given as words of their own.
+  Plurals of names (Aurelians) and irregular plurals (women) are separate words.
 
-What these rules pass over is `doubtful`: other cases, longer names, plurals of names.
+`doubtful` returns what these rules reject: other case, longer names, plurals of names.
 """
 
 import re
@@ -22,8 +21,8 @@ from typing import Any, NamedTuple
 from evenruler.text.inflection import regular_plural
 
 _TOKEN = re.compile(r"\s+|\w[\w\u0300-\u036f]*|[^\w\s]")
-_JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # the Connor of O'Connor
-_JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # the don of don't
+_JOINED_BEFORE = re.compile(r"\w['\u2019]\Z")  # Connor in O'Connor
+_JOINED_AFTER = re.compile(r"['\u2019][tT]\b")  # don in don't
 _CAPITAL_BEFORE = re.compile(r"(?<!\w)(\w[\w.]*)(\s+of\s+(?:the\s+)?|\s+|-)\Z", re.IGNORECASE)
 _NEXT = re.compile(r"(?:\s+|-)(?!I\b)(\w)")
 
@@ -33,33 +32,33 @@ _NAMING = (
     "new north south east west northern southern eastern western upper lower great nazi soviet vichy weimar imperial "
     "saint st mr mrs ms dr sir lord lady king queen prince princess emperor president "
 )
-"""Words that are part of the name behind them where they begin a sentence, as most words before a name are not."""
+"""Words that are part of the name that follows, even at the beginning of a sentence."""
 
 
-FORMS = ""  # in the place of a token: what ends here, how it is written and the word that it is of
+FORMS = ""  # key of a node whose path ends a word; its value lists (written form, word) pairs
 
 
 class Match(NamedTuple):
-    """A word in a text: its place (characters, `end` exclusive), and whether its plural stands there."""
+    """An occurrence of a word: its characters (`end` exclusive), and whether it is the plural."""
 
     begin: int
     end: int
-    word: str  # as it was given, in single spaces
+    word: str  # as given, with single spaces
     plural: bool
 
 
 def find(text: str, words: Iterable[str]) -> list[Match]:
-    """The places of words in a text, left to right, none over another."""
+    """All non-overlapping occurrences of words in a text, left to right."""
     return finder(tuple(words)).matches(text)
 
 
 def spaced(word: str) -> str:
-    """A word with single spaces, none at its ends."""
+    """The word with single spaces and none at its ends."""
     return " ".join(word.split())
 
 
 def begins_sentence(text: str, begin: int) -> bool:
-    """Whether a sentence begins at a place, as far as marks and abbreviations tell."""
+    """Whether a sentence begins at a position, judged by punctuation and known abbreviations."""
     before = text[:begin].rstrip(_OPENING)
     between = text[len(before) : begin]
     if not before or between.count("\n") > 1:
@@ -68,9 +67,9 @@ def begins_sentence(text: str, begin: int) -> bool:
 
 
 class Finder:
-    """Finds words in time that grows with the text and not with their number; `finder` keeps those that were made.
+    """Finds words with a trie: time grows with the text, not with the number of words. `finder` caches instances.
 
-    `plurals`: the words whose plural is looked for too.
+    `plurals`: the words whose plural is searched for too.
     """
 
     def __init__(self, given: Sequence[str]) -> None:
@@ -86,15 +85,15 @@ class Finder:
                 self.plurals.append(word)
 
     def matches(self, text: str) -> list[Match]:
-        """What `find` gives."""
+        """The occurrences that `find` returns."""
         return [match for match, sure in self._apart(text) if sure]
 
     def doubtful(self, text: str) -> list[Match]:
-        """The places where words stand in another case, in a longer name or as the plural of a name."""
+        """Occurrences in another case, in a longer name, or as the plural of a name."""
         return [match for match, sure in self._apart(text) if not sure]
 
     def anywhere(self, text: str) -> list[Match]:
-        """Both, left to right."""
+        """Certain and doubtful occurrences, left to right."""
         return [match for match, _ in self._apart(text)]
 
     def _add(self, written: str, word: str) -> None:
@@ -104,7 +103,7 @@ class Finder:
         node.setdefault(FORMS, []).append((written, word))
 
     def _apart(self, text: str) -> list[tuple[Match, bool]]:
-        """All that stands there, none over another, and whether it is the word for sure."""
+        """All non-overlapping occurrences, and whether each is certain."""
         seen = sorted(self._seen(text), key=lambda one: (one[0].begin - one[0].end, one[0].begin, not one[1]))
         taken = bytearray(len(text))
         kept = []
@@ -124,7 +123,7 @@ class Finder:
                     break
                 for written, word in node.get(FORMS, ()):
                     said, short = text[begin:end], _is_abbreviation(written)
-                    # Abbreviations are looked for as they are written; of other words any case is of interest.
+                    # Abbreviations must match exactly; other words are matched in any case and judged below.
                     if not _is_whole(text, begin, end) or (short and _one_form(said) != _one_form(written)):
                         continue
                     of_name = written != word and not word.islower() and not _is_abbreviation(word)
@@ -134,7 +133,7 @@ class Finder:
 
 @lru_cache(maxsize=1024)
 def finder(words: tuple[str, ...]) -> Finder:
-    """The finder of words, made once."""
+    """The cached finder for a set of words."""
     return Finder(words)
 
 
@@ -175,11 +174,11 @@ def _in_longer_name(text: str, begin: int, end: int, word: str) -> bool:
     after = _NEXT.match(text, end)
     if after and after[1].isupper():
         return True
-    far = max(0, begin - 60)  # as far as is looked for the rest of a name
+    far = max(0, begin - 60)  # characters searched for the rest of a name
     before = None if begins_sentence(text, begin) else _CAPITAL_BEFORE.search(text[far:begin])
     if before is None or not before[1][0].isupper() or before[1] == "I":
         return False
-    if before[2].isspace() and said[0].islower():  # a name with its own article, the United States
+    if before[2].isspace() and said[0].islower():  # a name with its own article, such as the United States
         return False
     if before[2] == "-" or not begins_sentence(text, far + before.start()):
         return True

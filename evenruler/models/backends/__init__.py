@@ -1,1 +1,1 @@
-"""Who answers: one module a backend; each implements some operations, and knows nothing of what is kept."""
+"""Backends that compute answers, one module each; each implements some operations and knows nothing of the cache."""

@@ -1,4 +1,4 @@
-"""How many requests may go out to servers, and what went out: one budget a process, whatever servers it asks."""
+"""The request budget for hosted servers and the count of requests sent; one budget per process, for all servers."""
 
 import os
 import threading
@@ -11,33 +11,33 @@ from evenruler.errors import UserError
 from evenruler.models.records import LETTERS_A_TOKEN
 from evenruler.terminal import note
 
-MOST = "EVENRULER_MAX_REQUESTS"  # variable of the environment: how many requests a command or a stage may send
+MOST = "EVENRULER_MAX_REQUESTS"  # environment variable: most requests that a command or stage may send
 KEPT = "what was answered is kept: run again"
 
 
 class EndedError(UserError):
-    """It is of no use to ask a server more."""
+    """The server must not be asked anything more."""
 
 
 class UsedUpError(EndedError):
-    """No more requests may go out."""
+    """The request budget is used up."""
 
 
 @dataclass(frozen=True)
 class Used:
-    """What went out, and what the servers counted of it."""
+    """Requests sent, and tokens as counted by the servers."""
 
-    requests: int = 0  # repeated ones, too
+    requests: int = 0  # including retries
     answers: int = 0
-    read: int = 0  # tokens of prompts, by `usage` of the answers that say it
-    written: int = 0  # tokens of replies, likewise
+    read: int = 0  # prompt tokens, from the `usage` of answers that have it
+    written: int = 0  # reply tokens, likewise
 
     def __sub__(self, before: "Used") -> "Used":
         return Used(*(getattr(self, own.name) - getattr(before, own.name) for own in fields(self)))
 
     @property
     def in_words(self) -> str:
-        """In a line."""
+        """As one line of text."""
         others = self.requests - self.answers
         without = f" ({others:,} of them without an answer)" if others else ""
         tokens = f"{self.read:,} tokens read, {self.written:,} written" if self.read else "no tokens counted"
@@ -46,14 +46,14 @@ class Used:
 
 @dataclass
 class Budget:
-    """What may be used, and what was; any thread may ask."""
+    """The limit and the use so far; safe for threads."""
 
-    most: int | None = None  # requests; None: as many as it takes
+    most: int | None = None  # requests; None: unlimited
     used: Used = Used()
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> None:
-        """One more request goes out; UsedUpError where none may."""
+        """Count a request before it is sent; UsedUpError if the limit is reached."""
         with self._lock:
             if self.most is not None and self.used.requests >= self.most:
                 what, where = f"the budget of {self.most:,} requests is used up", f"--max-requests or {MOST}"
@@ -61,7 +61,7 @@ class Budget:
             self.used = replace(self.used, requests=self.used.requests + 1)
 
     def answered(self, usage: object) -> None:
-        """A request was answered; `usage` is what the answer says under that name, if anything."""
+        """Count an answered request; `usage`: the field of that name in the answer, if any."""
         counts = [usage.get(key) if isinstance(usage, dict) else 0 for key in ("prompt_tokens", "completion_tokens")]
         read, written = (n if isinstance(n, int) and not isinstance(n, bool) and n > 0 else 0 for n in counts)
         with self._lock:
@@ -70,7 +70,7 @@ class Budget:
 
     @contextmanager
     def told(self, name: str, requests: int, letters: int) -> Iterator[None]:
-        """Say how many requests are going to go out, if none has to be repeated, and then what it took."""
+        """Announce the expected number of requests without retries, and report the actual use afterwards."""
         before = self.used
         left = "" if self.most is None else f"; {max(self.most - before.requests, 0):,} may still go out"
         tokens = f"about {round(letters / LETTERS_A_TOKEN, -1):,.0f} tokens of prompts"
@@ -85,13 +85,13 @@ _allowed: Budget | None = None
 
 
 def current() -> Budget:
-    """The budget of this process: what `allowing` says, else the environment; UserError where that is no number."""
+    """This process's budget, from `allowing` or else the environment; UserError if that is no number."""
     return _allowed or _of_environment(os.environ.get(MOST, ""))
 
 
 @contextmanager
 def allowing(most: int | None) -> Iterator[None]:
-    """Give servers that are found meanwhile a budget of so many requests; None changes nothing."""
+    """Set the budget of servers created within the context; None changes nothing."""
     global _allowed
     if most is not None and most < 0:
         raise UserError(f"{most} requests", where="max_requests", remedy="say 0 or more, or leave it out")

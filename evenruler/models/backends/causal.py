@@ -1,4 +1,4 @@
-"""Causal models by transformers: a loaded model, asked pack by pack."""
+"""Causal models with transformers: a loaded model that answers pack by pack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,47 +23,48 @@ from evenruler.terminal import note
 
 @dataclass(frozen=True)
 class Capacity:
-    """How much goes into one forward pass."""
+    """Limits of one forward pass."""
 
     nodes: int
     sequences: int
-    replies: int  # texts that are continued together: a step is one token each, which costs less than reading weights
-    cache_bytes: int = 2**31  # what keys and values of these may take; where they are larger, fewer are continued
+    replies: int  # replies generated together: each adds one token per step, which costs less than reading the weights
+    cache_bytes: int = 2**31  # limit of their KV cache; if it would be larger, fewer are generated together
 
 
 CAPACITY = {
     "cpu": Capacity(nodes=512, sequences=16, replies=64),
     "cuda": Capacity(nodes=4096, sequences=64, replies=256, cache_bytes=2**36),
 }
-"""By device, where memory is no concern. More nodes share more beginnings, and pay for a mask that is their square."""
+"""By device, if memory allows. More nodes share more prefixes, but the attention mask grows with their square."""
 
-LEAST_NODES = 64  # below this, packs repeat more beginnings than they share
-COUNTED = 0.9  # share of the memory beside the weights that is counted on; the rest is CUDA's, and gaps between blocks
+LEAST_NODES = 64  # with fewer, packs repeat more prefixes than they share
+COUNTED = 0.9  # usable share of the memory left by the weights; the rest is for CUDA and fragmentation
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of a causal model that its memory follows from."""
+    """The sizes of a causal model that determine its memory use."""
 
     layers: int
     hidden: int
-    inner: int  # of the feed-forward layers
+    inner: int  # width of the feed-forward layers
     heads: int
     key_heads: int
     head_width: int
     vocabulary: int
-    number_bytes: int  # 2 in bfloat16
+    number_bytes: int  # bytes per number: 2 for bfloat16
 
     @property
     def token_bytes(self) -> int:
-        """Keys and values of one token."""
+        """Bytes of one token in the KV cache."""
         return 2 * self.layers * self.key_heads * self.head_width * self.number_bytes
 
     def pass_bytes(self, nodes: int) -> int:
-        """What so many nodes take at most while they go through the model: one layer at a time, no gradients.
+        """Upper bound of bytes for a forward pass of `nodes` tokens: one layer at a time, no gradients.
 
-        Keys and values; masks (two kinds, distances, which nodes are seen); scores of attention and their softmax,
-        where no fused kernel takes a mask; activations; logits of the whole vocabulary, in float32, too, if not sliced.
+        Keys and values; masks (two kinds, distances, visibility); attention scores and their softmax, in case no fused
+        kernel accepts a mask; activations; logits of the whole vocabulary, also in float32, in case they are not
+        sliced.
         """
         queries = (self.heads + 2 * self.key_heads) * self.head_width
         activations = (4 * self.hidden + 3 * self.inner + 2 * queries) * self.number_bytes
@@ -72,12 +73,12 @@ class Shape:
         return nodes * (self.token_bytes + activations + logits) + nodes**2 * pairs
 
     def draw_bytes(self, replies: int) -> int:
-        """What drawing the next token of so many replies takes: logits, and shares, their sums and order in 64 bits."""
+        """Bytes for sampling the next token of `replies` rows: logits, and probabilities, sums and order in 64 bits."""
         return replies * self.vocabulary * (self.number_bytes + 3 * 8)
 
 
 def shape_of(model: Any) -> Shape:
-    """The sizes of a transformers causal model; where its configuration has no such size, what is usual."""
+    """The sizes of a transformers causal model; usual values where its configuration has none."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     return Shape(
@@ -93,10 +94,10 @@ def shape_of(model: Any) -> Shape:
 
 
 def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
-    """What fits into so many bytes beside the weights, each number of the best one halved until it does.
+    """The capacity that fits into `memory` bytes without the weights; each number is halved until it does.
 
-    Half of what is counted on is for keys and values of replies, half for a forward pass, a quarter of which is for
-    drawing tokens. In halvings, so that cards whose memory differs a little have the same packs.
+    Half of the usable memory is for the KV cache of replies, half for a forward pass, of which a quarter is for
+    sampling. Halving gives cards with slightly different memory the same packs.
     """
     room = int(memory * COUNTED) // 2
     nodes, replies, cache_bytes = best.nodes, best.replies, best.cache_bytes
@@ -110,7 +111,7 @@ def fitting(best: Capacity, memory: int, shape: Shape) -> Capacity:
 
 
 def capacity_on(device: str, model: Any) -> Capacity:
-    """Of a model on its device."""
+    """The capacity for a model on its device."""
     best = CAPACITY[device]
     if device == "cpu":
         return best
@@ -118,18 +119,18 @@ def capacity_on(device: str, model: Any) -> Capacity:
     return fitting(best, card_memory() - weights, shape_of(model))
 
 
-POSITIONS = 32  # next-token distributions that are held in float64 at a time
+POSITIONS = 32  # next-token distributions held in float64 at a time
 
 
 class Causal:
-    """A causal model in memory."""
+    """A loaded causal model."""
 
     def __init__(
         self, name: str, folder: Weights, device: str, dtype: Dtype, settings: ChatSettings | None = None
     ) -> None:
-        """Load it; UserError where the folder holds no model that transformers can load."""
+        """Load the model; UserError if the folder holds none that transformers can load."""
         self.tokenizer, self.model = pretrained("AutoModelForCausalLM", name, folder, device, dtype)
-        # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
+        # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         ends = self.model.generation_config.eos_token_id
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id if ends is None else ends
@@ -152,7 +153,7 @@ class Causal:
 
     @in_packs
     def loglikelihood(self, requests: Sequence[Request]) -> Packs[tuple[float, int]]:
-        """Of each text after its prompt: nats, number of tokens."""
+        """For each text after its prompt: nats and number of tokens."""
         sequences = self._encoded(requests)
 
         def answer(pack: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
@@ -164,9 +165,9 @@ class Causal:
 
     @in_packs
     def words(self, requests: Sequence[WordRequest]) -> Packs[tuple[float, float, float, float, int]]:
-        """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
+        """For each word: nats; nats that no letter follows, that no word follows; nats of its first token; that token.
 
-        ValueError where a word has no token; UserError where it is too long with its prompt, or there is no template.
+        ValueError if a word has no token; UserError if it is too long with its prompt, or there is no chat template.
         """
         asked = [(request.prompt, None, request.chat) for request in requests]
         read = {key: self._read(*key) for key in dict.fromkeys(asked)}
@@ -191,9 +192,9 @@ class Causal:
 
     @in_packs
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
-        """Continue prompts, all with the same sampling settings; without special tokens.
+        """Continue prompts, all with the same sampling settings; replies have no special tokens.
 
-        UserError where one is too long with its reply, or has no chat template; FloatingPointError of NaN in logits.
+        UserError if a prompt is too long with its reply or has no chat template; FloatingPointError for NaN logits.
         """
         sampling, seeds = prompts[0].sampling, [prompt.seed for prompt in prompts]
         thinking = self._settings.thoughts if prompts[0].chat else None
@@ -222,9 +223,9 @@ class Causal:
         return Packs(parts(order, size), answer)
 
     def _shared(self, sequences: Sequence[Tokens], new: int) -> int:
-        """How many tokens some prompts begin with alike, where they may be read once: padding stands behind them.
+        """Number of leading tokens to compute once for all prompts, with padding after them; 0 if that is impossible.
 
-        A window counts padding, so all has to lie in it; and a model must go by the positions that it is told.
+        A sliding window counts padding, so everything must lie within it; and the model must honour position ids.
         """
         longest = max(map(len, sequences)) + new
         window = getattr(self.model.config.get_text_config(), "sliding_window", None) or longest
@@ -245,27 +246,27 @@ class Causal:
         return rendered(self.tokenizer, self._name, text, system, chat, settings or self._settings)
 
     def _prompted(self, prompts: Sequence[Prompt], new: int) -> tuple[list[Tokens], list[bool]]:
-        """Tokens of each prompt as the model reads it, start token first; and whether it begins a thought."""
+        """Tokens of each prompt with the start token, and whether the prompt opens a thought."""
         tokens, opened, thinking = {}, {}, self._settings.thoughts
         asked = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         for key in dict.fromkeys(asked):
             read = self._read(*key)
             own: list[int] = self.tokenizer(read, add_special_tokens=False)["input_ids"]
-            # The last new token is not read again.
+            # The last new token is not fed back.
             self._check_length(read, len(own) + new - 1, f" with its {new} new ones")
             tokens[key] = (self._start, *own)
-            behind = read.rpartition(key[0])[2] if key[0] else read  # what the template writes
+            behind = read.rpartition(key[0])[2] if key[0] else read  # text that the template appends
             opened[key] = thinking is not None and thinking.answer(behind) is None
         return [tokens[key] for key in asked], [opened[key] for key in asked]
 
     def marginal(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """[vocabulary] The model's own unigrams: the mean of its next-token distributions over all positions, as nats.
+        """[vocabulary] The model's unigram distribution: the mean next-token distribution over all positions, in nats.
 
-        Relative to the sentences at hand: what they make the model expect stands for frequencies in what it was trained
-        on, which is not at hand. Every position that a token of a text is read off counts once, and a text as often as
-        it is given; in any order. ValueError where no text has a token.
+        It stands for frequencies in the training data, which are not available, and depends on the texts. Every
+        predicted position counts once, repeated texts repeatedly, order does not matter. ValueError if no text has a
+        token.
         """
-        # Nothing is read off the last token.
+        # Nothing is predicted from the last token.
         contexts = [sequence.tokens[:-1] for sequence in self._encoded([Request(text) for text in texts])]
         contexts.sort(key=lambda tokens: (-len(tokens), tokens))
         if not contexts or not contexts[0]:
@@ -285,7 +286,7 @@ class Causal:
         in_halves, first = Halving(add), 0
         contexts = [tokens for tokens in contexts if tokens]
         with torch.inference_mode():
-            while first < len(contexts):  # longest first, so that a batch with its padding is no more than `nodes`
+            while first < len(contexts):  # longest first, so that a padded batch has at most `nodes` tokens
                 room = max(1, self._capacity.nodes // len(contexts[first]))
                 in_halves(range(first, min(first + room, len(contexts))))
                 first += room
@@ -294,7 +295,7 @@ class Causal:
 
     @in_packs
     def unigram_nats(self, texts: Sequence[str]) -> Packs[float]:
-        """Log-probability of each text's tokens, each for itself, by the `marginal` of all, which are one pack."""
+        """Sum of the unigram nats of each text's tokens, from the `marginal` of all texts, which form one pack."""
 
         def answer(pack: Sequence[int]) -> list[tuple[int, float]]:
             by_token = self.marginal(texts)
@@ -304,7 +305,7 @@ class Causal:
         return Packs([range(len(texts))], answer)
 
     def _encoded(self, requests: Sequence[Request]) -> list[TokenSequence]:
-        """Tokens of prompt and text together; the text begins at the first that the prompt alone does not have."""
+        """Tokens of prompt and text together; the text begins at the first token that the prompt alone lacks."""
         texts = [request.prompt + request.text for request in requests]
         tokens = tokens_of(self.tokenizer, [*texts, *(request.prompt for request in requests)])
         sequences = []

@@ -1,4 +1,4 @@
-"""Classifiers of one text or of two, by transformers; also an encoder with an adapter and a head of ours."""
+"""Classifiers of a text or a pair of texts with transformers; also encoders with a fitted adapter and head."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,31 +21,31 @@ from evenruler.models.records import LABELS, Pair
 from evenruler.terminal import note
 
 Texts = tuple[str, ...]  # one text, or two
-Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokens and what else a model reads, by name, of each text; not padded
-CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens of a batch, padding included
+Encoded = Mapping[str, Sequence[Sequence[int]]]  # tokenizer output by name, per text, not padded
+CAPACITY = {"cpu": 1024, "cuda": 8192}  # tokens per batch, including padding
 
 COUNT_FROM_PADDING = {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
-"""Models whose first position comes after that of padding."""
+"""Model types whose position ids start after the padding id."""
 
 WEIGHTS = "adapter_model.safetensors"
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """What makes a classifier of an encoder."""
+    """A fitted adapter and head that make an encoder a classifier."""
 
     folder: Path
-    labels: list[str]  # of the head's outputs, in order
+    labels: list[str]  # labels of the head's outputs, in order
 
     @property
     def shown(self) -> str:
-        """The folder in messages: from the working directory, where it lies below that."""
+        """The folder for messages, relative to the working directory if inside it."""
         here = Path.cwd()
         return str(self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder)
 
 
 def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
-    """The encoder in `base` with its adapter merged in, and the head; UserError where they do not go together."""
+    """Load the encoder in `base`, merge its adapter and add the head; UserError if they do not match."""
     from peft import PeftModel, get_peft_model_state_dict
 
     where, remedy = adapter.shown, f"run `evenruler finetune {name} --again`"
@@ -60,7 +60,7 @@ def load_adapted(name: str, base: Path, adapter: Adapter, dtype: Any) -> Any:
 
 
 def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> tuple[Any, list[str]]:
-    """An encoder as a sequence classifier of some labels; and its tensors that are random, since it lacks them."""
+    """Load an encoder as a sequence classifier; returns it and the names of its randomly initialised tensors."""
     with quiet(), loading(name, str(base)):
         model, found = AutoModelForSequenceClassification.from_pretrained(
             base,
@@ -68,7 +68,7 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
             num_labels=len(labels),
             id2label=dict(enumerate(labels)),
             label2id={label: i for i, label in enumerate(labels)},
-            ignore_mismatched_sizes=True,  # the head of another task
+            ignore_mismatched_sizes=True,  # a head for another task
             output_loading_info=True,
             trust_remote_code=False,
         )
@@ -77,7 +77,7 @@ def load_with_head(name: str, base: Path, labels: Sequence[str], dtype: Any) -> 
 
 
 def head_of(model: Any) -> list[str]:
-    """Names of the modules after the encoder: its pooler, where it has one, and what comes on top."""
+    """Names of the modules after the encoder: its pooler, if any, and the head."""
     encoder = model.base_model_prefix
     named = ((name, module) for name, module in model.named_children() if name != encoder)
     top = [name for name, module in named if any(True for _ in module.parameters())]
@@ -86,13 +86,13 @@ def head_of(model: Any) -> list[str]:
 
 
 class Classifier:
-    """A sequence classifier in memory."""
+    """A loaded sequence classifier."""
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype, adapter: Adapter | None = None) -> None:
-        """Load it, or its encoder with what was fitted on it; UserError where it does not load."""
+        """Load the model, or the encoder with its adapter; UserError if it cannot be loaded."""
         where = str(folder)
-        if adapter is not None and not (adapter.folder / WEIGHTS).exists():  # a whole model, encoder and all
-            if not any(adapter.folder.glob("*.safetensors")):  # they stay out of git, their record does not
+        if adapter is not None and not (adapter.folder / WEIGHTS).exists():  # a complete model instead of an adapter
+            if not any(adapter.folder.glob("*.safetensors")):  # weights are not in git, their record is
                 raise UserError(f"no weights of {name}", where=adapter.shown, remedy=f"run `evenruler finetune {name}`")
             where, folder, adapter = adapter.shown, adapter.folder, None
         if adapter is None:
@@ -110,17 +110,17 @@ class Classifier:
         self._longest = longest(self.tokenizer, self.model.config)
         names = self.model.config.id2label
         self.labels: list[str] = [str(names[i]) for i in range(int(self.model.config.num_labels))]
-        """What the outputs mean, as the configuration says."""
+        """Labels of the outputs, from the configuration."""
 
     @in_packs
     def classify(self, texts: Sequence[str]) -> Packs[NDArray[np.float64]]:
-        """Of each text: [k] logits in the order of `labels`."""
+        """For each text: [k] logits in the order of `labels`."""
         return self.batches([(text,) for text in texts])
 
     @in_packs
     def classify_whole(self, texts: Sequence[str]) -> Packs[NDArray[np.float64] | None]:
-        """The same of texts that are never cut: None for one that is longer than the model takes."""
-        with quiet():  # it warns of texts that are too long
+        """Like `classify`, but without truncation: None for a text that is too long."""
+        with quiet():  # silence the tokenizer's warning about long texts
             lengths = np.array([len(ids) for ids in self.tokenizer(list(texts))["input_ids"]])
         fits = lengths <= self._longest
         taken, too_long = np.flatnonzero(fits).tolist(), np.flatnonzero(~fits).tolist()
@@ -135,7 +135,7 @@ class Classifier:
         return Packs([too_long, *([taken[place] for place in batch] for batch in batches.indices)], answer)
 
     def batches(self, texts: Sequence[Texts]) -> Packs[NDArray[np.float64]]:
-        """Texts, or pairs of them, in batches of like length: [k] logits of each in the order of `labels`."""
+        """Texts, or pairs, in batches of similar length: [k] logits each, in the order of `labels`."""
         if not texts:
             return Packs([], lambda _: [])
         encoded = self._encode(texts)
@@ -154,14 +154,14 @@ class Classifier:
         return logits
 
     def _encode(self, texts: Sequence[Texts]) -> Encoded:
-        """Tokens; a (first) text that is too long is cut, and that is said."""
+        """Tokenise; a text (or first text of a pair) that is too long is truncated, with a message."""
         sides = [list(side) for side in zip(*texts, strict=True)]
         encoded: Encoded = self.tokenizer(*sides)
         too_long = [i for i, ids in enumerate(encoded["input_ids"]) if len(ids) > self._longest]
         if not too_long:
             return encoded
         if len(sides) == 2:
-            hypotheses = [sides[1][i] for i in too_long]  # which are never cut
+            hypotheses = [sides[1][i] for i in too_long]  # never truncated
             alone = self.tokenizer([""] * len(hypotheses), hypotheses)["input_ids"]
             for hypothesis, ids in zip(hypotheses, alone, strict=True):
                 if len(ids) >= self._longest:
@@ -174,9 +174,9 @@ class Classifier:
 
 
 def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int) -> list[list[int]]:
-    """Indices of texts in batches of like length, and then of what they say, so that hardly anything is padded.
+    """Group text indices into batches of similar length, ties ordered by content, to minimise padding.
 
-    `capacity`: tokens of a batch, padding included; a longer text is a batch of its own.
+    `capacity`: tokens per batch, including padding; a longer text is a batch of its own.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (len(tokens[i]), texts[i])):
@@ -187,7 +187,7 @@ def packs(tokens: Sequence[Sequence[int]], texts: Sequence[Texts], capacity: int
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Tokens that the model takes."""
+    """The most tokens that the model accepts."""
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     if config.model_type in COUNT_FROM_PADDING:
         positions -= config.pad_token_id + 1
@@ -195,7 +195,7 @@ def longest(tokenizer: Any, config: Any) -> int:
 
 
 class Nli(Classifier):
-    """A classifier of premise and hypothesis with three labels, in memory."""
+    """A loaded classifier of premise-hypothesis pairs with three labels."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Nli(Classifier):
         labels: Sequence[str] | None = None,
         adapter: Adapter | None = None,
     ) -> None:
-        """Load it, as a `Classifier` is; UserError where its three `labels` cannot be told apart."""
+        """Load it like a `Classifier`; UserError if the meaning of its three `labels` cannot be determined."""
         super().__init__(name, folder, device, dtype, adapter)
         if len(self.labels) != len(LABELS):
             what = f"{name} has {len(self.labels)} labels, expected 3"
@@ -215,12 +215,12 @@ class Nli(Classifier):
 
     @in_packs
     def entail(self, pairs: Sequence[Pair]) -> Packs[NDArray[np.float64]]:
-        """Of each pair: [3] logits in the order of `LABELS`."""
+        """For each pair: [3] logits in the order of `LABELS`."""
         batches = self.batches(pairs)
         return Packs(batches.indices, lambda batch: [(i, logits[self._order]) for i, logits in batches.answer(batch)])
 
     def _detected(self) -> list[int]:
-        """The order of labels that have no names, from what the model says of pairs whose answer is plain."""
+        """Infer the order of unnamed labels from pairs whose answer is obvious."""
         sample = labelled_sample()
         logits = self.logits([pair for pair, _ in sample])
         said: dict[str, Counter[int]] = {label: Counter() for label in LABELS}
@@ -235,14 +235,14 @@ class Nli(Classifier):
 
 
 def order_of(names: Sequence[str]) -> list[int] | None:
-    """Where entailment, neutral and contradiction stand among a head's labels; None where the names do not say."""
+    """Indices of entailment, neutral and contradiction among a head's labels; None if the names do not tell."""
     short = [name.strip().lower()[:6] for name in names]
     wanted = [label[:6] for label in LABELS]
     return [short.index(label) for label in wanted] if sorted(short) == sorted(wanted) else None
 
 
 def labelled_sample() -> list[tuple[Pair, str]]:
-    """Pairs whose answer is plain, with it; ours."""
+    """Own example pairs with obvious labels."""
     text = resources.files("evenruler.models.backends").joinpath("entailment_sample.yaml").read_text(encoding="utf-8")
     sample: Mapping[str, list[list[str]]] = YAML(typ="safe", pure=True).load(text)
     return [((premise, hypothesis), label) for label in LABELS for premise, hypothesis in sample[label]]

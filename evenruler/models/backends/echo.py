@@ -1,9 +1,9 @@
-"""The log-probabilities that a server repeats a prompt with (`echo`, `logprobs`): read, checked, compared, summed.
+"""Prompt log-probabilities from a server (`echo`, `logprobs`): parsing, validation, comparison and sums.
 
-Servers differ. vLLM writes the start token and gives it null; llama-cpp-python leaves it out and gives null to the
-first token of the text; llama.cpp's own server repeats no prompt. `text_offset` counts the letters of "<s>" in some,
-and drifts behind characters of several tokens, so it is not used: where a text begins after its prompt is seen from
-the prompt's own tokens, as `Causal` sees it.
+Servers differ. vLLM includes the start token with null; llama-cpp-python omits it and gives null for the text's first
+token; llama.cpp's own server does not echo prompts. `text_offset` is not used: some servers count the letters of "<s>",
+and it drifts after characters of several tokens. Where a text begins after its prompt is determined from the prompt's
+own tokens, as in `Causal`.
 """
 
 import math
@@ -15,16 +15,16 @@ from typing import Any
 from evenruler.errors import UserError
 from evenruler.models.backends.trie import shared_length
 
-TOLERANCE = 1e-3  # nats by which a token's log-probability may differ between two requests
-FEWEST = 8  # each long sentence of the trial has more tokens; fewer are those of a server that repeats no prompt
-WRITTEN = 8  # tokens that a server is let write in the trial
+TOLERANCE = 1e-3  # largest difference in nats of a token's log-probability between two requests
+FEWEST = 8  # every long trial sentence has more tokens; fewer mean that the server does not echo prompts
+WRITTEN = 8  # tokens generated in the trial
 
 SHIFTED = 0.1
-"""Nats by which those may differ when given back: more than another way of computing makes, less than another token."""
+"""Largest difference in nats between a generated token and its echo: above numerical noise, below a token mix-up."""
 
-CLAMPED = -9999.0  # what vLLM writes in place of anything lower, as JSON holds no infinity: no log-probability
-_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write a token that is not a whole character
-_ROUNDING = 1e-6  # nats above 0 that float32 makes of a probability of 1
+CLAMPED = -9999.0  # vLLM writes this for anything lower, since JSON has no infinity
+_PART_OF_CHARACTER = re.compile("\ufffd|^bytes:|^<0x")  # how servers write partial characters
+_ROUNDING = 1e-6  # nats above 0 that float32 rounding can give
 
 _BEGINNING = (
     "Case {number}. In this story, the main character lives in a small town by the river, not far from the old "
@@ -34,39 +34,39 @@ _BEGINNING = (
 )
 _ENDS = ("a brother who is also an archivist.", "a sister who is also an archivist.", "also", "not from here.")
 _SHORT = ("The man is a manager.", "A woman", "x")
-LONG = len(_ENDS)  # so many of the sentences of the trial are long; the rest begin with letters of their own
+LONG = len(_ENDS)  # number of long trial sentences; the others begin differently
 
 
 @dataclass(frozen=True)
 class Echo:
-    """A text as a server gives it back."""
+    """A text as echoed by a server."""
 
-    tokens: tuple[str, ...]  # as the server writes them, its start token included where it shows one
+    tokens: tuple[str, ...]  # as written by the server, including its start token if shown
     nats: tuple[float | None, ...]
-    """Log-probability of each token given those before it; None for the first where the server gives it none."""
+    """Log-probability of each token given the previous ones; None for the first if the server gives none."""
 
 
 @dataclass(frozen=True)
 class Manner:
-    """How a server gives log-probabilities of prompts, as the trial found."""
+    """How a server gives prompt log-probabilities, as found by the trial."""
 
-    new: int  # `max_tokens`, of a server that takes no 0 1: what it then writes is dropped
-    start: str | None  # the token that it puts before every text and shows; None where it shows none
-    first: bool  # whether the first token of a text has a log-probability: a text can be scored without a prompt
+    new: int  # `max_tokens`; 1 if the server rejects 0, and the generated token is dropped
+    start: str | None  # start token that it prepends and shows; None if it shows none
+    first: bool  # whether first tokens have a log-probability, so that texts can be scored without a prompt
 
 
 def trial_texts(number: str) -> list[str]:
-    """The sentences of the trial: `LONG` with one beginning of more tokens than a server caches together, then others.
+    """The trial sentences: `LONG` with a common beginning longer than a server's cache block, then others.
 
-    `number`: of this trial, so that no server has its beginning in a cache from an earlier one.
+    `number`: unique to this trial, so that no earlier one is in a server's prefix cache.
     """
     return [_BEGINNING.format(number=number) + end for end in _ENDS] + list(_SHORT)
 
 
 def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
-    """The tokens of a text and their log-probabilities, as a server gives them; UserError where it does not.
+    """Parse an echoed text's tokens and log-probabilities; UserError if they are missing or invalid.
 
-    `new`: tokens that the server was asked to write after it.
+    `new`: number of tokens that the server was asked to generate.
     """
     said, (tokens, nats) = choice.get("text"), _table(choice)
     repeats = isinstance(said, str) and (text in said if new else said.endswith(text))
@@ -83,7 +83,7 @@ def read(name: str, choice: dict[str, Any], text: str, new: int) -> Echo:
 
 
 def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Tokens and log-probabilities of a choice; none where it holds no such two lists of one length."""
+    """Tokens and log-probabilities of a choice; empty unless it has two such lists of equal length."""
     match choice.get("logprobs"):
         case {"tokens": list(tokens), "token_logprobs": list(nats)} if len(tokens) == len(nats):
             return tokens, nats
@@ -91,7 +91,7 @@ def _table(choice: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _written(name: str, choice: dict[str, Any], tokens: Sequence[str], text: str, new: int) -> int:
-    """How many of the tokens the server wrote itself: an end token that stops it is listed by some, not by others."""
+    """Number of generated tokens in the list; servers differ in listing the end token."""
     if not new or choice.get("finish_reason") != "stop" or not tokens:
         return new
     last = tokens[-1]
@@ -106,28 +106,28 @@ def _is_log_probability(value: object) -> bool:
 
 
 def none_given(name: str, said: str = "") -> UserError:
-    """The line about a server that does not say how likely a prompt is."""
+    """The error for a server without prompt log-probabilities."""
     what = f"the server gives no log-probabilities of a prompt{f' ({said})' if said else ''}"
     remedy = "ask one that takes `echo` with `logprobs` at /v1/completions, as vLLM does, or only for replies"
     return UserError(what, where=name, remedy=remedy)
 
 
 def unscored(name: str, text: str) -> UserError:
-    """The line about a text that no prompt and no start token stands before."""
+    """The error for a text whose first token has no log-probability, without prompt or start token before it."""
     what = f"the server gives the first token of a text no log-probability, so {text[:40]!r} cannot be scored whole"
     remedy = "name its start token (`start` of its entry, --start), or ask with prompts only"
     return UserError(what, where=name, remedy=remedy)
 
 
 def apart(one: Echo, other: Echo) -> float:
-    """The largest difference of a token's log-probability, in nats; infinite where the tokens are not the same."""
+    """The largest difference of token log-probabilities, in nats; infinite if the tokens differ."""
     if one.tokens != other.tokens or (one.nats[0] is None) != (other.nats[0] is None):
         return math.inf
     return _apart(one.nats, other.nats)
 
 
 def apart_where_alike(one: Echo, other: Echo) -> float:
-    """The same over the tokens that two texts begin with alike: what follows can change nothing in them."""
+    """The same over the common prefix of two texts, where what follows must have no effect."""
     n = shared_length(one.tokens, other.tokens)
     return _apart(one.nats[:n], other.nats[:n])
 
@@ -138,10 +138,10 @@ def _apart(one: Sequence[float | None], other: Sequence[float | None]) -> float:
 
 
 def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> float | None:
-    """How far log-probabilities of tokens are from those with which the server wrote the same tokens, in nats.
+    """Largest difference in nats between echoed log-probabilities and those given when the tokens were generated.
 
-    `before`: a text; `choice`: what the server wrote after it; `after`: both, given back. None where nothing can be
-    compared, as the text is cut otherwise now or the server gives no log-probabilities of what it writes.
+    `before`: a text; `choice`: the generated continuation; `after`: both, echoed. None if they cannot be compared: the
+    text is tokenised differently, or the server gives no log-probabilities of generated tokens.
     """
     tokens, nats = _table(choice)
     n = len(before.tokens)
@@ -154,20 +154,20 @@ def apart_from_written(before: Echo, choice: dict[str, Any], after: Echo) -> flo
 
 
 def manner(name: str, echoes: Sequence[Echo], new: int) -> Manner:
-    """How a server answers, by what it gave for the sentences of the trial; UserError where that is too little."""
+    """How a server answers, from its echoes of the trial sentences; UserError if they are too short."""
     if any(len(echo.tokens) <= FEWEST for echo in echoes[:LONG]):
         raise none_given(name)
     firsts = {echo.tokens[0] for echo in echoes}
-    start = echoes[0].tokens[0] if len(firsts) == 1 else None  # texts that begin with letters of their own
+    start = echoes[0].tokens[0] if len(firsts) == 1 else None  # texts that begin with different letters
     scored = all(echo.nats[0] for echo in echoes)  # some servers write 0 for null
     return Manner(new, start, start is not None or scored)
 
 
 def likelihood(name: str, manner: Manner, text: str, whole: Echo, prompt: Echo | None) -> tuple[float, int]:
-    """The log-probability of a text after its prompt, or from the start on: its sum in nats, and of how many tokens.
+    """Log-probability of a text after its prompt, or after the start: sum in nats and number of tokens.
 
-    `text`: for errors; `whole`: prompt and text together; `prompt`: alone: its tokens end where the two are no longer
-    alike, so that a token across the border is the text's. UserError where its first token has no log-probability.
+    `text`: for errors; `whole`: prompt and text together; `prompt`: alone. The text begins where the two differ, so a
+    token across the border belongs to the text. UserError if its first token has no log-probability.
     """
     if manner.start is not None and whole.tokens[0] != manner.start:
         remedy = "ask the server for one model, which always begins alike"

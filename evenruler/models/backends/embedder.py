@@ -1,4 +1,4 @@
-"""Sentence embedders by sentence-transformers."""
+"""Sentence embedders with sentence-transformers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +17,10 @@ BATCH = 32
 
 
 class SentenceEmbedder:
-    """A sentence embedder in memory."""
+    """A loaded sentence embedder."""
 
     def __init__(self, name: str, folder: Path, device: str) -> None:
-        """Load it; UserError where the folder holds no model that sentence-transformers can load."""
+        """Load it; UserError if sentence-transformers cannot load the folder."""
         with quiet(), loading(name, str(folder)):
             self._model: Any = SentenceTransformer(
                 str(folder), device=device, local_files_only=True, trust_remote_code=False
@@ -32,7 +32,7 @@ class SentenceEmbedder:
             with safe_open(path, "pt") as file:
                 held |= {f".{key}" for key in file.keys()}  # noqa: SIM118  # no mapping
         named = [name for name, _ in model.named_parameters()]
-        # What no file holds, transformers has made up.
+        # Tensors in no file were randomly initialised.
         lacking = [own for own in named if files and not any(key.endswith(f".{own}") for key in held)]
         if lacking:
             what = f"{name} lacks {len(lacking)} tensors, as {lacking[0]}"
@@ -41,7 +41,7 @@ class SentenceEmbedder:
 
     @in_packs
     def embed(self, texts: Sequence[str]) -> Packs[NDArray[np.float32]]:
-        """Of each text: its vector of length 1."""
+        """For each text: its vector, of length 1."""
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, NDArray[np.float32]]]:

@@ -1,4 +1,4 @@
-"""Log-probabilities of tokens from a transformers causal model: shared prefixes once, or plain batches."""
+"""Token log-probabilities from a transformers causal model, with shared prefixes or in plain batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,61 +13,62 @@ from evenruler.models.backends import trie
 from evenruler.models.backends.packs import parts
 from evenruler.models.backends.trie import Nodes, Tokens, TokenSequence, Trie, seen_from
 
-VOCABULARY_CHUNK = 8192  # columns of the output layer at a time: a slice of logits that stays in the processor's cache
+VOCABULARY_CHUNK = 8192  # output-layer columns per slice of logits, small enough for the processor's cache
 
 RESHAPES_LOGITS = ("final_logit_softcapping", "lm_head_multiplier", "logit_scale", "logits_scaling")
-"""What configurations call a change of logits after the output layer. Small logits would hide one from a trial."""
+"""Configuration keys for transformations of logits; a trial with small logits could miss their effect."""
 
-MASKED_KINDS = {"full_attention", "sliding_attention"}  # kinds of layer whose attention is what the mask says
+MASKED_KINDS = {"full_attention", "sliding_attention"}  # layer kinds whose attention follows a given mask
 
 RARE = float(np.log(1e-5))
-"""Nats of a word below which it is taken for whole, unasked; a mass is overstated by less than this, 1 in 100,000."""
+"""Words below these nats count as complete without a check; their mass is overstated by less than 1 in 100,000."""
 
-TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens that a model is tried with before its answers are believed
-Answer = Callable[[], NDArray[np.float64]]  # asks a model
-Steps = tuple[list[Any], NDArray[np.float64]]  # nats token by token, and of what comes next
+TRIED = (11, 23, 31, 47, 59, 71, 83, 97)  # tokens of the trial sequences
+Answer = Callable[[], NDArray[np.float64]]  # computes a model's answer
+Steps = tuple[list[Any], NDArray[np.float64]]  # nats per token; nats of the kinds of next token
 
 
 class LikelihoodScorer:
-    """Scores token sequences with one loaded model.
+    """Scores token sequences with a loaded model.
 
-    Uses shared prefixes (a token trie in one forward pass, with a tree mask and depths for positions) where the
-    model takes a mask of ours and answers the same as without; else plain batches, and `plain_because` says why.
+    Shared prefixes are computed once (a token trie in one forward pass, with a tree mask and depths as positions) if
+    the model accepts such a mask and answers the same; otherwise plain batches are used, and `plain_because` has the
+    reason.
     """
 
     def __init__(self, model: Any, *, max_nodes: int, batch: int) -> None:
-        """Take a model in evaluation mode; `max_nodes`: nodes in a forward pass; `batch`: sequences in a plain one."""
+        """Take a model in evaluation mode; `max_nodes`: nodes per forward pass; `batch`: sequences per plain batch."""
         self._model = model
         self._config = model.config.get_text_config()
         self._max_nodes, self._batch = max_nodes, batch
         self._device = next(model.parameters()).device
         self._head: torch.Tensor | None = self._plain_head()
-        self._least = -np.inf  # a trial reads what follows whatever the tokens
+        self._least = -np.inf  # the trial computes what follows for all words
         self.plain_because: str | None = self._why_plain()
         self.words_plain_because: str | None = None if self.plain_because else self._why_words_plain()
-        """Why words are not computed in two steps, of a model that shares prefixes."""
+        """Why words are not scored in two steps although prefixes are shared."""
         self._least = RARE
 
     def packs(self, sequences: Sequence[TokenSequence], *, words: bool = False) -> list[list[int]]:
-        """The sequences that are computed together, as texts or as words; depends on the set of sequences alone."""
+        """Sequences to compute together, as texts or as words; depends only on the set of sequences."""
         if not (self.plain_because or (words and self.words_plain_because)):
             return trie.plan(sequences, self._max_nodes)
         order = sorted(range(len(sequences)), key=lambda i: (len(sequences[i].tokens), sequences[i].tokens))
         return parts(order, self._batch)
 
     def score(self, pack: Sequence[TokenSequence]) -> NDArray[np.float64]:
-        """[len(pack)] nats of each sequence from its `begin` on."""
+        """[len(pack)] nats of each sequence from `begin` on."""
         with torch.inference_mode():
             if self.plain_because is not None:
                 return _sums(self._plain(pack)[0])
             return self._by_path(trie.build(pack))
 
     def score_words(self, pack: Sequence[TokenSequence], kinds: torch.Tensor) -> NDArray[np.float64]:
-        """[len(pack), 1 + k + 1] nats of words, all tokens from `begin` on; of each kind of what follows; of the first.
+        """[len(pack), 1 + k + 1] nats of each word (from `begin` on), of each kind of next token, of the first token.
 
-        What follows is computed for words that are written at all (`RARE`), so that most cost no more than their
-        nats; of the others every kind is said to be certain. That is decided by the word's own nats: an answer does
-        not depend on what else is asked. `kinds`: [k, vocabulary] True for the tokens of each; on the model's device.
+        What follows is computed only for words above `RARE`, to save time; for others every kind gets 0 nats (certain).
+        Only the word's own nats decide, so an answer does not depend on other questions. `kinds`: [k, vocabulary]
+        membership of tokens, on the model's device.
         """
         with torch.inference_mode():
             plain = self.plain_because or self.words_plain_because
@@ -80,7 +81,7 @@ class LikelihoodScorer:
         return _sums([nats[path] for path in tree.paths])
 
     def _shared(self, tree: Trie, nodes: Nodes | None = None, cache: Any = None) -> NDArray[np.float64]:
-        """[e] log-probability of each edge's token after its node; `cache` keeps keys and values of the nodes."""
+        """[e] log-probability of each edge's token after its node; `cache` receives keys and values of the nodes."""
         if not len(tree.edge_nodes):
             return np.zeros(0)
         needed, row = np.unique(tree.edge_nodes, return_inverse=True)
@@ -89,10 +90,10 @@ class LikelihoodScorer:
         return _of_tokens(slices, rows, columns).cpu().numpy()
 
     def _in_two_steps(self, pack: Sequence[TokenSequence], kinds: torch.Tensor, apart: bool = True) -> Steps:
-        """Nats of each token from `begin` on; [len(pack), k] nats that each kind comes next, 0 for rare words.
+        """Nats of each token from `begin` on; [len(pack), k] nats of each kind of next token, 0 for rare words.
 
-        First the model reads prompts and words without their last tokens, and keeps keys and values; then the last
-        tokens of the words that it may write. Where these are not `apart`, they see all: what a wrong mask would do.
+        Step 1 reads prompts and words without their last tokens and keeps the KV cache; step 2 reads the last tokens of
+        likely words. With `apart=False` these see everything, as under a wrong mask (used by the trial).
         """
         tree, cache = trie.build(pack), DynamicCache()
         nats = self._shared(tree, cache=cache)
@@ -112,7 +113,7 @@ class LikelihoodScorer:
         return steps, following
 
     def _logits(self, nodes: Nodes, needed: NDArray[np.int64], cache: Any = None) -> Iterator[torch.Tensor]:
-        """Logits after some nodes, slice by slice of the vocabulary; what else these nodes see is in the cache."""
+        """Logits after the nodes `needed`, by vocabulary slice; other tokens that they see are in the cache."""
         arrays = (nodes.depths, nodes.seen_depths, needed, nodes.places, nodes.begins, nodes.ends)
         depths, seen, keep, *places = (torch.from_numpy(array).to(self._device) for array in arrays)
         sees = seen_from(*places)
@@ -127,7 +128,7 @@ class LikelihoodScorer:
         return _sliced(self._model.base_model(**inputs).last_hidden_state[0, keep], self._head)
 
     def _plain(self, pack: Sequence[TokenSequence], kinds: torch.Tensor | None = None) -> Steps:
-        """What `_in_two_steps` gives, in one padded batch; without `kinds` nothing of what comes next."""
+        """The results of `_in_two_steps` in one padded batch; without `kinds`, nothing about the next token."""
         ids, padding = padded([sequence.tokens for sequence in pack], self._device)
         logits = self._model(input_ids=ids, attention_mask=padding, use_cache=False).logits
         steps = []
@@ -145,7 +146,7 @@ class LikelihoodScorer:
         return steps, following
 
     def _plain_head(self) -> torch.Tensor | None:
-        """The output layer's weights, where logits are hidden states times these: some cap or scale them, or add."""
+        """The output layer's weights, if logits are exactly hidden states times weights (no bias, caps or scaling)."""
         head = self._model.get_output_embeddings()
         if head is None or getattr(head, "bias", None) is not None:
             return None
@@ -162,10 +163,10 @@ class LikelihoodScorer:
         return head.weight if same else None
 
     def _why_plain(self) -> str | None:
-        """None where shared prefixes give what plain batches give; else the reason why they do not.
+        """None if shared prefixes give the same as plain batches; otherwise the reason why not.
 
-        Tried on two sequences that part after two tokens. The result must be near the plain one, and nearer than
-        what comes out with a mask that lets the second see the first.
+        Tested on two sequences that diverge after two tokens. The result must be close to the plain one, and closer
+        than that of a wrong mask that lets the second see the first.
         """
         kinds = set(getattr(self._config, "layer_types", None) or ())
         if not kinds <= MASKED_KINDS:
@@ -181,7 +182,7 @@ class LikelihoodScorer:
         )
 
     def _why_words_plain(self) -> str | None:
-        """The same of words in two steps, on the same two; their last tokens are read in the second step."""
+        """The same test for words in two steps, whose last tokens are read in the second step."""
         pair = self._pair()
         kinds = torch.zeros((len(TRIED), self._config.vocab_size), dtype=torch.bool, device=self._device)
         kinds[range(len(TRIED)), [token % self._config.vocab_size for token in TRIED]] = True
@@ -197,7 +198,7 @@ class LikelihoodScorer:
         return [TokenSequence((*ids[:2], *ids[2:5])), TokenSequence((*ids[:2], *ids[5:]))]
 
     def _why_off(self, what: str, plain: Answer, ours: Answer, wrong: Answer) -> str | None:
-        """None where our answer is near the plain one, and nearer than a wrong one is; else how far, or what fails."""
+        """None if `ours` is close to `plain` and closer than `wrong`; else the deviation or failure, in words."""
         with torch.inference_mode():
             expected = plain()
             try:
@@ -213,7 +214,7 @@ class LikelihoodScorer:
 
 
 def padded(sequences: Sequence[Tokens], device: Any, before: int | None = None, filler: int = 0) -> tuple[Any, Any]:
-    """[sequences, longest] tokens, and the mask that leaves padding out, on the right or after tokens `before` it."""
+    """[sequences, longest] tokens and the attention mask; padding is on the right, or after `before` tokens."""
     width, rows, masks = max(map(len, sequences)), [], []
     for own in sequences:
         place, padding = len(own) if before is None else before, width - len(own)
@@ -223,33 +224,33 @@ def padded(sequences: Sequence[Tokens], device: Any, before: int | None = None, 
 
 
 def _sliced(hidden: torch.Tensor, head: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Logits in float32, slice by slice of the vocabulary: a whole row of them is never held."""
+    """Float32 logits by vocabulary slice, so that full rows are never held."""
     for weights in torch.split(head, VOCABULARY_CHUNK):
-        if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # which a GPU sums in float32: it is not rounded back
+        if hidden.is_cuda and hidden.dtype == torch.bfloat16:  # GPUs accumulate in float32; keep it
             yield torch.mm(hidden, weights.T, out_dtype=torch.float32)
         else:
             yield (hidden @ weights.T).float()
 
 
 def _sums(steps: Sequence[Any]) -> NDArray[np.float64]:
-    """[n] sums of n arrays; from a GPU, all in one copy."""
+    """[n] sums of n arrays; from a GPU in one transfer."""
     if steps and isinstance(steps[0], torch.Tensor):
         return torch.stack([nats.sum() for nats in steps]).cpu().numpy()
     return np.array([float(nats.sum()) for nats in steps])
 
 
 def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """[e] log-probabilities of entries of a softmax, by [e] `rows` and `columns`; `slices` of [r, vocabulary] logits.
+    """[e] log-probabilities of the softmax entries at [e] `rows`, `columns`; `slices` of [r, vocabulary] logits.
 
-    The float32 log_softmax of PyTorch on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off a
-    sentence; logsumexp over slices, then over the slices' results, stays within 1e-5 of float64.
+    PyTorch's float32 log_softmax on a CPU sums a vocabulary of 262,144 naively and is up to 5e-4 nats off per sentence;
+    logsumexp over slices and then over their results stays within 1e-5 of float64.
     """
     chosen = torch.empty(len(columns), dtype=torch.float64, device=columns.device)
     parts, first = [], 0
     for logits in slices:
         width = logits.shape[-1]
         parts.append(torch.logsumexp(logits, -1))
-        # Taken of every entry, and kept of those in this slice: an index of which these are would wait for the GPU.
+        # Gather all entries and keep those in this slice: selecting them first would wait for the GPU.
         here = (columns >= first) & (columns < first + width)
         found = logits[rows, (columns - first).clamp(0, width - 1)].double()
         chosen = torch.where(here, found, chosen)
@@ -258,34 +259,34 @@ def _of_tokens(slices: Iterable[torch.Tensor], rows: torch.Tensor, columns: torc
 
 
 def _of_kinds(slices: Iterable[torch.Tensor], kinds: torch.Tensor) -> torch.Tensor:
-    """[r, k] log-probabilities of all entries of a softmax that are of a kind; `slices` of [r, vocabulary] logits.
+    """[r, k] log-probabilities of all softmax entries of each kind; `slices` of [r, vocabulary] logits.
 
-    Shares of the likeliest entry are computed once and summed of all kinds by one product of matrices, in float32
-    within a slice and in float64 over slices: within 1e-5 nats of float64, as `_of_tokens`. A kind rarer than float32
-    can say beside the likeliest entry, one in 10^38, counts as such.
+    Probabilities relative to the largest entry are computed once and summed for all kinds by a matrix product, in
+    float32 within a slice and float64 across slices: within 1e-5 nats of float64, like `_of_tokens`. A kind rarer than
+    float32 can represent relative to the largest entry, one in 10^38, counts as that.
     """
-    members = torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T  # of all entries first
+    members = torch.cat([kinds.new_ones(1, kinds.shape[1]), kinds]).float().T  # the first kind is all entries
     tops, sums, first = [], [], 0
     for logits in slices:
-        top = logits.amax(-1, keepdim=True).clamp_(min=torch.finfo(torch.float32).min)  # where all are -inf
+        top = logits.amax(-1, keepdim=True).clamp_(min=torch.finfo(torch.float32).min)  # for rows that are all -inf
         tops.append(top)
         sums.append((logits - top).exp_() @ members[first : first + logits.shape[-1]])
         first += logits.shape[-1]
     each = torch.stack(tops).double()
     shares = (torch.stack(sums).double() * (each - each.amax(0)).exp_()).sum(0)
     nats = shares.clamp_(min=torch.finfo(torch.float32).tiny).log_()
-    return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding would put it above certainty
+    return (nats[:, 1:] - nats[:, :1]).clamp_(max=0)  # rounding could exceed certainty
 
 
 def mask(model: Any, allowed: torch.Tensor, distance: torch.Tensor) -> Any:
-    """The additive attention mask; by kind of layer where the model's configuration names several, with windows.
+    """The additive attention mask; a dict by layer kind if the configuration names several.
 
-    [rows, queries, keys]: `allowed`, which keys a query may see where there is no window, and `distance`, how far back.
+    [rows, queries, keys]: `allowed`: keys that a query may see without a window; `distance`: how far back they are.
     """
     config = model.config.get_text_config()
     window, dtype = getattr(config, "sliding_window", None), next(model.parameters()).dtype
     windowed = allowed if window is None else allowed & (distance < window)
-    # The older way names no kinds: one window for every layer.
+    # Older configurations name no kinds: one window for all layers.
     kinds = sorted(set(getattr(config, "layer_types", None) or ("sliding_attention",)))
     seen = {kind: windowed if kind == "sliding_attention" else allowed for kind in kinds}
     lowest = torch.finfo(dtype).min

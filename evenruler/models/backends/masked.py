@@ -1,4 +1,4 @@
-"""Masked language models by transformers: the likelihood of a word in its place."""
+"""Masked language models with transformers: the pseudo-likelihood of a word in its context."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ from evenruler.models.backends.packs import Packs, in_packs
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Placed
 
-CAPACITY = {"cpu": 512, "cuda": 4096}  # tokens of a batch, padding included: each has a logit for every word
+CAPACITY = {"cpu": 512, "cuda": 4096}  # tokens per batch, including padding; each has logits for the whole vocabulary
 
 
 class Masked:
-    """A masked language model in memory."""
+    """A loaded masked language model."""
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
-        """Load it; UserError where its tokenizer has no mask, or does not say where its tokens stand."""
+        """Load it; UserError if its tokenizer has no mask token or no character offsets."""
         self.tokenizer, self.model = pretrained("AutoModelForMaskedLM", name, folder, device, dtype)
         if self.tokenizer.mask_token_id is None or not self.tokenizer.is_fast:
             lacking = "no mask token" if self.tokenizer.is_fast else "no places of its tokens in the text"
@@ -29,11 +29,11 @@ class Masked:
 
     @in_packs
     def in_place(self, asked: Sequence[Placed]) -> Packs[tuple[float, int]]:
-        """Of each word in its text: nats, number of its tokens.
+        """For each word in its text: nats and number of tokens.
 
-        The pseudo-likelihood of a word: the sum of the log-probabilities of its tokens, each with itself and the
-        word's tokens right of it masked and all else seen (PLL-word-l2r; Kauf and Ivanova 2023), so that a word's
-        first tokens are not given away by its last. The intensifier is the word here, also where it is two.
+        The word's pseudo-log-likelihood: the sum of its tokens' log-probabilities, each with itself and the word's
+        tokens to its right masked (PLL-word-l2r; Kauf and Ivanova 2023), so that first tokens are not given away by the
+        last. Here the word is the intensifier, also if it is two words.
         """
         encoded = self.tokenizer([placed.text for placed in asked], return_offsets_mapping=True)
         offsets = encoded.pop("offset_mapping")
@@ -42,7 +42,7 @@ class Masked:
             if len(ids) > self._longest:
                 what = f"a text of {len(ids)} tokens, {self._name} takes {self._longest}"
                 raise UserError(what, where=repr(placed.text[:40]), remedy="shorten it")
-        # A text goes in once for every token of its word.
+        # A text is computed once per token of its word.
         capacity = CAPACITY[self._device] // max(map(len, places))
 
         def answer(batch: Sequence[int]) -> list[tuple[int, tuple[float, int]]]:
@@ -53,7 +53,7 @@ class Masked:
         return Packs(packs(encoded["input_ids"], texts, capacity), answer)
 
     def _score(self, encoded: Encoded, places: Sequence[list[int]], batch: Sequence[int]) -> NDArray[np.float64]:
-        """[texts] nats of the words of one batch; `places`: their tokens in the texts."""
+        """[texts] nats of the words of a batch; `places`: positions of their tokens."""
         rows = [(row, position) for row, places_of in enumerate(places) for position in places_of]
         columns = {name: [list(values[batch[row]]) for row, _ in rows] for name, values in encoded.items()}
         chosen = [columns["input_ids"][n][position] for n, (_, position) in enumerate(rows)]
@@ -72,7 +72,7 @@ class Masked:
 
 
 def _tokens_of(placed: Placed, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """Which tokens of a text hold a letter of the word; one that spans its border is the word's."""
+    """Indices of tokens that contain a letter of the word, including those across its border."""
     begin, end = len(placed.before), len(placed.before) + len(placed.word)
     tokens = [i for i, (first, last) in enumerate(offsets) if first < end and last > begin and first < last]
     if not tokens:

@@ -1,4 +1,4 @@
-"""A hosted model behind a server that speaks the OpenAI protocol; address and key come from the environment alone."""
+"""Models hosted by a server with the OpenAI protocol; address and key come only from environment variables."""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -17,38 +17,38 @@ from evenruler.models.chats import TOKENS_A_SECOND, ChatSettings, Thinking
 from evenruler.models.records import Prompt, Reply, Request, Sampling, messages, paragraphs
 
 Scored = tuple[float, int]  # nats, number of tokens
-Mode = Literal["chat", "completions"]  # what is asked: /v1/chat/completions, or /v1/completions with texts as they are
-TEXTS = 16  # texts whose likelihoods are asked in one request, the prompts before them included
+Mode = Literal["chat", "completions"]  # /v1/chat/completions, or /v1/completions with raw texts
+TEXTS = 16  # most texts scored in one request, including their prompts
 
 TRIAL = 2 + 3 + 7 + 2 * echo.LONG
-"""Requests of the trial, at most: about new tokens, of all sentences, of each by itself, and about what the server
-writes after long ones, as a rule after the first alone."""
+"""Most requests of the trial: number of new tokens, all sentences, each sentence alone, and text generated after the
+long ones (usually only the first)."""
 
 _PLAIN = ChatSettings()
-SEEDS = 2**31  # llama.cpp takes no larger one
+SEEDS = 2**31  # llama.cpp accepts no larger seed
 
 
 def engine(
     served: str, mode: Mode, revision: str | None, start: str | None = None, settings: ChatSettings = _PLAIN
 ) -> dict[str, object]:
-    """What goes into the key of an answer: all that is known of what answers, which can change without a word.
+    """The engine in cache keys: what is known about the server's model, which may change unnoticed.
 
-    `start` and `settings` are not in it where they say nothing. Of the server's address only scheme, host, port and
-    path are, as a password or a query may be secret. UserError where the address is none.
+    `start` and `settings` are omitted if default. Only scheme, host, port and path of the address are included, since a
+    password or query may be secret. UserError if the address is invalid.
     """
     more = ({"start": start} if start else {}) | settings.in_key
     return {"backend": "openai", "mode": mode, "url": place(), "model": served, "revision": revision, **more}
 
 
 class OpenAI:
-    """What a server answers."""
+    """A model behind a server."""
 
     def __init__(self, name: str, served: str, mode: Mode, start: str = "", settings: ChatSettings = _PLAIN) -> None:
-        """Find the server; nothing is asked. UserError where no key is in the environment, or what can be none.
+        """Set up the server; nothing is asked. UserError if the key is missing or invalid.
 
-        `served`: by which the server knows the model; `mode`: `chat` writes replies, `completions` continues texts and
-        says how likely they are; `start`: the start token, written out, that completions are asked with before every
-        text, the server's own by default; `settings`: how it chats, and how long an answer may take.
+        `served`: the server's name for the model; `mode`: `chat` generates replies, `completions` continues and scores
+        texts; `start`: start token to prepend to every completion text, by default left to the server; `settings`: chat
+        options and timeout.
         """
         thinking = settings.thoughts
         longer = SECONDS + thinking.tokens / TOKENS_A_SECOND if thinking else None
@@ -60,18 +60,17 @@ class OpenAI:
         told = {"reasoning_effort": effort, "chat_template_kwargs": template, "thinking_token_budget": budget}
         self._told = {key: value for key, value in told.items() if value}
         said = {"reasoning_effort": settings.effort, "chat_template_kwargs": settings.template}
-        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # what nobody said
+        self._optional = {*SAMPLING, *(key for key in told if not said.get(key))}  # not set by the user
         self._manner: Manner | None = None
         self._answered: set[Sampling] = set()
-        """Settings with which something was answered, so that a refusal is one of the prompt and not of them."""
+        """Sampling settings that have worked, so that a refusal concerns the prompt."""
 
     def generate(self, prompts: Sequence[Prompt], wanted: frozenset[int]) -> Iterator[list[tuple[int, Reply]]]:
-        """Ask for replies to those prompts that are wanted: [(index, reply)] as each comes.
+        """Ask for replies to the wanted prompts: yields [(index, reply)] as they come.
 
-        A prompt that the server will not take is answered with its reason; where it takes nothing at all with the
-        same settings, not even a greeting, that is a fault. UserError where the server cannot be reached, or gave
-        something that is no reply, after all that it did answer; ValueError where a text is to be continued by a chat,
-        or the reverse, or to be chosen among the likeliest tokens.
+        A refused prompt gets a reply with the reason; if the server refuses even a greeting with the same settings,
+        that is an error. UserError, after all answers received, if the server cannot be reached or returns no valid
+        reply; ValueError if `chat` does not match the mode, or `top_k` is set.
         """
         for prompt in prompts:
             if prompt.chat != (self._mode == "chat"):
@@ -80,10 +79,10 @@ class OpenAI:
                 raise ValueError("a server knows no top_k")
         letters = sum(len(prompts[i].text) + len(prompts[i].system or "") for i in wanted)
         with self._server.budget.told(self._name, len(wanted), letters):
-            # Those that are missing, as each comes; refused ones after it is known that the settings are taken.
+            # Hold refused prompts back until something was accepted with the same settings.
             refused: dict[Sampling, list[tuple[int, Reply]]] = {}
             for replies in self._server.at_once(partial(self._outcome, i, prompts[i]) for i in sorted(wanted)):
-                for i, reply in replies:  # one
+                for i, reply in replies:  # exactly one
                     sampling = prompts[i].sampling
                     held = refused.setdefault(sampling, [])
                     held.append((i, reply))
@@ -98,18 +97,18 @@ class OpenAI:
                 yield held
 
     def _greet(self, prompt: Prompt) -> None:
-        """See whether the server takes anything with the settings of a prompt."""
+        """Check that the server accepts a greeting with a prompt's settings."""
         greeted = self._reply(replace(prompt, text="Hello.", system=None))
         if not _taken(greeted):
             raise self._server.fault(f"the server does not answer ({greeted.reason})")
         self._answered.add(prompt.sampling)
 
     def loglikelihood(self, requests: Sequence[Request], wanted: frozenset[int]) -> Iterator[list[tuple[int, Scored]]]:
-        """Score those texts that are wanted after their prompts, or from the start token on, batch by batch.
+        """Score the wanted texts after their prompts, or from the start token on, batch by batch.
 
-        [(index, (nats, number of tokens))]; 0 and 0 for an empty text, which is not asked. UserError where the server's
-        log-probabilities are missing or not to be believed (`trial`), it cannot be reached, or does not score some
-        text, after all that it did answer; ValueError where the model only chats.
+        Yields [(index, (nats, number of tokens))]; an empty text gets 0 and 0 without a request. UserError, after all
+        answers received, if log-probabilities are missing or unreliable (`trial`), the server cannot be reached, or a
+        text is not scored; ValueError in chat mode.
         """
         missing = sorted(wanted)
         empty = [(i, (0.0, 0)) for i in missing if not requests[i].text]
@@ -117,7 +116,7 @@ class OpenAI:
             yield empty
         asked = [i for i in missing if requests[i].text]
         if asked:
-            # Those with the same prompt stand next to each other; in a batch it is asked once.
+            # Order by prompt, so that a batch includes each prompt once.
             by_prompt = grouped((requests[i].prompt, i) for i in asked)
             batches: list[list[int]] = [[]]
             for i in (i for group in by_prompt.values() for i in group):
@@ -128,17 +127,17 @@ class OpenAI:
             tried = TRIAL if self._manner is None else 0
             with self._server.budget.told(self._name, len(batches) + tried, letters):
                 manner = self.trial()
-                if not manner.first and "" in by_prompt:  # before others are paid for that go with another start
+                if not manner.first and "" in by_prompt:  # fail before paying for the others
                     raise echo.unscored(self._name, requests[by_prompt[""][0]].text)
                 yield from self._server.at_once(partial(self._scored, manner, batch, requests) for batch in batches)
 
     def trial(self) -> Manner:
-        """How the server gives log-probabilities of prompts, once it was tried whether they are to be believed.
+        """Test once whether the server's prompt log-probabilities are reliable, and how it gives them.
 
-        Sentences, most with one beginning, are asked twice, in reverse order and one by one. No token's
-        log-probability may depend on any of that, nor on what comes after it. And it must be that of the token which it
-        stands beside: what the server writes after a sentence has the log-probability then that it has when it is
-        given back. UserError where it gives none, or they are not to be believed, or it cannot be reached.
+        Sentences, most with one beginning, are asked twice, in reverse order and one by one: log-probabilities may
+        depend on none of that, nor on later tokens. They must also belong to their tokens: generated text must have the
+        same log-probabilities when echoed. UserError if they are missing or unreliable, or the server cannot be
+        reached.
         """
         if self._mode != "completions":
             raise ValueError(f"{self._name} is asked by chat, which tells no likelihoods of texts")
@@ -171,7 +170,7 @@ class OpenAI:
             raise self._server.fault(what, f"{off}; where it is off, let it compute the same in every batch {same}")
 
     def _require_beside(self, texts: Sequence[str], echoes: Sequence[Echo], new: int) -> None:
-        """Refuse a server whose log-probabilities are those of other tokens: llama-cpp-python's stand a place off."""
+        """UserError if log-probabilities are shifted against their tokens, as in llama-cpp-python."""
         for text, before in zip(texts, echoes, strict=True):
             question = {"prompt": self._start + text, "max_tokens": echo.WRITTEN, "logprobs": 1, "temperature": 1}
             written = self._server.ask("/completions", question).choices[0]
@@ -189,14 +188,14 @@ class OpenAI:
         raise self._server.fault(what, "run again, or ask this server only for replies")
 
     def _new_tokens(self) -> int:
-        """How many tokens the server must be let write: none, or one where it takes no 0 or does not heed it."""
+        """The smallest `max_tokens` that works: 0, or 1 if the server rejects or ignores 0."""
         text = "The"
         try:
             (given,) = self._echoes([text], 0)
             if text.endswith(given.tokens[-1]):
                 return 0
         except UserError:
-            pass  # whatever it is, it shows again
+            pass  # an actual fault recurs below
         try:
             self._echoes([text], 1)
         except _UnscoredError as error:
@@ -207,8 +206,8 @@ class OpenAI:
         return [_found(given) for given in self._given(texts, new)]
 
     def _given(self, texts: Sequence[str], new: int) -> list[Echo | UserError]:
-        """Each text as the server gives it back, asked together; one by one where it does not take them together."""
-        # Temperature 1, so that the log-probabilities are the model's own, whatever the server does with it.
+        """Echo texts in one request, or one by one if the server refuses them together."""
+        # Temperature 1 gives the model's own log-probabilities even if the server applies it.
         question = {"echo": True, "max_tokens": new, "logprobs": 1, "temperature": 1}
         try:
             prompts = [self._start + text for text in texts]
@@ -220,7 +219,7 @@ class OpenAI:
             for text in texts:
                 try:
                     given += self._given([text], new)
-                except UserError as fault:  # from here on, nothing more is asked
+                except UserError as fault:  # nothing more is asked
                     return [*given, *[fault] * (len(texts) - len(given))]
             return given
         by_index = {choice.get("index"): choice for choice in choices if isinstance(choice.get("index"), int)}
@@ -235,7 +234,7 @@ class OpenAI:
         return found
 
     def _scored(self, manner: Manner, batch: Sequence[int], requests: Sequence[Request]) -> Outcome[tuple[int, Scored]]:
-        """Ask for some texts and for their prompts alone; one that is not scored keeps no other from it."""
+        """Score a batch of texts and their prompts; a failing text does not affect the others."""
         texts = _texts(batch, requests)
         given = dict(zip(texts, self._given(texts, manner.new), strict=True))
         answers, fault = [], None
@@ -274,7 +273,7 @@ class OpenAI:
         return replace(self._read(said.choices[0], "thought" in of_itself), said=of_itself or None)
 
     def _read(self, choice: dict[str, Any], thought: bool) -> Reply:
-        """The reply that a choice holds, without its thoughts; `thought`: whether the server counted some."""
+        """The reply in a choice, without its thoughts; `thought`: whether the server counted thinking tokens."""
         finish, message = choice.get("finish_reason"), choice.get("message") if self._mode == "chat" else choice
         said = message if isinstance(message, dict) else {}
         text, refusal = said.get("content" if self._mode == "chat" else "text"), said.get("refusal")
@@ -283,11 +282,11 @@ class OpenAI:
         if finish in ("stop", "length"):
             if not text and isinstance(refusal, str) and refusal:
                 return Reply(None, self._server.plain(refusal), finish)
-            fields = [said.get(key) for key in ("reasoning", "reasoning_content")]  # which of them differs
+            fields = [said.get(key) for key in ("reasoning", "reasoning_content")]  # servers differ in the name
             apart = thought or any(isinstance(own, str) and own.strip() for own in fields)
             text = "" if text is None and (apart or finish == "length") else text
             if isinstance(text, str):
-                text = text.encode(errors="replace").decode()  # JSON can hold halves of characters
+                text = text.encode(errors="replace").decode()  # JSON can contain lone surrogates
                 if self._mode == "chat":
                     return self._without_thoughts(text, finish, apart)
                 if text or finish == "stop":
@@ -295,13 +294,13 @@ class OpenAI:
         raise self._server.fault(f"what the server says is no reply ({self._server.plain(choice)})")
 
     def _without_thoughts(self, text: str, finish: str, apart: bool) -> Reply:
-        """What a chat answers, without its thoughts; `apart`: whether there are some that do not stand in the text."""
+        """A chat reply without its thoughts; `apart`: whether thoughts were returned separately."""
         settings, thinking = self._settings, self._settings.thoughts or Thinking()
         before, within, _ = text.rpartition(thinking.end)
         if settings.thinking == "off" and (apart or before.replace(thinking.begin, "").strip()):
             remedy = "say how long it may (--thinking 4096), or take a model that need not"
             raise EndedError("the server thinks, though thinking is off", where=self._name, remedy=remedy)
-        # A thought that a template began and that did not end looks like an answer: but for its length.
+        # An unfinished thought that the template opened looks like an answer; only its length gives it away.
         reply = settings.reply(text, finish, opened=bool(settings.thoughts) and finish == "length" and not apart)
         if finish == "stop" or (reply.text and (within or apart or not settings.thoughts)):
             return reply
@@ -325,11 +324,11 @@ def _found(given: Echo | UserError) -> Echo:
 
 
 def _taken(reply: Reply) -> bool:
-    """Whether the server took the prompt, whatever it then said of it."""
+    """Whether the server accepted the prompt, whatever it replied."""
     return reply.text is not None or reply.finish is not None
 
 
 def _texts(batch: Sequence[int], requests: Sequence[Request]) -> list[str]:
-    """What is asked of a batch: its prompts alone, and each with its text."""
+    """The texts to echo for a batch: each prompt alone and with its text."""
     prompts = [requests[i].prompt for i in batch if requests[i].prompt]
     return list(dict.fromkeys([*prompts, *(requests[i].prompt + requests[i].text for i in batch)]))

@@ -1,4 +1,4 @@
-"""Questions cut into packs, each of which is answered whole: by this process, or by workers elsewhere."""
+"""Questions divided into packs (fixed batches), each answered as a whole, locally or by workers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Packs(Generic[Answer]):
-    """All questions of a call, which alone determine who is answered beside whom."""
+    """All questions of a call, divided into packs that depend only on these questions."""
 
-    indices: Sequence[Sequence[int]]  # of the questions, by pack
-    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]  # of the indices of one pack: (index, answer) of each
+    indices: Sequence[Sequence[int]]  # question indices, by pack
+    answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]  # from one pack's indices to (index, answer) pairs
 
 
 def parts(order: Sequence[int], size: int) -> list[list[int]]:
-    """Indices in packs of so many."""
+    """Indices in packs of `size`."""
     return [list(order[first : first + size]) for first in range(0, len(order), size)]
 
 
 class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
-    """An operation of a backend: written as questions to packs, called with those that must be answered.
+    """Decorator for a backend operation: written as a function from questions to packs, called with the wanted ones.
 
-    `backend.operation(questions, wanted)` answers every pack that holds a wanted question, whole, and yields (index,
-    answer) pack by pack. What is stored hence never depends on what was stored before.
-    `backend.operation.packs(questions)` gives the packs themselves. A pack that a GPU has no memory for is answered
-    in halves, and theirs: memory that others take at the moment changes no pack, and answers by rounding at most.
+    `backend.operation(questions, wanted)` answers every pack that contains a wanted question, as a whole, and yields
+    (index, answer) pairs pack by pack, so that answers never depend on what was cached before.
+    `backend.operation.packs(questions)` returns the packs. If a GPU runs out of memory, a pack is answered in halves,
+    recursively; this does not change the packs and changes answers at most by rounding.
     """
 
     def __init__(self, method: Callable[[Any, Sequence[Question]], Packs[Answer]], backend: Any = None) -> None:
@@ -47,7 +47,7 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
         return Packs(packs.indices, Halving(packs.answer))
 
     def __call__(self, questions: Sequence[Question], wanted: frozenset[int]) -> Iterator[list[tuple[int, Answer]]]:
-        """(Index, answer) of every question of each pack that holds a wanted one."""
+        """(Index, answer) for every question of each pack that contains a wanted one."""
         packs = self.packs(questions)
         for indices in packs.indices:
             if not wanted.isdisjoint(indices):
@@ -55,19 +55,19 @@ class in_packs(Generic[Question, Answer]):  # noqa: N801  # a decorator
 
 
 class Halving(Generic[Answer]):
-    """Answers a pack whole or, where memory runs out, in halves; says so once."""
+    """Answers a pack as a whole or, if memory runs out, in halves, with one message."""
 
     def __init__(self, answer: Callable[[Sequence[int]], list[tuple[int, Answer]]]) -> None:
         self._answer, self._said = answer, False
 
     def __call__(self, pack: Sequence[int]) -> list[tuple[int, Answer]]:
-        """What is answered; a part leaves no trace before it is whole. UserError where one question does not fit."""
+        """The answers; failed attempts leave no trace. UserError if a single question does not fit."""
         try:
             return self._answer(pack)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-        # Here, and not above, nothing holds the tensors of the attempt any more.
+        # Outside the except block, so that the tensors of the failed attempt are freed.
         if len(pack) == 1:
             raise UserError("the GPU has too little memory for one text alone", remedy=MAKE_ROOM)
         if not self._said:

@@ -1,4 +1,4 @@
-"""Sampling where each row has random numbers of its own, so that batch and order do not matter; plain batches."""
+"""Sampling with random numbers per row, independent of batch and order; generation in plain batches."""
 
 import math
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from evenruler.models.chats import Thoughts
 from evenruler.models.records import Reply, Sampling
 
 LIKELIEST = 512
-"""Where so many tokens reach `top_p`, as nearly always, not all 262,144 are sorted: it takes longer than the model."""
+"""Sorting this many is nearly always enough for `top_p`; sorting all 262,144 takes longer than the model."""
 
 
 def random_numbers(seeds: Sequence[int], n: int) -> NDArray[np.float64]:
-    """[rows, n] numbers in [0, 1), each row from a generator that its seed alone determines."""
+    """[rows, n] numbers in [0, 1), each row from a generator with its own seed."""
     return np.array([np.random.Generator(np.random.Philox(seed)).random(n) for seed in seeds]).reshape(-1, n)
 
 
 def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling) -> list[int]:
-    """The next token of each row, by inverse transform: a token's share of [0, 1) is its probability.
+    """Sample the next token of each row by inverse transform: a token's interval in [0, 1) is its probability.
 
-    Shares follow one another as the tokens do or, where likelier ones are chosen among (`top_k`, `top_p`), from the
-    likeliest down. Temperature comes first, then `top_k`, then the fewest that reach `top_p` of what is left.
-    `logits`: [rows, vocabulary]; `numbers`: [rows] in [0, 1), where in its shares each row's token falls.
-    FloatingPointError where a row holds what is no number, or nothing that could be drawn.
+    Intervals are in token order or, with `top_k` or `top_p`, in descending probability. Temperature is applied first,
+    then `top_k`, then the fewest tokens that reach `top_p` of the rest. `logits`: [rows, vocabulary]; `numbers`: [rows]
+    in [0, 1), the point that selects each row's token. FloatingPointError if a row's largest logit is not
+    finite (NaN counts as largest).
     """
-    if not bool(torch.isfinite(logits.amax(-1)).all()):  # NaN is the largest of all
+    if not bool(torch.isfinite(logits.amax(-1)).all()):  # amax propagates NaN
         raise FloatingPointError("logits that are no numbers")
     if sampling.temperature == 0:
         return logits.argmax(-1).tolist()
@@ -60,33 +60,33 @@ def draw(logits: torch.Tensor, numbers: NDArray[np.float64], sampling: Sampling)
 
 
 class RowSampler(LogitsProcessor):
-    """Leaves transformers one token for each row: the one that is drawn with the row's own numbers."""
+    """A logits processor that leaves one token per row: the one sampled with the row's own numbers."""
 
     def __init__(self, seeds: Sequence[int], sampling: Sampling) -> None:
         self._sampling = sampling
         self._numbers = iter(random_numbers(seeds, sampling.max_new_tokens).T)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """[rows, vocabulary] 0 for the drawn token of each row, minus infinity for all others."""
+        """[rows, vocabulary] 0 for each row's sampled token, minus infinity for all others."""
         drawn = torch.tensor(draw(scores, next(self._numbers).copy(), self._sampling), device=scores.device)
         return torch.full_like(scores, -torch.inf).scatter_(1, drawn[:, None], 0.0)
 
 
 def end_tokens(model: Any) -> frozenset[int]:
-    """Tokens after which a model's reply is over."""
+    """Tokens that end a model's reply."""
     ends = model.generation_config.eos_token_id
     return frozenset(() if ends is None else (ends,) if isinstance(ends, int) else ends)
 
 
 class Budgets(StoppingCriteria):
-    """Ends a reply whose thought, or whose answer after it, has no room left; `lengths`: of those that it ended."""
+    """Stops replies whose thought, or answer after it, has used up its budget; `lengths`: of the stopped rows."""
 
     def __init__(self, thoughts: Thoughts, rows: int, width: int) -> None:
         self._thoughts, self._width, self._places = thoughts, width, [0] * rows
         self.lengths: dict[int, int] = {}
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **kwargs: Any) -> torch.Tensor:
-        """[rows] True for those that are over."""
+        """[rows] True for finished rows."""
         n = input_ids.shape[1] - self._width
         for row, tokens in enumerate(input_ids[:, -min(n, self._thoughts.window) :].tolist()):
             if self._thoughts.ends(tokens, len(tokens)):
@@ -104,10 +104,10 @@ def generate_batch(
     thoughts: Thoughts | None = None,
     shared: int = 0,
 ) -> list[list[int]]:
-    """New tokens of each sequence, up to its first end token, continued together until the last ends.
+    """Generate each sequence's new tokens, up to its first end token, in one batch until the last row ends.
 
-    `sequences`: tokens of each prompt as the model reads it, a causal model's with its start token first; `thoughts`:
-    what ends a reply sooner, if it thinks; `shared`: tokens that all begin with, which are read once.
+    `sequences`: prompt tokens, for causal models with the start token; `thoughts`: the thinking budget, if any;
+    `shared`: number of leading tokens common to all, which are computed once.
     """
     device, decodes = next(model.parameters()).device, model.config.is_encoder_decoder
     ids, mask = padded(sequences, device, None if decodes else shared)
@@ -140,9 +140,9 @@ def generate_batch(
 def replies_of(
     tokenizer: Any, model: Any, written: Sequence[list[int]], said: Sequence[list[int] | None] | None = None
 ) -> list[Reply]:
-    """New tokens as replies, without special tokens; each says whether the model ended it.
+    """Decode new tokens to replies, without special tokens and with the finish reason.
 
-    `said`: those of each that are its answer, None where there is none; all by default.
+    `said`: the tokens of each answer, None if there is none; by default all tokens.
     """
     ends, own = end_tokens(model), said or written
     texts = tokenizer.batch_decode([tokens or [] for tokens in own], skip_special_tokens=True)

@@ -1,4 +1,4 @@
-"""Encoder-decoders by transformers, such as T5: the encoder reads a prompt, the decoder writes a text of its own."""
+"""Encoder-decoders with transformers, such as T5: the encoder reads the prompt, the decoder writes the answer."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,42 +18,42 @@ from evenruler.models.backends.words import endings
 from evenruler.models.loading import Dtype, Weights, pretrained
 from evenruler.models.records import Prompt, Reply, WordRequest, paragraphs
 
-Numbers = tuple[Any, ...]  # of a word: nats, nats of what follows by kind, nats of the first token, that token
+Numbers = tuple[Any, ...]  # for a word: nats, nats of each kind of next token, nats of the first token, that token
 
 
 class Asked(NamedTuple):
-    """A word whose likelihood is asked: tokens that the encoder reads, special ones too; those of the decoder."""
+    """A word to score: encoder tokens of the prompt, with special ones, and decoder tokens of the word."""
 
     prompt: Tokens
     word: Tokens
 
 
 class Seq2Seq:
-    """An encoder-decoder in memory. It says how likely words are after a prompt, but not how likely a text is."""
+    """A loaded encoder-decoder. It scores words after a prompt, but not texts."""
 
     def __init__(self, name: str, folder: Weights, device: str, dtype: Dtype) -> None:
-        """Load it; UserError where it is no encoder-decoder whose decoder begins with its start token alone."""
+        """Load it; UserError unless its decoder begins with just a start token."""
         self.tokenizer, self.model = pretrained("AutoModelForSeq2SeqLM", name, folder, device, dtype)
         own = self.model.generation_config
         self._start = own.decoder_start_token_id
         if self._start is None or own.forced_bos_token_id is not None:
             what = f"the decoder of {name} does not begin with its start token alone"
             raise UserError(what, where=str(folder), remedy="take a model that is built as T5 is")
-        # What `Sampling` says is all there is: a model's own settings would fill in what we leave open.
+        # Drop the model's own generation settings, which would fill in what `Sampling` leaves open.
         self.model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             eos_token_id=self.tokenizer.eos_token_id if own.eos_token_id is None else own.eos_token_id,
             decoder_start_token_id=self._start,
         )
-        self._capacity = CAPACITY[device]  # of which `nodes` are tokens of prompts, with their padding
+        self._capacity = CAPACITY[device]  # here `nodes` counts prompt tokens with padding
         self._longest = getattr(self.model.config, "max_position_embeddings", None)
 
     @in_packs
     def words(self, requests: Sequence[WordRequest]) -> Packs[Numbers]:
-        """Of each word: nats, nats that no letter follows it, that no word goes on, of its first token, that token.
+        """For each word: nats; nats that no letter follows, that no word follows; nats of its first token; that token.
 
-        The decoder begins its text with it. What follows is 0 nats for words that are hardly written (`RARE`).
-        ValueError where a word has no token, or a space before it: at the beginning of a text tokenizers drop it, so
-        the word would be counted twice. UserError where a prompt is too long, or a chat is asked.
+        The word begins the decoder's text. Kinds of next token get 0 nats for words below `RARE`. ValueError if a word
+        has no token or a leading space, which tokenizers drop at the beginning of a text, so that it would count twice.
+        UserError if a prompt is too long or a chat is requested.
         """
         read = {key: self._read(*key) for key in dict.fromkeys((own.prompt, None, own.chat) for own in requests)}
         written = {own.text: tuple(self.tokenizer(own.text, add_special_tokens=False)["input_ids"]) for own in requests}
@@ -86,9 +86,9 @@ class Seq2Seq:
 
     @in_packs
     def generate(self, prompts: Sequence[Prompt]) -> Packs[Reply]:
-        """Answer prompts, all with the same sampling settings; without special tokens.
+        """Answer prompts, all with the same sampling settings; replies have no special tokens.
 
-        UserError where a prompt or a reply is too long, or a chat is asked; FloatingPointError of logits that are NaN.
+        UserError if a prompt or reply is too long, or a chat is requested; FloatingPointError for NaN logits.
         """
         keys = [(prompt.text, prompt.system, prompt.chat) for prompt in prompts]
         read = {key: self._read(*key, new=prompts[0].sampling.max_new_tokens) for key in dict.fromkeys(keys)}
@@ -107,7 +107,7 @@ class Seq2Seq:
         return endings(self.tokenizer, self.model.config.vocab_size, self.model.device)
 
     def _packs(self, asked: Sequence[Asked]) -> Iterator[list[int]]:
-        """All questions about some prompts of like length, so that each is read once; by their set alone."""
+        """Packs with all questions on some prompts of similar length, so that each prompt is encoded once."""
         by_prompt: dict[Tokens, list[int]] = {}
         for i in sorted(range(len(asked)), key=lambda i: (len(asked[i].prompt), asked[i].prompt, asked[i].word)):
             by_prompt.setdefault(asked[i].prompt, []).append(i)
@@ -122,15 +122,15 @@ class Seq2Seq:
             yield pack
 
     def _continued(self, read: Mapping[str, Any], first: Any, words: Sequence[Tokens]) -> list[Numbers]:
-        """Have the decoder go on with words of like length, each whole, after what it has read; `first`: its logits."""
-        ids, _ = padded(words, self.model.device)  # on the right, where nobody looks
+        """Score words of similar length after the decoder's start; `first`: logits of the start token."""
+        ids, _ = padded(words, self.model.device)  # right padding has no effect
         logits = self.model(decoder_input_ids=ids, use_cache=True, **read).logits
         nats = torch.cat([first, logits], 1).double().log_softmax(-1)
         steps = nats[:, :-1].gather(-1, ids[..., None])[..., 0]
         last = torch.tensor(list(map(len, words)), device=self.model.device)[:, None]
         following = nats.gather(1, last[..., None].expand(-1, -1, nats.shape[-1]))[:, 0]
         kinds = torch.stack([following[:, kind].logsumexp(-1) for kind in self._endings], 1)
-        kinds.clamp_(max=0)  # rounding would put it above certainty
+        kinds.clamp_(max=0)  # rounding could exceed certainty
         whole = steps.cumsum(-1).gather(1, last - 1)
         kinds[whole[:, 0] < RARE] = 0
         numbers = torch.cat([whole, kinds, steps[:, :1]], 1).tolist()

@@ -1,4 +1,4 @@
-"""A server that speaks the OpenAI protocol: questions go there, answers come back, and every fault is one line."""
+"""Client for a server with the OpenAI protocol: sends requests, retries, and turns every fault into one line."""
 
 import json
 import math
@@ -21,44 +21,44 @@ from evenruler.errors import UserError
 from evenruler.models.backends import budget
 from evenruler.terminal import note
 
-if TYPE_CHECKING:  # which takes a while to import
+if TYPE_CHECKING:  # takes a while to import
     from httpx2 import Request, Response
 
 URL, KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
-"""Variables of the environment: where the server is (OpenAI's own by default), and the key for it."""
+"""Environment variables: the server's address (default: OpenAI's) and its key."""
 
 AT_ONCE = 8
-"""Questions that a server is asked at a time; as many answers are lost at most when a run is killed. After as many
-faults with no answer between them it is asked nothing more."""
+"""Concurrent requests; at most this many answers are lost if a run is killed. After this many consecutive faults
+nothing more is asked."""
 
 ATTEMPTS, SECONDS = 6, 120
-"""How often a question is asked that the server is too busy for, or breaks off, and how long an answer may take."""
+"""Attempts per question if the server is busy or the connection breaks; timeout of an answer in seconds."""
 
-LONGEST = 1 << 24  # bytes that are read of an answer, unpacked: as of 16 texts of 10,000 tokens with log-probabilities
-SHORTEST_SECRET = 4  # letters from which on a value in the query is a secret, and a secret is hidden inside words, too
-PATIENCE = 300  # seconds that a busy server is waited for: at a time where it names them (`Retry-After`), else in all
+LONGEST = 1 << 24  # most bytes read of an answer, unpacked: about 16 texts of 10,000 tokens with log-probabilities
+SHORTEST_SECRET = 4  # from this length on, query values count as secrets and are also masked inside words
+PATIENCE = 300  # seconds to wait for a busy server: per wait if it names a time (`Retry-After`), else in total
 
 LIMIT, SAMPLING = "max_completion_tokens", ("temperature", "top_p", "seed")
 OTHERWISE = {LIMIT: "max_tokens", "max_tokens": LIMIT}
-"""Names of the limit of new tokens, each for where a server refuses the other."""
+"""The two names of the limit on new tokens; if a server refuses one, the other is used."""
 
 REFUSES = re.compile(
     "unsupported|not support|unrecogni[sz]ed|unknown|unexpected|extra|not permitted|not allowed|invalid"
     "|only the default|reasoning_config",
     re.IGNORECASE,
 )
-"""Words in which servers do not take a setting, where no `param` says which."""
+"""Phrases in errors that mean an unsupported parameter, if `param` does not name it."""
 
 VERSION = r"[-@:](?:(?:preview|exp)-)?(?:latest|v\d+(?:[.:]\d+)*|\d{3,4}|\d{6,8}|\d{4}-\d\d-\d\d|\d\d-\d\d(?:-\d{4})?)"
-"""What the name of a version has behind that of the model: a date, mostly."""
+"""Version suffix of a model name, usually a date."""
 
 REMEDY = f"see {URL} and {KEY}, and the name after `endpoint:`"
-_SHOWN = 200  # characters of what a server says that an error repeats
+_SHOWN = 200  # characters of a server's message shown in errors
 Answer = TypeVar("Answer")
 
 
 class RefusalError(Exception):
-    """The server will not take this question (HTTP 400); it may well take others."""
+    """The server refuses this question (HTTP 400); others may work."""
 
     def __init__(self, said: str, named: str | None) -> None:
         self.named = named
@@ -70,24 +70,24 @@ class Said:
     """An answer of a server."""
 
     choices: list[dict[str, Any]]  # at least one
-    usage: Mapping[str, Any]  # what it counted
+    usage: Mapping[str, Any]  # token counts
     of_itself: Mapping[str, Any]
-    """`model` and `fingerprint`, where it says them, and `own`: settings of the question that it does not take."""
+    """`model` and `fingerprint` as reported, and `own`: sampling parameters that the server does not accept."""
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[Answer]):
-    """What came of one request: some answers, and what is wrong where some are missing."""
+    """The result of one task: answers, and the fault if some are missing."""
 
     answers: list[Answer]
     fault: UserError | None = None
 
 
 class Server:
-    """Where a hosted model is asked."""
+    """A server that hosts a model."""
 
     def __init__(self, name: str, served: str, seconds: float | None = None) -> None:
-        """Find it by the environment, known there as `served`; UserError where address, key or budget can be none."""
+        """Set it up from the environment, for the model `served`; UserError if address, key or budget is invalid."""
         import httpx2
         import openai
 
@@ -101,54 +101,54 @@ class Server:
             raise UserError(f"the key for {name} holds what no key does", where=f"environment: {KEY}", remedy=remedy)
         self._lock, self._over = threading.Lock(), threading.Event()
         self._terms: dict[str, str | None] = {}
-        """What the server calls settings otherwise; None of those that it does not take. Learnt from its errors."""
+        """Renamed parameters; None for unsupported ones. Learnt from the server's errors."""
         self._answered = False
         self._room, self._narrowed, self._well = AT_ONCE, 0.0, 0
-        """Questions at a time, when they last became fewer, and answers since."""
+        """Current number of concurrent requests, time of the last reduction, answers since then."""
         seconds = seconds or SECONDS
 
         def goes_out(_: "Request") -> None:
             try:
-                allowed.take()  # not by `self`, which lives as long as what the client holds
+                allowed.take()  # not via `self`, which would then live as long as the client
             except budget.UsedUpError as error:
-                raise openai.OpenAIError(str(error)) from error  # the only errors that the library does not repeat
+                raise openai.OpenAIError(str(error)) from error  # the only error that the library does not retry
 
         url = address()
         values = [value for _, value in parse_qsl(url.query) if len(value) >= SHORTEST_SECRET]
         hidden = [self._key, url.password or "", url.query, *values, *map(quote, values), *map(quote_plus, values)]
         self._secrets = sorted(filter(None, {*hidden}), key=len, reverse=True)
         try:
-            # Another server is another key of answers, so nothing follows to where it sends. The query goes with every
-            # request; left in the address, paths would be put behind it.
+            # No redirects, since another server needs another cache key. The query is passed separately: left in the
+            # address, paths would be appended to it.
             hooks: dict[str, list[Any]] = {"request": [goes_out], "response": [_bounded(seconds)]}
             gzip, bare = {"accept-encoding": "gzip"}, url._replace(query="", fragment="").geturl()
             http = openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks, params=url.query, headers=gzip)
             self._client = openai.OpenAI(base_url=bare, max_retries=0, timeout=seconds, http_client=http)
-            weakref.finalize(self, http.close)  # a client that was given is not closed by its library
+            weakref.finalize(self, http.close)  # the library does not close a client passed to it
         except (ValueError, httpx2.InvalidURL):
             raise no_address() from None
 
     def fault(self, what: str, remedy: str = REMEDY) -> UserError:
-        """The line that says what is wrong with this server."""
+        """An error about this server."""
         return UserError(what, where=self.name, remedy=remedy)
 
     def plain(self, said: object) -> str:
-        """What somebody said, short, on one line and without the key, or what else the address holds of secrets."""
+        """A message on one line, shortened, with the key and other secrets of the address masked."""
         text = str(said)
         for secret in self._secrets:
-            short = len(secret) < SHORTEST_SECRET  # as a word alone: "x" stands in "max_tokens", too
+            short = len(secret) < SHORTEST_SECRET  # mask only whole words: "x" is part of "max_tokens"
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text) if short else text.replace(secret, "***")
-        text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[: 4 * _SHOWN]  # cut before each letter is looked at
+        text = " ".join(text.split(None, _SHOWN)[:_SHOWN])[: 4 * _SHOWN]  # shorten before checking every character
         return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
     def ask(self, path: str, question: dict[str, Any], optional: Collection[str] = ()) -> Said:
-        """Ask once, again where the server is busy, the line breaks, or it calls a limit of new tokens otherwise.
+        """Ask a question; retries if the server is busy, the connection breaks, or a parameter has to be renamed.
 
-        `path`: after the address, as in "/completions"; `question`: the body, without the model's name; `optional`:
-        what of it is left out from where the server does not take it.
+        `path`: appended to the address, such as "/completions"; `question`: the body without the model; `optional`:
+        parameters that are dropped if the server does not support them.
 
-        RefusalError where the server does not take the question (400); EndedError where no more requests may go out, or
-        another model answers; UserError where it cannot be reached, does not let us in, fails, or says no answer.
+        RefusalError if the server refuses the question (400); EndedError if the budget is used up or another model
+        answers; UserError if the server cannot be reached, denies access, fails, or returns no valid answer.
         """
         terms = dict(self._terms)
         while True:
@@ -165,7 +165,7 @@ class Server:
             usage = said if isinstance(said := answer.get("usage"), dict) else {}
             written = usage.get("completion_tokens")
             if isinstance(written, int) and written > body.get(LIMIT, math.inf) and LIMIT not in terms:
-                terms[LIMIT] = OTHERWISE[LIMIT]  # which it does not heed, and says nothing
+                terms[LIMIT] = OTHERWISE[LIMIT]  # silently ignored by the server
                 continue
             with self._lock:
                 new = [key for key, own in terms.items() if own is None and self._terms.get(key, key) is not None]
@@ -178,7 +178,7 @@ class Server:
             return Said(answer["choices"], usage, of_itself | ({"own": left} if left else {}))
 
     def _once(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a body, which may take several requests; errors as of `ask`."""
+        """The answer to a request body, with retries; errors as `ask`."""
         import httpx2
         import openai
 
@@ -188,14 +188,14 @@ class Server:
         for tries in count(1):
             began = time.monotonic()
             try:
-                # Read as it is: the library would take anything for an answer, with None for whatever is missing.
+                # Raw response: the library would accept anything and fill missing fields with None.
                 return self._read(self._client.post(path, cast_to=httpx2.Response, body=body).content)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 self.budget.answered(None)
                 named = _named(error.body, body)
                 if named is None and error.status_code != 400:
                     raise self.fault(f"the server does not answer ({self.plain(error)})") from None
-                self._answered = self._answered or named is None  # nothing to be learnt
+                self._answered = self._answered or named is None  # nothing to learn about parameters
                 raise RefusalError(self.plain(error), named) from None
             except openai.APIStatusError as error:
                 status, headers, problem = error.status_code, error.response.headers, error
@@ -220,7 +220,7 @@ class Server:
         raise AssertionError
 
     def _read(self, said: bytes) -> dict[str, Any]:
-        """What an answer holds, of the model that was asked."""
+        """Parse an answer and check that the requested model gave it."""
         if len(said) >= LONGEST:
             raise self.fault(f"what the server says is no answer ({LONGEST:,} bytes and more)")
         try:
@@ -234,14 +234,14 @@ class Server:
         self.budget.answered(answered.get("usage"))
         self._answered, who = True, answered.get("model")
         if isinstance(who, str) and who and not is_version(who, self._served):
-            other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp's is the path of its file
+            other = self.plain(who.rpartition("/")[2] if who[0] == "/" else who)  # llama.cpp reports its file's path
             what = f"another model answers than was asked ({other}, not {self._served})"
             remedy = f"have your gateway not fall back, or name the one that you mean: endpoint:{other}"
             raise budget.EndedError(what, where=self.name, remedy=remedy)
         return answered
 
     def _fit(self, busy_since: float | None = None) -> None:
-        """Ask half as many at a time, once for all questions that were out together; one more after many answers."""
+        """Halve the concurrency, once per group of concurrent requests; increase it by one after many answers."""
         with self._lock:
             self._well += 1
             if busy_since is not None and busy_since >= self._narrowed:
@@ -250,10 +250,10 @@ class Server:
                 self._room = min(AT_ONCE, self._room + 1)
 
     def at_once(self, tasks: Iterable[Callable[[], Outcome[Answer]]]) -> Iterator[list[Answer]]:
-        """Do what asks the server, `AT_ONCE` at a time: the answers of each task as soon as it is done.
+        """Run tasks that ask the server concurrently, yielding the answers of each task when it is done.
 
-        The first goes alone, so that what a server calls otherwise is learnt once; fewer go where it is too busy.
-        UserError where something was wrong: the first fault, or what ended it; after all that was answered was yielded.
+        The first task runs alone, so that renamed parameters are learnt once; concurrency falls if the server is busy.
+        UserError at the end, after all answers: the first fault, or the one that ended the run.
         """
         waiting, running, in_a_row, ended = iter(tasks), set[Future[Outcome[Answer]]](), 0, False
         fault: BaseException | None = None
@@ -288,7 +288,7 @@ class Server:
                         self._fit()
                         yield outcome.answers
         finally:
-            self._over.set()  # whoever pauses need not go on
+            self._over.set()  # stop pending waits
             pool.shutdown()
             self._over.clear()
         if fault is not None:
@@ -296,21 +296,21 @@ class Server:
 
 
 def is_version(said: str, asked: str) -> bool:
-    """Whether a model by the name of `said` is the one that was asked, or a version of it: its name and a date."""
+    """Whether a reported model name is the requested one, or a version of it (name plus date)."""
     one, other = said.lower(), asked.lower()
-    if "/" not in one or "/" not in other:  # as in org/name, which not all say
+    if "/" not in one or "/" not in other:  # compare organisations only if both names have one
         one, other = one.rpartition("/")[2], other.rpartition("/")[2]
     return one == other or bool(re.fullmatch(re.escape(other.removesuffix("-latest")) + VERSION, one))
 
 
 def _named(said: object, body: Collection[str]) -> str | None:
-    """What of a question an error says that a server does not take, by its `param`, else by its words."""
+    """The parameter that an error says is unsupported, by its `param`, else by its message."""
     own = said if isinstance(said, dict) else {}
     if own.get("code") == "content_filter":
         return None
     settings = [key for key in body if key not in ("model", "messages", "prompt")]
     if isinstance(own.get("param"), str) and own["param"]:
-        name = own["param"].removeprefix("body.").partition(".")[0]  # as vLLM says it
+        name = own["param"].removeprefix("body.").partition(".")[0]  # vLLM's form
         return name if name in settings else None
     message = str(own.get("message") or said)
     if not REFUSES.search(message):
@@ -320,7 +320,7 @@ def _named(said: object, body: Collection[str]) -> str | None:
 
 
 def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | None:
-    """Seconds to wait before a question is asked again: what the server names, else longer and longer; None: not."""
+    """Seconds to wait before a retry: as the server names, else exponential; None to give up."""
     named = headers.get("retry-after-ms") or headers.get("retry-after") or ""
     try:
         pause = float(named) / (1000 if "retry-after-ms" in headers else 1)
@@ -334,31 +334,31 @@ def _pause(headers: Mapping[str, str], tries: int, waited: float) -> float | Non
 
 
 def address() -> SplitResult:
-    """The server's address, as the environment has it; UserError where that is none."""
+    """The server's address from the environment; UserError if it is invalid."""
     try:
         url = urlsplit(os.environ.get(URL) or "https://api.openai.com/v1")
-        _ = url.port  # which may be no number
+        _ = url.port  # raises if it is no number
     except ValueError:
         raise no_address() from None
     return url
 
 
 def place() -> str:
-    """The server's address to be written down, without what may be secret: scheme, host, port and path."""
+    """The server's address without secrets: scheme, host, port and path."""
     url = address()
     return SplitResult(url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", "").geturl()
 
 
 def no_address() -> UserError:
-    """The line about an address that is none; it is not repeated, as it may hold a password."""
+    """The error for an invalid address, which is not shown, since it may contain a password."""
     remedy = "write it as in http://127.0.0.1:8000/v1"
     return UserError("the address of the server is none", where=f"environment: {URL}", remedy=remedy)
 
 
 def _bounded(seconds: float) -> "Callable[[Response], None]":
-    """Reads a body for so long, and unpacks it so far.
+    """A hook that limits the time to read a response body and its unpacked size.
 
-    A byte of gzip can stand for a thousand, and a server that drips never breaks the pause between two bytes.
+    One byte of gzip can expand to a thousand, and a slow drip never exceeds the timeout between two bytes.
     """
     import httpx2
     import openai

@@ -1,8 +1,8 @@
-"""Token tries: sequences that share beginnings, cut into packs and laid out as one row of nodes.
+"""Token tries: sequences with common prefixes, divided into packs and laid out as one row of nodes.
 
-A node is a token at a place where something follows; it is computed once, however many sequences run through it.
-An edge leads from a node to a token that follows and carries the log-probability of that token. The last token of
-a sequence that nothing follows is an edge without a node: nothing is computed for it.
+A node is a token with something after it; it is computed once for all sequences through it. An edge leads from a node
+to a next token and carries that token's log-probability. A final token without continuation is an edge without a node:
+nothing is computed for it.
 """
 
 from collections.abc import Sequence
@@ -17,47 +17,47 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TokenSequence:
-    """The tokens of one request, the start token first."""
+    """The tokens of one request, with the start token first."""
 
     tokens: Tokens
-    begin: int = 1  # the first token whose log-probability counts; those before are given
+    begin: int = 1  # the first token that is scored; those before are given
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """m tokens that go through the model together, and the k that they may see: those read before them, themselves."""
+    """m tokens computed together, and the k tokens they may see: those computed before, and themselves."""
 
     tokens: NDArray[np.int64]  # [m]
     depths: NDArray[np.int64]  # [m] their positions
-    places: NDArray[np.int64]  # [m] where each stands, in the order of all
+    places: NDArray[np.int64]  # [m] place of each in the overall order
     begins: NDArray[np.int64]  # [k] the first place that sees it, its own
-    ends: NDArray[np.int64]  # [k] past the last place that sees it: places in between are those that follow it
-    seen_depths: NDArray[np.int64]  # [k] positions of what may be seen
+    ends: NDArray[np.int64]  # [k] past the last place that sees it; the places in between are its descendants
+    seen_depths: NDArray[np.int64]  # [k] positions of the visible tokens
 
 
 def seen_from(places: Any, begins: Any, ends: Any) -> Any:
-    """[m, k] Which of k tokens each of m places sees; of arrays or tensors, as what is given.
+    """[m, k] Which of k tokens each of m places sees; arrays or tensors, as given.
 
-    Of a GPU's tensors it is made there: for some thousand nodes it would be the most that is sent.
+    For GPU tensors it is computed there: for thousands of nodes it would be the largest transfer.
     """
     return (places[:, None] >= begins) & (places[:, None] < ends)
 
 
 @dataclass(frozen=True)
 class Trie:
-    """One pack of sequences as nodes and e scored edges."""
+    """A pack of sequences as nodes and e scored edges."""
 
     nodes: Nodes
-    """In the order of their sequences: all that stand before the end of a node follow it. The start token is at 0."""
-    edge_nodes: NDArray[np.int64]  # [e] the node that the edge leaves
+    """Ordered by sequence: all places up to a node's end are its descendants. The start token is at 0."""
+    edge_nodes: NDArray[np.int64]  # [e] the node where the edge starts
     edge_tokens: NDArray[np.int64]  # [e] the token that it leads to
-    paths: list[NDArray[np.int64]]  # by sequence: the edges to sum
+    paths: list[NDArray[np.int64]]  # per sequence: the edges to sum
 
     def ends_of(self, edges: NDArray[np.int64]) -> Nodes:
-        """The tokens that some edges lead to, after all of its nodes; none sees another."""
+        """The tokens at the ends of some edges, placed after all nodes; none sees another."""
         parents = self.edge_nodes[edges]
         depths = self.nodes.depths[parents] + 1
-        room = 1 + len(edges)  # places for each node and for what may follow it
+        room = 1 + len(edges)  # places per node: its own and one for each added token
         places = parents * room + np.arange(1, room)
         return Nodes(
             tokens=self.edge_tokens[edges],
@@ -70,11 +70,11 @@ class Trie:
 
 
 def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
-    """Packs of at most `max_nodes` nodes (a longer single sequence is one of its own), as indices in order of tokens.
+    """Divide sequences into packs of at most `max_nodes` nodes (or one longer sequence), as indices in token order.
 
-    Depends on the set of sequences alone, not on their order nor on which of them are wanted. A pack also ends,
-    once it is a quarter full, where the next sequence shares nothing but the start token: so packs fall into step
-    again soon after a place where sequences were added or taken out.
+    Depends only on the set of sequences, not on their order or on which are wanted. A pack that is a quarter full also
+    ends where the next sequence shares only the start token, so that packs realign soon after added or removed
+    sequences.
     """
     packs: list[list[int]] = []
     nodes, previous = 0, Tokens()
@@ -93,13 +93,13 @@ def plan(sequences: Sequence[TokenSequence], max_nodes: int) -> list[list[int]]:
 
 
 def shared_length(one: Sequence[object], other: Sequence[object]) -> int:
-    """Length of the common beginning, of tokens or of what servers write for them."""
+    """Length of the common prefix, of tokens or of their texts from servers."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def build(sequences: Sequence[TokenSequence]) -> Trie:
-    """Lay a pack of sequences out as a trie, in the order of their tokens: after a node stands all that follows it."""
+    """Lay a pack out as a trie in token order, so that each node's descendants follow it directly."""
     nodes: dict[tuple[int, int], int] = {}
     edges: dict[tuple[int, int], int] = {}
     parents: list[int] = []

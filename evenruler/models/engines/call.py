@@ -1,6 +1,7 @@
-"""A model on the workers of a cluster, asked as a backend in this process is: its questions go through them in packs.
+"""Calls a model on the workers of a cluster like a local backend: questions are sent in packs (batches).
 
-What a lost worker was at goes to another. A pack may be computed twice, then: its content alone determines its answers.
+The packs of a lost worker go to another. A pack may thus be computed twice, which is safe: its answers depend only on
+its content.
 """
 
 import time
@@ -14,39 +15,39 @@ from evenruler.errors import UserError
 from evenruler.models.engines.cluster import Cluster, Member
 from evenruler.terminal import note
 
-AT_A_TIME = 3  # packs that a worker has at most: the one it is at, and what it takes up without waiting for us
-LOOK = 5.0  # seconds between looks for new nodes while no answer comes
-PATIENCE = 12  # looks without any worker, nor a node that one could start on, after which we stop
-LOSSES = 3  # workers that may be lost with a pack before the pack is taken for the reason
+AT_A_TIME = 3  # most packs per worker: the current one and those queued to avoid waiting
+LOOK = 5.0  # seconds to wait for an answer before looking for new nodes
+PATIENCE = 12  # looks without any worker, or node to start one on, before giving up
+LOSSES = 3  # workers that a pack may lose before it is considered the cause
 
 OPERATIONS: Final = frozenset(
     ("loglikelihood", "words", "generate", "in_place", "entail", "classify", "classify_whole", "embed", "unigram_nats")
 )
-"""Those of backends that are answered in packs (`backends/packs.py`)."""
+"""Backend operations that are answered in packs (`backends/packs.py`)."""
 
 Pack = tuple[int, ...]  # indices of questions that are answered together
 _calls = count()
 
 
 class Call:
-    """Questions to a model, on their way through the workers."""
+    """One call to a model: questions distributed over the workers."""
 
     def __init__(self, model: "Pool", operation: str, questions: Sequence[Any]) -> None:
-        """Take all questions to an operation of the backend; nothing is asked yet."""
+        """Set up a call to an operation of the backend; nothing is asked yet."""
         self._ray, self._cluster, self._model = model.cluster.ray, model.cluster, model
         self._number = next(_calls)
         self._given = (model.told_apart, model.load, self._number, operation, self._ray.put(list(questions)))
-        self._members: list[Member] = []  # those that have the call
-        self._beginning: dict[Any, Member] = {}  # those that take it up, by the reference of that
-        self._out: dict[Any, tuple[Member, Pack]] = {}  # packs that workers are at, by the reference of the answer
-        self._todo: deque[Pack] | None = None  # packs that nobody is at; None until a worker has cut the questions
-        self._losses: Counter[Pack | str] = Counter()  # by pack; by node, of workers that had not taken up the call
+        self._members: list[Member] = []  # workers that were sent the call
+        self._beginning: dict[Any, Member] = {}  # workers that have not started the call yet, by Ray reference
+        self._out: dict[Any, tuple[Member, Pack]] = {}  # packs in progress, by Ray reference of the answers
+        self._todo: deque[Pack] | None = None  # packs to do; None until a worker has divided the questions into packs
+        self._losses: Counter[Pack | str] = Counter()  # by pack; by node for workers lost before they started the call
         self._looks = self._looks_in_vain = 0
 
     def answers(self, wanted: frozenset[int]) -> Iterator[list[tuple[int, Any]]]:
-        """(Index, answer) of every question of each pack that holds a wanted one, as they come.
+        """Yield (index, answer) pairs of each pack that contains a wanted question, as packs complete.
 
-        UserError where workers were lost with the same again and again, or no node is left; or what a worker says.
+        UserError if the same packs lose workers repeatedly, no node is left, or a worker raises one.
         """
         try:
             self._join()
@@ -57,7 +58,7 @@ class Call:
                         yield found
                 self._hand_out()
         finally:
-            # No worker takes up what is over; one that comes late would go through all calls that it missed.
+            # Cancel what is pending: a late worker would otherwise go through all calls that it missed.
             for reference in [*self._beginning, *self._out]:
                 self._ray.cancel(reference)
 
@@ -68,7 +69,7 @@ class Call:
                 self._beginning[member.actor.begin.remote(*self._given)] = member
 
     def _ready(self) -> list[Any]:
-        """What has come, once something has; nothing where it takes long: nodes may have come or gone."""
+        """References that are ready, waiting up to LOOK seconds; if none is, look for nodes that came or went."""
         ready: list[Any] = []
         if waited_for := [*self._out, *self._beginning]:
             ready, _ = self._ray.wait(waited_for, timeout=LOOK)
@@ -86,10 +87,10 @@ class Call:
         return list(ready)
 
     def _taken(self, reference: Any, wanted: frozenset[int]) -> list[tuple[int, Any]]:
-        """The answers that have come; none where a worker took up the call, or is gone."""
+        """The answers behind a reference; empty if a worker has only started the call, or is lost."""
         begins = reference in self._beginning
         if not begins and reference not in self._out:
-            return []  # of a worker that was lost with the one before
+            return []  # of a worker that was already lost
         member = self._beginning[reference] if begins else self._out[reference][0]
         try:
             value = self._ray.get(reference)
@@ -107,9 +108,9 @@ class Call:
         return []
 
     def _hand_out(self) -> None:
-        """Give every worker that has the call a pack, by turns; more than one only while enough are left for all.
+        """Distribute packs to workers in turn; queue more than one per worker only while enough packs are left for all.
 
-        Else the first that has taken up a short call would get all of it, and the others nothing.
+        Otherwise the first worker to start a short call would get all of it.
         """
         busy = Counter(id(member) for member, _ in self._out.values())
         begun = [member for member in self._members if member not in self._beginning.values()]
@@ -121,7 +122,7 @@ class Call:
                     busy[id(member)] += 1
 
     def _lose(self, member: Member) -> None:
-        """Take back what a worker was at that is gone."""
+        """Reassign the packs of a lost worker."""
         self._cluster.lose(member)
         self._members.remove(member)
         packs = [pack for own, pack in self._out.values() if own is member]
@@ -142,16 +143,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Pool:
-    """A model on the workers of a cluster, who load it when first asked; it has the operations of a backend."""
+    """A model on a cluster's workers, which load it on first use; offers the operations of a backend."""
 
     cluster: Cluster
-    gpus: float  # that a copy takes
+    gpus: float  # GPUs per copy of the model
     name: str
-    told_apart: str  # all that tells it apart
-    load: Callable[[], Any]  # makes its backend; sent to the workers
+    told_apart: str  # identifies the model on workers
+    load: Callable[[], Any]  # creates its backend; sent to the workers
 
     def __getattr__(self, operation: str) -> Callable[[Sequence[Any], frozenset[int]], Iterator[list[tuple[int, Any]]]]:
-        """An operation of the backend that is answered in packs."""
+        """A backend operation that is answered in packs."""
         if operation not in OPERATIONS:
             raise AttributeError(f"no operation {operation!r} is answered in packs")
         return lambda questions, wanted: Call(self, operation, questions).answers(wanted)

@@ -1,6 +1,6 @@
-"""A Ray cluster: its nodes, the workers of this process on them, and what a worker does.
+"""A Ray cluster: its nodes, this process's workers on them, and the code that runs in a worker.
 
-One process, which holds a model's lease and writes the cache, hands packs out (`call.py`) and takes answers in.
+This process alone holds a model's lease, writes the cache, hands out packs (`call.py`) and collects answers.
 """
 
 import os
@@ -16,20 +16,20 @@ from evenruler.models.backends.packs import Packs
 from evenruler.models.engines.described import Surroundings, surroundings
 from evenruler.terminal import note
 
-JOINING = 12  # seconds in which the head must answer
+JOINING = 12  # seconds for the head to answer
 
 SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS
-"""What opens a connection by HTTP/2, which a head speaks: its first answer is settings, too (RFC 9113, section 3.4)."""
+"""Client preface of HTTP/2, which a Ray head speaks: it must answer with a SETTINGS frame (RFC 9113, section 3.4)."""
 
 LOOPBACK = "127.0.0.1"
 
 
 class Worker:
-    """What runs on a node: a process that holds models, each loaded once, and answers packs."""
+    """A worker process on a node: loads each model once and answers packs."""
 
     def __init__(self, threads: int, expected: Surroundings, node: str) -> None:
-        """Be ready to load models, and to answer under what is `expected`; `node` is named in errors."""
+        """Prepare; answers are cached under the `expected` surroundings; `node` is named in errors."""
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in stages (`stages/running.py`)
         import torch
 
@@ -41,9 +41,9 @@ class Worker:
     def begin(
         self, model: str, load: Callable[[], Any], call: int, operation: str, questions: Sequence[Any]
     ) -> list[list[int]]:
-        """Take up a call: load its model, unless it is in memory, and cut its questions into packs of indices.
+        """Start a call: load its model unless it is loaded, and divide its questions into packs of indices.
 
-        `model`: all that tells it apart. UserError where answers from here would not be those of its engine.
+        `model`: identifies the model. UserError if this node's surroundings differ from those in the cache key.
         """
         own = surroundings(self._expected.device)
         if own != self._expected:
@@ -57,14 +57,14 @@ class Worker:
         return [list(pack) for pack in self._packs.indices]
 
     def answer(self, call: int, pack: Sequence[int]) -> list[tuple[int, Any]]:
-        """(Index, answer) of every question of a pack of the call that it took up."""
+        """(Index, answer) for every question of a pack of the current call."""
         assert call == self._call
         return self._packs.answer(pack)
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A worker."""
+    """A worker as seen from this process."""
 
     actor: Any
     node: str  # Ray's id of its node
@@ -72,20 +72,20 @@ class Member:
 
 
 class Cluster:
-    """The nodes, and the workers of this process on them."""
+    """The nodes, and this process's workers on them."""
 
     def __init__(self, address: str | None) -> None:
-        """Join a cluster; UserError where Ray is not installed, or it cannot be joined.
+        """Join a cluster; UserError if Ray is not installed or the cluster cannot be joined.
 
-        `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else one is started here, for this process.
+        `address`: `HOST:PORT` of its head; else that in `RAY_ADDRESS`; else a cluster is started here for this process.
         """
         ray = _ray()
         given = address or os.environ.get("RAY_ADDRESS")
         said = {"logging_level": "error", "log_to_driver": False}
         try:
             if given:
-                if given != "auto":  # Ray's word for the one of this machine
-                    # Where no head is, Ray itself waits for minutes, or answers otherwise.
+                if given != "auto":  # "auto" is Ray's name for the cluster of this machine
+                    # Check the head first: without one, Ray itself waits for minutes or gives another error.
                     host, _, port = given.rpartition(":")
                     if not host or not port.isdigit():
                         raise ValueError("it is not of the form HOST:PORT")
@@ -102,37 +102,37 @@ class Cluster:
             what, where = f"the cluster cannot be joined ({reason[:250]})", f"ray={given}" if given else "ray"
             remedy = "check the address, start it, or install its Ray and Python here: docs/scale.md"
             raise UserError(what, where=where, remedy=remedy) from None
-        self.ray = ray  # the library, which is imported for this engine alone
+        self.ray = ray  # imported for this engine only
         self._members: list[Member] = []
         self._gpus: float | None = None
         note(f"ray: {len(self.nodes())} nodes, {self.gpus()} GPUs")
 
     def nodes(self) -> list[dict[str, Any]]:
-        """The nodes that are alive, as Ray tells of them."""
+        """The nodes that are alive, as Ray describes them."""
         return [node for node in self.ray.nodes() if node["Alive"]]
 
     def gpus(self) -> int:
-        """The GPUs of all nodes."""
+        """Number of GPUs of all nodes."""
         return int(self.ray.cluster_resources().get("GPU", 0))
 
     def gpus_of_a_copy(self, wanted: float, device: str | None) -> float:
-        """How much of a GPU a copy of a model takes, of what it wants; UserError where a GPU is asked of none."""
+        """GPU share of a copy of a model, 0 on CPUs; UserError if a GPU is required and there is none."""
         there = self.gpus() > 0
         if device == "cuda" and not there:
             raise UserError("no GPU in the cluster", where="device", remedy="name cpu, or add nodes with GPUs")
         return wanted if there and device != "cpu" else 0
 
     def surroundings(self, gpus: float) -> Surroundings:
-        """What computes there: on a CPU as here, on a GPU as the first node says that has one free."""
+        """Surroundings of workers: on CPUs those of this process, on GPUs those of the first node with one free."""
         return self._of_gpus() if gpus else surroundings("cpu")
 
-    @cache  # noqa: B019  # there is one cluster a process
+    @cache  # noqa: B019  # there is one cluster per process
     def _of_gpus(self) -> Surroundings:
         found: Surroundings = self.ray.get(self.ray.remote(num_gpus=0.01, num_cpus=0)(surroundings).remote("cuda"))
         return found
 
     def members(self, gpus: float) -> list[Member]:
-        """The workers, one in every place; where the last ones took another share of a GPU, those end first."""
+        """The workers, one per place, missing ones started; if the GPU share changed, the previous ones end first."""
         if gpus != self._gpus:
             for member in self._members:
                 self.ray.kill(member.actor)
@@ -144,7 +144,7 @@ class Cluster:
         return list(self._members)
 
     def _started(self, node: dict[str, Any], gpus: float) -> Member:
-        """A new worker on a node; it may have to wait until what it needs is free there."""
+        """Start a worker on a node; it may have to wait for resources."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         cpus = max(1, int(node["Resources"].get("CPU", 1)) // _places(node, gpus))
@@ -154,25 +154,25 @@ class Cluster:
         return Member(actor, node["NodeID"], node["NodeName"])
 
     def lose(self, member: Member) -> None:
-        """Forget a worker that is gone."""
+        """Forget a lost worker."""
         if member in self._members:
             self._members.remove(member)
 
 
 @cache
 def connected(address: str | None) -> Cluster:
-    """The cluster that this process has joined."""
+    """The cluster that this process has joined, joined on first use."""
     return Cluster(address)
 
 
 def _places(node: dict[str, Any], gpus: float) -> int:
-    """How many workers a node takes: as many as fit on its GPUs; one, which has all its CPUs, where none is asked."""
+    """Number of workers on a node: as many as fit on its GPUs; without GPUs one, with all CPUs."""
     resources = node["Resources"]
     return int(resources.get("GPU", 0) / gpus + 1e-9) if gpus else int(resources.get("CPU", 0) >= 1)
 
 
 def _ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when it is imported
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read at import
     try:
         import ray
     except ImportError:

@@ -1,4 +1,4 @@
-"""The engine string: everything but the question that an answer depends on."""
+"""The engine string of a cache key: everything that an answer depends on, except the question."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from evenruler.models.store import RowStore
 from evenruler.tables.ids import canonical
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "sentence-transformers")
-_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index says which of several files are loaded
+_WEIGHTS = ("**/*.safetensors", "**/*.bin", "**/*.index.json")  # an index names the shards that are loaded
 _CONFIGURATION = ("*config*.json", "modules.json", "**/config.json")
 _ADAPTER = ("*.safetensors", "*.bin", "*.json", "*.jinja", "*.model", "*.txt")
 _CHAT_TEMPLATES = ("chat_template*", "additional_chat_templates/*.jinja")
@@ -25,7 +25,7 @@ _TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "special_tokens_map.json"
 
 
 def device(wanted: str | None = None) -> str:
-    """What to compute on: what is wanted, else `cuda` where there is a GPU; UserError where that is not here."""
+    """The device to compute on: the wanted one, else `cuda` if there is a GPU; UserError if it is not available."""
     known = ["cpu", *(["cuda"] if gpus() else [])]
     if wanted is not None and wanted not in known:
         remedy = f"name {' or '.join(known)}; which GPU that is, CUDA_VISIBLE_DEVICES says"
@@ -34,7 +34,7 @@ def device(wanted: str | None = None) -> str:
 
 
 def gpus() -> int:
-    """How many GPUs torch sees; a build for CPUs alone, which takes two seconds to import, is not asked."""
+    """Number of GPUs that torch sees; 0 without importing torch (two seconds) for CPU-only builds."""
     if "torch" not in sys.modules and version("torch").endswith("+cpu"):
         return 0
 
@@ -45,28 +45,28 @@ def gpus() -> int:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What computes, whatever the model."""
+    """Device class and library versions."""
 
-    device: str  # the kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory
-    libraries: tuple[tuple[str, str], ...]  # name and version
+    device: str  # device class: `cpu`, or `cuda` with its compute capability and memory
+    libraries: tuple[tuple[str, str], ...]  # (name, version) pairs
 
     def other_than(self, other: "Surroundings") -> str:
-        """What differs here, in words."""
+        """The differences from another one, in words."""
         there = dict(other.libraries)
         devices = [] if self.device == other.device else [self.device]
         return ", ".join([*devices, *(f"{name} {own}" for name, own in self.libraries if there.get(name) != own)])
 
 
 def surroundings(on: str) -> Surroundings:
-    """Those of this process, on the `cpu`, or on the GPU that is here."""
+    """Surroundings of this process, on the `cpu` or on its GPU."""
     libraries = tuple((library, version(library)) for library in _LIBRARIES)
     return Surroundings("cpu" if on == "cpu" else device_class(), libraries)
 
 
 def device_class() -> str:
-    """The kind of device whose arithmetic this is: `cpu`, or `cuda` with its compute capability and memory.
+    """Device class with equal arithmetic: `cpu`, or `cuda` with its compute capability and memory.
 
-    Packs follow from memory (`backends/causal.py`), and last bits from packs.
+    Memory determines packs (`backends/causal.py`), and packs determine the last bits of results.
     """
     if not gpus():
         return "cpu"
@@ -77,19 +77,19 @@ def device_class() -> str:
 
 
 def dtype_on(entry: ModelEntry, on: str) -> Dtype:
-    """What a model computes in: float32 on a CPU, what params say on a GPU."""
+    """A model's dtype: float32 on a CPU, on a GPU as declared in params."""
     return "float32" if on == "cpu" else entry.dtype
 
 
 def describe(
     folder: Path, entry: ModelEntry, store: RowStore, on: str | Surroundings, adapter: Path | None = None
 ) -> str:
-    """The engine string of a model in a folder, and of an encoder's adapter; `on`: a device here, or what computes.
+    """The engine string of a model folder, with an encoder's adapter; `on`: a device here, or given surroundings.
 
-    Canonical JSON of all `parts` below, files by their sha256. UserError where the folder names files that the
-    libraries would load from elsewhere.
+    Canonical JSON of `parts` below, files by sha256. UserError if the folder names files that the libraries would load
+    from outside the hashed ones.
     """
-    # Refuse weights that a configuration or an index names and that are not among those of the key.
+    # Refuse weights named in a configuration or index that are not among the hashed files.
     known = _found(folder, *_WEIGHTS)
     named = [(folder / "config.json", [_read(folder / "config.json", dict).get("transformers_weights")])]
     for index in sorted(path for path in known if path.name.endswith(".index.json")):
@@ -97,7 +97,7 @@ def describe(
         named.append((index, list(shards.values()) if isinstance(shards, dict) else []))
     for file, names in named:
         for name in sorted({name for name in names if isinstance(name, str)}):
-            for path in (file.parent / name, folder / name):  # transformers takes the one, or the other
+            for path in (file.parent / name, folder / name):  # transformers uses either
                 if path.exists() and path not in known:
                     what = f"it names {name!r}, which is not among the weights of the folder"
                     raise UserError(what, where=str(file), remedy="put all weights into the model's folder")
@@ -133,19 +133,19 @@ def describe(
         "libraries": dict(own.libraries),
     }
     parts |= entry.in_key
-    # In which a chat template may stand.
+    # Files that may contain a chat template.
     places = _found(folder, "**/*.jinja", "*template*.json", "tokenizer_config.json")
     if entry.chat and any(b"strftime_now" in path.read_bytes() for path in places):
-        from evenruler.models.templates import writes_day  # with libraries that take seconds to import
+        from evenruler.models.templates import writes_day  # imports libraries that take seconds
 
         parts |= {"now": (entry.now or NOW).isoformat()} if writes_day(folder, entry) else {}
     if own.device != "cpu":
-        parts["logits"] = "float32"  # of bfloat16 models too
+        parts["logits"] = "float32"  # also for bfloat16 models
     return canonical(parts).decode()
 
 
 def _found(folder: Path, *patterns: str) -> set[Path]:
-    """The files of a folder that match; a link to a file counts as one, a link to a folder is not followed."""
+    """Files of a folder that match patterns; links to files count, links to folders are not followed."""
     return {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
 
 
@@ -155,7 +155,7 @@ def _sha256(folder: Path, paths: Iterable[Path], store: RowStore) -> str:
 
 
 def _read(path: Path, expected: type) -> Any:
-    """What a file of JSON says; nothing where it is unreadable, which the libraries refuse when they load it."""
+    """The content of a JSON file; empty if unreadable, which the libraries report when loading."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
