@@ -101,10 +101,8 @@ def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     return alt.layer(lines, bars, points).properties(width=360)
 
 
-def main() -> None:
-    """Write the tables and the picture."""
-    readings, checks = recorded()
-    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> str:
+    """The page with its tables."""
     text = PAGE.read_text(encoding="utf-8")
     tables = {
         "checks": checks_table(checks),
@@ -115,7 +113,14 @@ def main() -> None:
         begin, end = f"<!-- {name}: python docs/weights.py -->", f"<!-- end of {name} -->"
         before, _, rest = text.partition(begin)
         text = "\n".join([before + begin, *lines, end]) + rest.partition(end)[2]
-    PAGE.write_text(text, encoding="utf-8")
+    return text
+
+
+def main() -> None:
+    """Write the tables and the picture."""
+    readings, checks = recorded()
+    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    PAGE.write_text(page(found, readings, checks), encoding="utf-8")
     picture(found).save(PICTURE)
 
 

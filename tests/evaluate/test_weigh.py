@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 
 from evenruler.evaluate import weigh
 from evenruler.evaluate.weigh import along
+from evenruler.measurement.planted import figures
 from evenruler.tables.schemas import HEADLINES
-from evenruler.training.plants import FOLDER, Plant, Weight
+from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names
+from tests.conftest import ROOT
 from tests.tiny import save_tiny, tiny_declaration
 
 PLANT = {
@@ -122,3 +125,15 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
     assert lines("mine.yaml") == said
     assert lines() == said[1:]
+
+
+def test_figures_and_page_are_those_of_the_recorded_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    readings, checks = weigh.recorded()
+    found = figures(readings, checks, {name: load_plant(name).read_by for name in names()})
+    written = pd.read_csv(weigh.FIGURES_FILE)
+    words = ["benchmark", "part", "figure", "plant", "verdict", "found"]
+    pd.testing.assert_frame_equal(written[words].fillna(""), found[words].astype(object).fillna(""), check_dtype=False)
+    for column in ("sensitivity", "low", "high", "monotone", "change"):
+        np.testing.assert_allclose(written[column], found[column].astype(float), atol=6e-4)
+    assert runpy.run_path("docs/weights.py")["page"](found, readings, checks) == Path("docs/weights.md").read_text()
