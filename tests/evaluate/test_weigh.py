@@ -1,5 +1,6 @@
 """What makes a reading of a headline, and a file that is held against weights of a tiny model."""
 
+import runpy
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Replies with labels, and how often the parser of choices is wrong about them.
 
-`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels. data/README.md says whence the
-replies and the labels come.
+`python -m tests.instruments.framing.labelled` prints what docs/framing.md says of labels. data/README.md says where the
+replies and the labels are from.
 """
 
 import csv
