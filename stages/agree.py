@@ -1,4 +1,4 @@
-"""Hold instruments against each other that measure the same units: concepts -> `data/agreement/`."""
+"""Compute the agreement of instruments that measure the same units: concepts -> `data/agreement/`."""
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from stages.running import run
 
 
 def main() -> None:
-    """Write how they agree."""
+    """Write the table of agreement."""
     params = Declared()
     active = params.active.families
     named = {name: f"{family}-{name}" for family, own in active.items() for name in own.instruments}

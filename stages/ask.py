@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def main(family: str, name: str) -> None:
-    """Ask the model, and the tools that the instruments name, whatever the store does not have."""
+    """Ask the model, and the tools that the instruments name, for all answers that the store lacks."""
     params = Declared()
     door = room(family, "ask")
     subject = formed(door.FORMS, subject_of(name, params.catalogue))
@@ -28,7 +28,7 @@ def main(family: str, name: str) -> None:
     for line in left_out(door, asked, subject):
         print(line)
 
-    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
     tools = tools_of([plan for _, plan in asked.values()], files.BUILT / family)
     answering = Answering(load(name, params.catalogue), tools, adapted(params.catalogue, name))
@@ -46,7 +46,7 @@ def main(family: str, name: str) -> None:
 
 
 def asked_of(params: Declared, family: str, model: str, *, built: bool = False) -> Asked:
-    """What the instruments of a family ask a model; `built`: those alone whose rows are there."""
+    """What the instruments of a family ask a model; `built`: only instruments whose rows exist."""
     pair = params.active.ask.get(f"{family}-{model}")
     asking = pair.instruments if pair else params.active.entry("families", family).instruments
     folder = files.BUILT / family
@@ -54,7 +54,7 @@ def asked_of(params: Declared, family: str, model: str, *, built: bool = False) 
 
 
 def adapted(catalogue: Catalogue, name: str, untouched: "Model | None" = None) -> Callable[[State], "Adapted"]:
-    """The model on its way through corpora; `untouched`, as it is, is that of the catalogue by default."""
+    """From a state to the model adapted to corpora; `untouched`: as it was before, by default of the catalogue."""
 
     @cache
     def way(adaptation: Any) -> "Adapted":

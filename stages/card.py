@@ -1,4 +1,4 @@
-"""Put one benchmark together: built rows and figures -> `benchmarks/{family}-{instrument}/`."""
+"""Assemble one benchmark: built rows and figures -> `benchmarks/{family}-{instrument}/`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from stages.running import run
 
 
 def main(name: str) -> None:
-    """Write the benchmark's folder, whole or not at all."""
+    """Write the benchmark's folder atomically."""
     params = Declared()
     declared = replace(files.declaration(params, name), version=params.version(name))
     family, source, folder = declared.family, declared.source, files.BENCHMARKS / declared.benchmark
@@ -51,7 +51,7 @@ def main(name: str) -> None:
 
 
 def measured(origins: Mapping[str, str], evidence: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """Where the models come from that there is a figure of, by what figures call them: "bert (mlm)" is asked by mlm."""
+    """Origins of the models that have a figure, by their labels in figures; "bert (mlm)" is bert, asked by mlm."""
     known = {label for of_part in evidence.values() for label in of_part}
     return {
         label: origin

@@ -1,4 +1,4 @@
-"""Diagnose the instruments of a family and the models that answered: answers -> `data/diagnosis/{family}/`."""
+"""Diagnose the instruments of a family on the models that answered: answers -> `data/diagnosis/{family}/`."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from stages.running import run
 
 
 def main(family: str) -> None:
-    """Write the tables of the diagnosis, the figures that are tracked, and for each card what it shows."""
+    """Write the tables of the diagnosis, the tracked figures, and the evidence for each card."""
     params = Declared()
     door, folder = room(family, "diagnose"), files.DIAGNOSIS / family
     records = list(_records(params, family))
@@ -29,7 +29,7 @@ def main(family: str) -> None:
     evidence = door.evidence(tables)
     origins = {record.subject.name: record.subject.origin for record in records}
     for name in params.active.entry("families", family).instruments:
-        figures = evidence.get(name, {})  # of no model, where none could be asked
+        figures = evidence.get(name, {})  # empty where no model could be asked
         files.write_json({"models": origins, "figures": figures}, folder / files.EVIDENCE / f"{name}.json")
     files.write_json(for_people(evidence), folder / files.METRICS)
     keep_held(folder / files.METRICS)
@@ -46,7 +46,7 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
     built = files.asked(family, in_use.instruments)
 
     def figures(name: str, subject: Subject, answers: Tables) -> Tables:
-        """Of one instrument on one model. Its scores end with it: those of two may be more than memory holds."""
+        """Figures of one instrument on one model. Scores are freed on return: those of two may exceed memory."""
         tables, plan = built[name]
         of_it = {table: rows[rows[INSTRUMENT] == name] for table, rows in answers.items()}
         own = {table: rows.drop(columns=INSTRUMENT).reset_index(drop=True) for table, rows in of_it.items()}
@@ -56,7 +56,7 @@ def _records(params: Declared, family: str) -> Iterator[Record]:
 
     for model in in_use.models:
         folder = files.ANSWERS / family / model
-        subject, answers = files.read_subject(folder), dict[str, pd.DataFrame]()  # the last model's are forgotten
+        subject, answers = files.read_subject(folder), dict[str, pd.DataFrame]()  # frees the answers of the last model
         answers |= {table: read_frame(folder / f"{table}.parquet") for table in ask.ANSWERS}
         for name in params.active.entry("ask", f"{family}-{model}").instruments:
             if name in built:

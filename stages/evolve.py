@@ -16,10 +16,10 @@ EVOLVED = Path("data/evolved")
 
 
 def main(name: str) -> None:
-    """Write what evolved as a source of its own, and beside it how it came about.
+    """Write the evolved templates as a source of their own, with tables of how they evolved.
 
-    No operator is asked: what it said when it was asked is a file beside the sources. A run that broke off goes on
-    after its last whole generation.
+    No operator is asked: its recorded replies are a file next to the sources. An interrupted run resumes after its last
+    complete generation.
     """
     params = Declared()
     entry, settings = params.active.entry("evolve", name), params.settings(name)
@@ -30,7 +30,7 @@ def main(name: str) -> None:
     source = room(entry.family, "declare").load(Path(entry.source), settings, SOURCES / entry.family / "shared")
     settings.require_able(source, params.catalogue, partial(params.place, name))
 
-    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # slow import: after checks of what users write
     from evenruler.models.store import cache_root
 
     found = room(entry.family, "evolve").evolve(

@@ -1,4 +1,4 @@
-"""Where everything lies, and how it is read."""
+"""Paths of the pipeline's files, and functions that read and write them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,17 +20,17 @@ AGREED = Path("data/agreement/agreement.parquet")
 SOURCES, REPORT, BENCHMARKS = Path("data/sources"), Path("data/report"), Path("benchmarks")
 
 RECORDED = Path("data/recorded/release.json")
-"""Of `evenruler.models.released`."""
+"""Described in `evenruler.models.released`."""
 PLANTED = Path("data/weights/figures.csv")
-"""Of `evenruler.evaluate.weigh`."""
+"""Written by `evenruler.evaluate.weigh`."""
 
 SOURCE, PLAN, SUBJECT = "source.yaml", "plan.json", "subject.json"
 TABLES, EVIDENCE, METRICS, PLOTS = "tables", "evidence", "metrics.json", "tables/plots"
-"""In the folder of a family's diagnosis."""
+"""Names in the folder of a family's diagnosis."""
 
 
 def declaration(params: Declared, name: str) -> Declaration:
-    """An instrument in use: settings, source, and tables beside a source that a stage made; UserError without them."""
+    """An instrument in use: settings, source, and the tables next to a generated source; UserError if missing."""
     entry = params.active.entry("instruments", name)
     path, settings = Path(entry.source), params.settings(name)
     made = {file.stem: read_table(file) for file in sorted(path.glob("*.parquet"))}
@@ -42,7 +42,7 @@ def declaration(params: Declared, name: str) -> Declaration:
 
 
 class BuiltFrames(Mapping[str, pd.DataFrame]):
-    """The tables of an instrument as frames, each read when it is asked for."""
+    """The tables of an instrument as frames, each read on first access."""
 
     def __init__(self, family: str, name: str) -> None:
         self._paths = {path.stem: path for path in sorted((BUILT / family / name).glob("*.parquet"))}
@@ -63,29 +63,29 @@ def frames(family: str, name: str) -> Tables:
 
 
 def plan_of(family: str, name: str) -> Plan:
-    """What is asked of an instrument."""
+    """The plan of an instrument: what it asks."""
     found: Plan = read_json(BUILT / family / name / PLAN)
     return found
 
 
 def asked(family: str, names: Iterable[str]) -> dict[str, tuple[Tables, Plan]]:
-    """Tables and plan of those instruments that the pipeline asks."""
+    """Tables and plan of each instrument that the pipeline asks."""
     plans = {name: at_size(plan_of(family, name)) for name in names}
     return {name: (frames(family, name), plan) for name, plan in plans.items() if plan.get("asked", True)}
 
 
 def evidence_of(family: str, name: str) -> Any:
-    """What the diagnosis says of it: where models come from, and figures."""
+    """Evidence from the diagnosis of an instrument: origins of models, and figures."""
     return read_json(DIAGNOSIS / family / EVIDENCE / f"{name}.json")
 
 
 def recorded() -> Any:
-    """What the release of recorded answers says of itself; a repository need not hold one."""
+    """Metadata of the release of recorded answers; an empty release where the repository has none."""
     return read_json(RECORDED) if RECORDED.exists() else {"release": "none", "models": {}, "files": {}}
 
 
 def planted(benchmark: str) -> list[dict[str, Any]]:
-    """What it reads of planted associations, as `evenruler weigh --record` keeps it, a record a headline and plant."""
+    """Results on planted associations, from `evenruler weigh --record`: one record per headline and plant."""
     if not PLANTED.exists():
         return []
     rows = pd.read_csv(PLANTED)
@@ -95,7 +95,7 @@ def planted(benchmark: str) -> list[dict[str, Any]]:
 
 
 def read_json(path: Path) -> Any:
-    """What a stage wrote; UserError where there is no such file."""
+    """Read JSON that a stage wrote; UserError where there is no such file."""
     _require(path)
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -106,18 +106,18 @@ def _require(path: Path) -> None:
 
 
 def write_json(content: object, path: Path) -> None:
-    """The same bytes for the same content."""
+    """Write JSON atomically: the same bytes for the same content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_subject(subject: Subject, folder: Path) -> None:
-    """Who was asked, beside the answers."""
+    """Write who was asked, next to the answers."""
     write_json({**asdict(subject), "operations": sorted(subject.operations)}, folder / SUBJECT)
 
 
 def read_subject(folder: Path) -> Subject:
-    """Who gave the answers in a folder."""
+    """Read who gave the answers in a folder."""
     content = read_json(folder / SUBJECT)
     lists = {"operations": frozenset(content["operations"]), "forms": tuple(content["forms"])}
     return Subject(**{**content, **lists})

@@ -1,8 +1,8 @@
-"""Fill the store with what a family asks a model, for `dvc repro` to find there; DVC knows nothing of it.
+"""Fill the store with a model's answers, for `dvc repro` to find there; not a stage of DVC.
 
-`python -m stages.filling ask MODEL FAMILY [FAMILY ...]` asks as `stages.ask` does and writes answers to the store
-alone; `ask-model` in place of `ask` leaves the tools out, and `stored` asks nobody: what is missing is an error.
-`python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` says, a line of JSON each, what the store lacks.
+`python -m stages.filling ask MODEL FAMILY [FAMILY ...]` asks as `stages.ask` does, but writes answers to the store
+only; `ask-model` instead of `ask` leaves out the tools; `stored` asks nobody, and a missing answer is an error.
+`python -m stages.filling count FAMILY MODEL [FAMILY MODEL ...]` prints what the store lacks, in lines of JSON.
 """
 
 import json
@@ -36,11 +36,11 @@ def main(what: str, *words: str) -> None:
 
 
 def fill(name: str, *families: str, before_tools: bool, stored: bool) -> None:
-    """Ask the model, and maybe the tools that the instruments name, whatever the store does not have."""
+    """Ask the model, and unless `before_tools` the tools of the instruments, for all answers that the store lacks."""
     params = Declared()
     asked, subject = {family: asked_of(params, family, name) for family in families}, subject_of(name, params.catalogue)
 
-    from evenruler.models.catalogue import load  # takes seconds: after what a user may have to mend
+    from evenruler.models.catalogue import load  # slow import: after checks of what users write
 
     model = load(name, params.catalogue)
     if stored:
@@ -61,7 +61,7 @@ def fill(name: str, *families: str, before_tools: bool, stored: bool) -> None:
 
 
 def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
-    """What each operation of each model took."""
+    """Store the speed of each operation of each model."""
     from evenruler.machine import Rate, keep_rates, machine
     from evenruler.models.store import cache_root
 
@@ -76,7 +76,7 @@ def _keep_rates(params: Declared, family: str, answering: Answering) -> None:
 
 
 def count(pairs: list[tuple[str, str]]) -> None:
-    """Say in lines of JSON what computes, what the store lacks of each pair, and which models; nothing is asked."""
+    """Print in lines of JSON the machine, what the store lacks for each pair, and the models; nothing is asked."""
     from evenruler.machine import machine
 
     params = Declared()
@@ -106,16 +106,16 @@ def _say(content: object) -> None:
 
 
 class AtHand:
-    """Models that are read from the store alone, also those whose files are not here."""
+    """Models that answer from the store only, including those whose files are not on this machine."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self.found: dict[str, Model] = {}
         self.absent: dict[str, str] = {}
-        """By model, why its files are not to be had."""
+        """By model, why its files are unavailable."""
 
     def model(self, name: str) -> "Model":
-        """One of them; of those whose files are not here the store has nothing."""
+        """One of these models; one whose files are missing finds no answer in the store."""
         from evenruler.models.catalogue import load
         from evenruler.models.model import Model
         from evenruler.models.store import RowStore
@@ -132,7 +132,7 @@ class AtHand:
 
 
 def parameters_of(name: str, catalogue: Catalogue) -> int | None:
-    """How many numbers the weights of a model hold; None where they lie on a server, or cannot be read as tensors."""
+    """Number of parameters of a model; None where it is on a server, or its weights cannot be read as tensors."""
     from safetensors import SafetensorError, safe_open
 
     from evenruler.models.sources import locate
@@ -145,9 +145,9 @@ def parameters_of(name: str, catalogue: Catalogue) -> int | None:
     total = 0
     try:
         for path in folder.glob("*.safetensors"):
-            with safe_open(path, "np") as file:  # its header says how large they are
+            with safe_open(path, "np") as file:  # the header has the shapes
                 total += sum(math.prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118  # no mapping
-    except (OSError, SafetensorError):  # a file that is broken: who loads it says so
+    except (OSError, SafetensorError):  # a broken file: loading it reports the error
         return None
     return total or None
 

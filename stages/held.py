@@ -1,7 +1,7 @@
-"""What git holds of a made file or folder stays as it is where a new one differs in the last digits of figures alone.
+"""Keep git's version of a generated file or folder where a new one differs only in the last digits of figures.
 
-Another processor, or another number of threads, computes other last bits, which may round the last digit that is
-written the other way. That is no change: after a rebuild anywhere `git status` says what really changed.
+Another processor, or another number of threads, computes other last bits, which may change the last digit written. That
+is not a real change: after a rebuild, `git status` shows only real ones.
 """
 
 import io
@@ -16,18 +16,18 @@ from evenruler.files import replace, swapped
 from evenruler.repository import git
 
 TOLERANCE = 0.0015
-"""Of numbers in JSON, which have three decimals, but no zeros at their end."""
+"""Tolerance for numbers in JSON, which have three decimals without trailing zeros."""
 
 STEPS = 1.5
-"""So many steps of the last digit may numbers in words be apart, which keep their zeros: 0.48 and 0.49, not 0.50."""
+"""Tolerance for numbers in text, which keep trailing zeros, in steps of the last digit: 0.48 and 0.49, not 0.50."""
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 _SUM = re.compile(r"\b[0-9a-f]{64}\b")
-"""Checksums of the other files, which are compared themselves."""
+"""Checksums of other files, ignored here, since those files are compared themselves."""
 
 
 def keep_held(path: Path) -> bool:
-    """Put back what git's HEAD has of a path that differs in last digits alone; whether it was put back."""
+    """Restore a path from git's HEAD where it differs only in last digits; returns whether it was restored."""
     listed = git(Path(), "ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix())
     names = [name for name in (listed or b"").decode().split("\0") if name]
     made = sorted(file.as_posix() for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path.as_posix()]
@@ -62,13 +62,13 @@ def _is_alike(name: str, held: bytes, made: bytes) -> bool:
 
 
 def _step(number: str) -> float:
-    """Of the last digit that is written."""
+    """One step of the last digit written."""
     digits, _, exponent = number.partition("e")
     return 10.0 ** (int(exponent or 0) - len(digits.partition(".")[2]))
 
 
 def _are_tables_alike(held: pa.Table, made: pa.Table) -> bool:
-    """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows with such may differ."""
+    """Whether rows are the same, numbers within 1e-4, as likelihoods are; hashes of rows are ignored."""
     if held.schema != made.schema or len(held) != len(made):
         return False
     for column in (column for column in held.column_names if column != "content_sha256"):

@@ -46,7 +46,7 @@ def _lead(params: Declared) -> str:
 
 
 def _family(params: Declared, family: str) -> tuple[list[Instrument], list[Section]]:
-    """Its instruments, in the words of their cards, and the sections about all of them."""
+    """The family's instruments, in the words of their cards, and the sections about all of them."""
     names = params.active.entry("families", family).instruments
     declared = {name: files.declaration(params, name) for name in names}
     built = {name: files.BuiltFrames(family, name) for name in declared}

@@ -13,7 +13,7 @@ from stages.running import run
 
 
 def main(name: str) -> None:
-    """Write its rows, those that were rejected, and what is asked of them."""
+    """Write its rows, the rejected ones, and the plan of what is asked."""
     params = Declared()
     declared = declaration(params, name)
     declared.settings.require_able(declared.source, params.catalogue, partial(params.place, name))
@@ -28,7 +28,7 @@ def main(name: str) -> None:
 
 
 def tools_of(uses: list[Use], catalogue: Catalogue) -> dict[str, Any]:
-    """The part of the catalogue that tells which tools an instrument asks, and what their heads were fitted on."""
+    """Catalogue entries of the tools that an instrument asks, and of the data that their heads were fitted on."""
     models = {name: catalogue.models[name] for name in sorted({use.model for use in uses if use.tool})}
     fitted = {entry.finetune.validation for entry in models.values() if entry.finetune is not None}
     training = {data: catalogue.training[data] for data in sorted(fitted)}

@@ -1,4 +1,4 @@
-"""How every stage starts and ends."""
+"""Start and end of every stage."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import psutil
 
 from evenruler.errors import UserError, as_program
 
-# Threads that spin while they wait make a model many times slower beside any other busy process. Read when torch
+# Threads that spin while they wait make a model many times slower next to any other busy process. Read when torch
 # is loaded, which stages do last.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -25,17 +25,17 @@ SHELLS = {"sh", "bash", "dash", "zsh", "fish", "ksh"}
 
 
 def run(main: Callable[..., None]) -> None:
-    """Run a stage with the words of its command line; a mistake of the user is one line and status 2."""
+    """Run a stage with the arguments of its command line; a user's error is one line and status 2."""
     as_program(end_with_dvc)
     as_program(lambda: main(*sys.argv[1:]))
 
 
 def end_with_dvc() -> None:
-    """Under DVC, end this process as soon as one of those that started it is gone, up to DVC itself.
+    """Under DVC, end this process as soon as one of its ancestors up to DVC itself has ended.
 
-    `kill -9` of `dvc` would otherwise leave the stage running, and paying, beside the one that the next `dvc repro`
-    starts. DVC may start a stage through a shell, so the shells between are watched too. UserError where DVC is gone
-    already: the process was handed on to that of number 1.
+    `kill -9` of `dvc` would otherwise leave the stage running, and paying, in parallel with the one that the next `dvc
+    repro` starts. DVC may start a stage through a shell, so shells between are watched too. UserError where DVC has
+    ended already, and the process was handed on to process 1.
     """
     if "DVC_STAGE" not in os.environ:
         return
@@ -57,7 +57,7 @@ def end_with_dvc() -> None:
 
 
 def _is_dvc(process: psutil.Process) -> bool:
-    """Whether it is `dvc`, or Python running it; `evenruler` runs it in its own process."""
+    """Whether a process is `dvc`, or Python running it; `evenruler` runs it in its own process."""
     try:
         words = [process.name(), *process.cmdline()]
     except psutil.Error:

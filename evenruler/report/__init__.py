@@ -1,4 +1,4 @@
-"""Pictures and the page that holds them; reads what is built."""
+"""The report: one page with figures, tables and pictures of what is built."""
 
 from evenruler.report.grid import Instrument, Told
 from evenruler.report.page import Section, render_page

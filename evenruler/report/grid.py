@@ -1,4 +1,4 @@
-"""The first page: constructs x models, each cell a headline with interval, placebo and verdict."""
+"""The grid at the top of the page: constructs x models, each cell a headline with interval, placebo and verdict."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from evenruler.results.record import Heading
 
     Named: TypeAlias = Column | Heading
-    """A figure in words: of an instrument, or as a result has it."""
+    """A figure in words: declared by an instrument, or read from a result."""
 
 FEW = 3
-"""Models that a sentence names; of more it says how many."""
+"""Most models that a sentence names; with more, it gives their number."""
 
 DECIMALS, MOST_DECIMALS = 2, 3
-"""Of an amount; a small one has as many as leave two digits of the largest number of its cell, and fit."""
+"""Decimals of an amount, least and most; a small one gets two digits of the largest number of its cell, if they fit."""
 
 SIGNIFICANT = 6
-"""Digits that the table of figures keeps."""
+"""Significant digits in the table of figures."""
 
 MARGIN, TICKS = 3.0, 5
-"""Percent of the width that stay free beside the outermost tick; ticks of an axis, at most one more."""
+"""Percent of the width left free outside the outermost ticks; steps of an axis, at most one more."""
 
 Ends: TypeAlias = tuple[float, float]
-"""Of an axis: its first and its last tick."""
+"""The first and the last tick of an axis."""
 
 
 def axis_over(values: Sequence[float]) -> Ends:
-    """Of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten that hold all values and 0."""
+    """An axis that holds all values and 0, of at most `TICKS` + 1 steps of 1, 2 or 5 times a power of ten."""
     low, high = min([0.0, *values]), max([0.0, *values])
     rough = (high - low) / TICKS or 0.2
     power = 10.0 ** math.floor(math.log10(rough))
@@ -47,7 +47,7 @@ def axis_over(values: Sequence[float]) -> Ends:
 
 
 def _place(value: float, axis: Ends) -> float:
-    """Where a value stands, in percent of the width."""
+    """The position of a value, in percent of the width."""
     share = (value - axis[0]) / (axis[1] - axis[0])
     return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
 
@@ -58,13 +58,13 @@ class Told:
 
     part: str
     model: str
-    """The label; "" where the figure is of no model."""
+    """The model's label; "" where the figure is not about one model."""
     figure: str
     record: Mapping[str, Any]
 
     @property
     def confirmatory(self) -> bool:
-        """Whether it is a headline, which has a verdict of its own."""
+        """Whether it is a headline figure, which has its own verdict."""
         return not missing(self.record.get("smallest"))
 
     def get(self, key: str) -> float | None:
@@ -80,38 +80,38 @@ class Told:
 
 @dataclass(frozen=True)
 class Instrument:
-    """What the page says of one instrument."""
+    """What the page shows of one instrument."""
 
     name: str
-    """Of its benchmark; tells instruments apart."""
+    """The name of its benchmark, which is unique."""
     family: str
     title: str
     sentence: str
-    """What it measures, and which way."""
+    """What it measures, and in which direction."""
     columns: "Sequence[Named]"
-    """Its figures in words, those that people are shown first, first."""
+    """Its figures in words, in the order in which they are shown."""
     figures: Sequence[Told]
     planted: str = ""
-    """What it reads of planted associations, in words."""
+    """Its results on planted associations, in words."""
     reading: str = ""
     limits: Sequence[str] = ()
     warnings: Sequence[str] = ()
     sections: "Sequence[Section]" = ()
     decimals: int | None = None
-    """Of its numbers, where they were rounded before."""
+    """Decimals of its numbers, where these are rounded already."""
 
     @property
     def unmeasured(self) -> dict[str, str]:
-        """The models on which nothing was measured, and why: what is to be said before any figure."""
+        """The models on which nothing was measured, and why; shown before any figure."""
         return unmeasured_models((told.model, told.record) for told in self.figures)
 
     @cached_property
     def words(self) -> "dict[str, Named]":
-        """By figure."""
+        """Its columns by figure."""
         return {column.figure: column for column in self.columns}
 
     def heading(self, figure: str) -> str:
-        """What people call a figure; its name where nobody said."""
+        """The heading of a figure; its name where none is declared."""
         return self.words[figure].heading if figure in self.words else figure.replace("_", " ")
 
 
@@ -121,30 +121,30 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class Family:
-    """A table of the grid."""
+    """A family of instruments: one table of the grid."""
 
     name: str
     models: Sequence[str]
     blocks: Sequence[tuple[Instrument, Sequence[Row]]]
     without: Sequence[Instrument]
-    """Those that have no verdict."""
+    """The instruments without a verdict."""
     meanings: Mapping[str, str]
-    """What the amounts are, by heading."""
+    """The meaning of the amounts, by heading."""
     sections: "Sequence[Section]"
-    """About all its instruments."""
+    """Sections about all its instruments."""
 
 
 def families(
     instruments: Sequence[Instrument], models: Sequence[str], sections: "Mapping[str, Sequence[Section]]"
 ) -> list[Family]:
-    """The grid, a table a family; instruments and models in the order in which they are to stand.
+    """The grid, one table per family; instruments and models in the order in which they are shown.
 
-    A label that is not among the models, as "bert (mlm)", stands where the model does that it begins with. `sections`:
+    A label that is not among the models, as "bert (mlm)", is placed with the model that it begins with. `sections`:
     about all instruments of a family.
     """
 
     def place(label: str) -> tuple[int, str]:
-        """That of the longest model that a label begins with; behind all, where it begins with none."""
+        """Sort key of a label: the place of the longest model that it begins with; last where there is none."""
         known = [index for index, model in enumerate(models) if label.startswith(model)]
         return max(known, key=lambda index: len(models[index]), default=len(models)), label
 
@@ -162,7 +162,7 @@ def families(
 
 
 def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
-    """Its headline amounts, part by part, in the order of its columns; a cell is None where a model was not asked."""
+    """Rows of headline amounts, by part, then in order of columns; a cell is None where a model was not asked."""
     found: dict[tuple[str, str], dict[str, tuple[int, Told]]] = {}
     for index, told in enumerate(one.figures):
         if told.confirmatory and told.model:
@@ -187,7 +187,7 @@ def rows_of(one: Instrument, models: Sequence[str]) -> list[Row]:
 
 
 def _sentence(records: Sequence[Told]) -> str:
-    """What may be said of whom: names of few models, numbers of many."""
+    """The verdicts in one sentence: with the names of few models, or the number of many."""
     groups = []
     for verdict in ORDER:
         if own := [told.model for told in records if told.said("verdict") == verdict]:
@@ -198,14 +198,14 @@ def _sentence(records: Sequence[Told]) -> str:
 
 
 def _numbers(told: Told) -> tuple[float | None, ...]:
-    """Value, ends, and placebo."""
+    """Value, interval ends, and placebo; all None without a value."""
     if told.get("value") is None:
         return None, None, None, None
     return tuple(told.get(key) for key in ("value", "low", "high", "placebo"))
 
 
 def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]:
-    """An amount on one model; places are in percent of the width, None where there is no such thing."""
+    """An amount on one model; positions are in percent of the width, None where the number is missing."""
     value, low, high, _ = numbers = _numbers(told)
     largest = max((abs(own) for own in numbers if own is not None), default=0.0)
     by_size = DECIMALS if largest == 0 else min(max(DECIMALS, 1 - math.floor(math.log10(largest))), MOST_DECIMALS)
@@ -215,7 +215,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
     verdict, says = told.said("verdict"), one.words[told.figure].says if told.figure in one.words else None
     return {
         "model": told.model,
-        "link": f"{one.name}--{index}",  # the row of the table that it stands in
+        "link": f"{one.name}--{index}",  # the id of its row in the table of figures
         "amount": number(value, decimals) or "none",
         "interval": interval if value is not None else told.said("reason"),
         "placebo": number(told.get("placebo"), decimals),
@@ -231,7 +231,7 @@ def _cell(one: Instrument, index: int, told: Told, axis: Ends) -> dict[str, Any]
 
 
 def counted(instruments: Sequence[Instrument]) -> str:
-    """What came of all headlines, in one sentence."""
+    """Counts of all headlines by verdict, in one sentence."""
     verdicts = [told.said("verdict") for one in instruments for told in one.figures if told.confirmatory]
     counts = [(verdict, verdicts.count(str(verdict))) for verdict in ORDER]
     groups = [f"{n} {verdict}" for verdict, n in counts if n]
@@ -239,7 +239,7 @@ def counted(instruments: Sequence[Instrument]) -> str:
 
 
 def fitness(one: Instrument) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """How well an instrument measures on each model: the models, and rows of heading, part and a text a model."""
+    """Fitness figures of an instrument: the models, and rows of heading, part and one text per model."""
     wanted = {column.figure: place for place, column in enumerate(one.columns) if column.role == "fitness"}
     shown = (told for told in one.figures if told.figure in wanted and told.model)
     known = {(told.part, told.figure, told.model): told for told in shown}
@@ -264,7 +264,7 @@ def _said(told: Told | None, decimals: int) -> str:
 
 
 def table(one: Instrument) -> dict[str, Any]:
-    """All figures of an instrument, as the page's script reads them: columns and rows, numbers as numbers."""
+    """All figures of an instrument for the page's script: columns, and rows with numbers as numbers."""
     rows = [
         [
             told.part,

@@ -1,4 +1,4 @@
-"""One self-contained page: the grid first, behind it each instrument with words, tables and pictures; no network."""
+"""One self-contained page: first the grid, then each instrument with text, tables and pictures; it needs no network."""
 
 import base64
 import gzip
@@ -18,13 +18,13 @@ from evenruler.report.grid import Instrument, counted, families, fitness, table
 if TYPE_CHECKING:
     import altair as alt
 
-# Colours of pictures, and what stands for them in the dark.
+# Colours of pictures, and their replacements in the dark theme.
 ONE_HUE: Final = "#1b5e7a"
 QUIET, INK, PALE = "#8a979d", "#1d2529", "#eceff1"
 GROUND: Final = "#fffffe"
-"""Of the page: around what lies on something else. Not quite white, which also is a colour on dark tiles."""
+"""Background of the page, as an outline of overlapping marks. Not pure white, which dark tiles also use."""
 TILE_INK: Final = "#1c2428"
-"""On a light tile, which stays light in the dark."""
+"""Text on a light tile, which stays light in the dark theme."""
 SEQUENTIAL: Final = ["#f5f8fa", "#62a8cc"]
 """Light enough at both ends for dark numbers on it."""
 PALE_HUE: Final = SEQUENTIAL[-1]
@@ -34,7 +34,7 @@ DARK: Final = {ONE_HUE: "#5fb3d4", QUIET: "#98a6ad", INK: "#e6eaec", PALE: "#263
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart with what a reader should see in it."""
+    """A chart with its title, and a caption that says what to see in it."""
 
     title: str
     caption: str
@@ -43,12 +43,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Cell:
-    """A text of a table with a traffic light before it, which never says more than the text."""
+    """A text of a table with a coloured mark before it, which never says more than the text."""
 
     text: str
     mark: Mark | None = None
     columns: int = 1
-    """How many columns it reaches over."""
+    """Number of columns that it spans."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Words, tables and pictures of one instrument, or of all instruments of a family."""
+    """Text, tables and pictures of one instrument, or of all instruments of a family."""
 
     title: str
     text: str
@@ -77,12 +77,12 @@ class Section:
     instrument: str = ""
     """Its name; "" where the section is about several."""
     first: bool = False
-    """Whether it stands before everything else; it holds tables alone then."""
+    """Whether it is placed before everything else; it then holds tables only."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """What opens when a reader asks for it, with its data."""
+    """A part of the page that is folded until a reader opens it, with its data."""
 
     anchor: str
     title: str
@@ -93,7 +93,7 @@ class Folded:
     @property
     def packed(self) -> str:
         """The table of figures and the pictures, for the page's script."""
-        # Each chart with its words for those who do not see it.
+        # Each chart with its title and caption as a description for screen readers.
         shown = [(picture, f"{picture.title}. {picture.caption}") for picture in _pictures(self.sections)]
         pictures = [{**picture.chart.to_dict(), "description": words} for picture, words in shown]
         figures = table(self.instrument) if self.instrument and self.instrument.figures else None
@@ -126,7 +126,7 @@ def render_page(
 
         vega = packed_text(vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     environment = templates("evenruler.report", autoescape=True)
-    # A text in which `words` are code, as cards have it.
+    # Renders `words` as code, as cards do.
     environment.filters["prose"] = lambda text: Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
     environment.filters["family_title"] = lambda name: name.upper() if name == "saged" else name.capitalize()
     return environment.get_template("page.html.j2").render(
@@ -139,7 +139,7 @@ def render_page(
         widths=sorted({len(family.models) for family in found if family.models}),
         style=_text("page.css"),
         script=_text("page.js"),
-        colours=packed(DARK),  # for the page's script, by the light ones that they stand for
+        colours=packed(DARK),  # for the page's script, by the light colours that they replace
         vega=vega,
     )  # fmt: skip
 
@@ -153,15 +153,15 @@ def _text(name: str) -> str:
 
 
 def packed(content: Any) -> str:
-    """What the page's script unpacks when it is needed: base64 of gzip of JSON, the same for the same content.
+    """Content packed for the page's script: base64 of gzip of JSON, the same for the same content.
 
-    A number that is none is null, since one NaN would leave every picture undrawn. No text of the content, such as
-    `</script>` or `<!--`, can end or swallow the element that holds it: no letter of base64 means anything in HTML.
+    NaN becomes null, since one NaN would break every picture. Text such as `</script>` or `<!--` in the content cannot
+    end or swallow the element that holds it, since base64 has no character with a meaning in HTML.
     """
     strict = json.loads(json.dumps(content, sort_keys=True), parse_constant=lambda _: None)
     return packed_text(json.dumps(strict, allow_nan=False, ensure_ascii=False, separators=(",", ":")))
 
 
 def packed_text(text: str) -> str:
-    """A text in the same way."""
+    """A text packed as base64 of gzip."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")

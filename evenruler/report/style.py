@@ -9,35 +9,35 @@ import pandas as pd
 
 from evenruler.report.page import GROUND, INK, ONE_HUE, PALE, PALE_HUE, QUIET, SEQUENTIAL, TILE_INK
 
-# Colours that charts take from here.
+# Colours that charts import from here.
 __all__ = ["GROUND", "INK", "ONE_HUE", "PALE", "PALE_HUE", "QUIET", "SEQUENTIAL", "TILE_INK"]
 
 CATEGORIES: Final = "tableau10"
 DIVERGING: Final = "blueorange"
 LEGEND: Final = alt.Legend(title=None, orient="top", symbolSize=90)
 PANEL_HEADER: Final = alt.Header(labelFontSize=12, labelFontWeight="bold", labelLimit=300)
-"""Over a panel of many."""
+"""Header of each of many panels."""
 COLUMNS: Final = 2
-"""Panels beside each other, before the page's script knows how many fit."""
+"""Panels per row, before the page's script knows how many fit."""
 Panels = alt.LayerChart | alt.FacetChart
-"""What Altair says that layers may be."""
+"""Type of layered charts in Altair."""
 
 EVERY = -1
-"""The choice of no one in particular."""
+"""The choice of all options."""
 SIGNIFICANT = "%.4g"
-"""Digits that a page keeps of a number."""
+"""Format of numbers in the page's data."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """Names in the order in which a drop-down offers them, by column of a table."""
+    """The options of drop-downs: by column of a table, its names in order."""
 
     names: Mapping[str, Sequence[str]]
     at_first: Mapping[str, int]
-    """What a column shows before anybody chooses; the first by default."""
+    """By column, the number of the option chosen at first; 0 by default."""
 
     def coded(self, table: pd.DataFrame) -> alt.InlineData:
-        """One line a row, as CSV; the number of a name in place of the name, nothing in place of nothing."""
+        """The table as CSV, with names replaced by their numbers; missing values are empty."""
         kept = {own: names for own, names in self.names.items() if own in table}
         numbered = {own: {name: number for number, name in enumerate(names)} for own, names in kept.items()}
         codes = {own: table[own].map(numbers).astype("Int64") for own, numbers in numbered.items()}
@@ -46,10 +46,10 @@ class Choices:
         return alt.InlineData(text, format=alt.CsvDataFormat(type="csv", parse=numbers))
 
     def parameters(self, columns: Sequence[str], filters: Sequence[str], whole: Sequence[str] = ()) -> list[Any]:
-        """What a picture needs at its top: names by number, and drop-downs under `chosen_` and the column.
+        """Parameters of a picture: `names_of_` a column, its names by number, and drop-downs, `chosen_` and the column.
 
-        `columns`: whose names it says; `filters`: of which a reader chooses one, without a drop-down where there is but
-        one; `whole`: those of them that may stay unchosen.
+        `columns`: whose names it shows; `filters`: of which a reader chooses one option, without a drop-down where
+        there is only one; `whole`: filters that may be set to all.
         """
         said = [alt.param(name=f"names_of_{column}", value=list(self.names[column])) for column in columns]
         return [parameter.param for parameter in [*said, *(self._drop_down(name, name in whole) for name in filters)]]
@@ -66,7 +66,7 @@ class Choices:
 
     @staticmethod
     def filtered(filters: Sequence[str], whole: Sequence[str] = ()) -> str:
-        """The rows of what is chosen, as an expression of Vega."""
+        """Vega expression for the rows that are chosen."""
         chosen = {name: f"datum.{name} == chosen_{name}" for name in filters}
         for name in chosen.keys() & {*whole}:
             chosen[name] = f"(chosen_{name} == {EVERY} || {chosen[name]})"
@@ -74,5 +74,5 @@ class Choices:
 
     @staticmethod
     def named(*columns: str) -> dict[str, str]:
-        """Calculations that put a name in the place of its number; nothing where there is none."""
+        """Vega calculations that replace numbers by names; null stays null."""
         return {name: f"isValid(datum.{name}) ? names_of_{name}[datum.{name}] : null" for name in columns}

@@ -1,4 +1,4 @@
-"""What tables of the page say: numbers and verdicts in words."""
+"""Numbers and verdicts in words, for tables of the page."""
 
 import math
 import re
@@ -15,24 +15,24 @@ SCORE_DECIMALS = 3
 
 
 def figure(record: "Mapping[str, Any] | pd.Series[Any] | None", decimals: int = 2) -> str:
-    """As `figure_in_words`; n and interval are not broken over lines."""
+    """As `figure_in_words`, with non-breaking spaces in n and interval."""
     words = figure_in_words(record, decimals)
     return re.sub(r"\[[^]]*\]|n = \d+", lambda match: match[0].replace(" ", "\u00a0"), words)
 
 
 def number(value: float | None, decimals: int = 2) -> str:
-    """A number, or nothing where there is none; what rounds to 0 has no sign."""
+    """A number, "" where it is missing; what rounds to 0 has no sign."""
     return "" if missing(value) else f"{value:z.{decimals}f}"
 
 
 def with_interval(value: float | None, low: float | None, high: float | None, decimals: int = SCORE_DECIMALS) -> str:
-    """A number with its interval where it has one, or nothing."""
+    """A number with its interval, if it has one; "" where it is missing."""
     interval = "" if missing(low) else f" [{number(low, decimals)},\u00a0{number(high, decimals)}]"
     return "" if missing(value) else f"{number(value, decimals)}{interval}"
 
 
 def p_value(p: float | None) -> str:
-    """A p-value, or nothing."""
+    """A p-value, "" where it is missing."""
     return "<\u00a00.001" if p is not None and p < 0.001 else number(p, 3)
 
 
@@ -42,12 +42,12 @@ def missing(value: float | None) -> bool:
 
 
 def called(models: pd.DataFrame) -> list[str]:
-    """What rows with `model` and `configuration` are called in tables without a configuration (`named`)."""
+    """Labels of rows with `model` and `configuration`, for tables without a column `configuration` (`named`)."""
     return [named(str(m), str(form)) for m, form in zip(models["model"], models["configuration"], strict=True)]
 
 
 def by_verdict(told: Sequence[tuple[Any, str]], follows: Mapping[Verdict, str]) -> str:
-    """What has each verdict, in the order of `follows`, which says what the verdicts mean; `told`: verdict and name."""
+    """Names by verdict, in the order of `follows`, which has the verdicts' meanings; `told`: verdict and name."""
     groups = {verdict: [name for given, name in told if given == str(verdict)] for verdict in follows}
     means = {verdict: f" ({meaning})" if meaning else "" for verdict, meaning in follows.items()}
     return "; ".join(f"{verdict}{means[verdict]}: {listed(own)}" for verdict, own in groups.items() if own)

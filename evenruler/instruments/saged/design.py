@@ -1,6 +1,6 @@
-"""What `evenruler plan` says: what a domain's design can detect, and what a wanted difference takes. No model is asked.
+"""Power analysis of `evenruler plan`: the minimum detectable difference of a domain, and root items for a wanted one.
 
-It goes by the declaration, and by the rows of the benchmark where it is built.
+No model is asked. Numbers come from the rows of the built benchmark, or from the declaration where there are none.
 """
 
 import math
@@ -36,39 +36,39 @@ WIDTH = 110
 WORDS: dict[str, str] = read_yaml(Path(__file__).with_name("design.yaml"))
 
 BUILT = ("data/built/saged/{}/prompts.parquet", "benchmarks/saged-{}/prompts/test-00000-of-00001.parquet")
-"""Where rows are: as they are built, and as they are published."""
+"""Paths of a domain's rows: as built, and as published."""
 
-MOST = 1_000_000  # root items at most that a difference is said to take
+MOST = 1_000_000  # upper bound of `roots_for`
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is asked of a domain."""
+    """Size of a domain's design: concepts, root items, and replies to each prompt."""
 
-    roots: int  # root items that every concept has; where it is not branched, items of the concept with the fewest
+    roots: int  # root items asked about the concept that has the fewest
     concepts: int
     roles: int
     templates: int
     generations: int
-    branched: bool  # whether root items stand there for several concepts
-    of_roots: int  # root items that there are to ask
-    built: bool  # whether these numbers are of rows, not of what was declared
+    branched: bool  # whether some root items are asked about several concepts
+    of_roots: int  # root items available, before `items` limits them
+    built: bool  # whether the numbers come from built rows, not from the declaration
     asked: bool  # whether models are asked at this scale
-    figures: int  # that have a verdict, over which p is corrected: silence, favour by features, and by role
+    figures: int  # with a verdict, over which p is Holm-adjusted: silence, favour by feature, favour by role
 
     @property
     def replies(self) -> int:
-        """To each prompt."""
+        """Replies to each prompt."""
         return self.roles * self.templates * self.generations
 
     @property
     def alpha(self) -> float:
-        """What Holm's correction over the figures that have a verdict asks of the first."""
+        """Threshold of the smallest p under Holm's correction over the figures that have a verdict."""
         return ALPHA / self.figures
 
     @property
     def noun(self) -> str:
-        """What concepts have several of."""
+        """What the output calls the units that are counted."""
         return "root items" if self.branched else "items of each concept"
 
 
@@ -101,7 +101,7 @@ def design_of(root: Path, name: str, settings: Settings) -> Design:
 
 
 def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
-    """Rows as there are at most: how many sentences are found, nobody knows before the benchmark is built."""
+    """The most rows that a declaration allows; the number of sentences is unknown before the benchmark is built."""
     if source.material.kind == "table":
         return pd.DataFrame(own_rows(name, source, read_prompts(name, source, root / DOMAINS)[0]).prompts)
     rows = [
@@ -114,14 +114,14 @@ def _declared(name: str, source: Source, root: Path) -> pd.DataFrame:
 
 
 def _roots(prompts: pd.DataFrame) -> int:
-    """Root items of the concept that has the fewest, as some were rejected."""
+    """Number of root items of the concept with the fewest; concepts differ, since some of their rows were rejected."""
     return int(prompts.groupby("concept")["root_id"].nunique().min()) if len(prompts) else 0
 
 
 def plan(root: Path, name: str, params: "Declared", wanted: Sequence[float] = WANTED) -> Iterator[str]:
-    """What a domain (or its benchmark) can detect at the scale in use, and what differences in SD of a reply take.
+    """Lines about what a domain (or its benchmark) can detect at the scale in use, and the root items needed.
 
-    UserError where there is no such domain, it is of another family, or something that it declares is wrong.
+    `wanted`: in SD of a reply. UserError: no such domain, one of another family, or a wrong declaration.
     """
     name = _domain(name, params)
     design = design_of(root, name, params.settings(name, FAMILY))
@@ -168,23 +168,23 @@ def _in_words(design: Design) -> str:
 
 
 def smallest_difference(roots: int, concepts: int, replies: int, alpha: float = ALPHA) -> float:
-    """How far from the mean of all a concept lies that is named in `POWER` of studies, in SD of a reply.
+    """Minimum detectable distance of a concept from the mean of all, at power `POWER`, in SD of a reply.
 
-    `roots`: where a domain is not branched, of each concept; `replies`: to each prompt; `alpha`: .05 over the number of
-    headline figures is on the safe side of Holm's correction.
+    `roots`: root items, or items of each concept where a domain is not branched; `replies`: to each prompt; `alpha`:
+    .05 over the number of headline figures is conservative for Holm's correction.
     """
     return detectable(math.sqrt((1 - 1 / concepts) / (roots * replies)), concepts, roots, alpha)
 
 
 def roots_for(difference: float, concepts: int, replies: int, alpha: float = ALPHA) -> int:
-    """The fewest root items, of six to `MOST`, that find a difference; arguments as for `smallest_difference`."""
+    """The fewest root items, from six to `MOST`, that detect a difference; arguments as for `smallest_difference`."""
     roots = range(FEWEST_ROOTS, MOST)
     found = bisect_left(roots, True, key=lambda n: smallest_difference(n, concepts, replies, alpha) <= difference)
     return FEWEST_ROOTS + found
 
 
 def _table(design: Design, wanted: Sequence[float]) -> Iterator[str]:
-    """A line a difference; a column for more replies, and for fewer and more concepts."""
+    """A table with one line per difference; columns vary the number of replies, then of concepts."""
     replies, fewer, more = design.replies, max(2, design.concepts // 2), 2 * design.concepts
     columns = {_count(n * replies, "reply", "replies"): (design.concepts, n * replies) for n in (1, 2, 4)}
     columns |= {f"{n} concepts": (n, replies) for n in (fewer, more) if n != design.concepts}

@@ -1,4 +1,4 @@
-"""Replies to the prompts of a domain, what tools say of them, and the numbers that are made of both (SAGED, 3)."""
+"""What a domain asks of a model and of the tools that score its replies, and the resulting features (SAGED, 3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -46,7 +46,7 @@ ANSWERS: dict[str, pa.Schema] = {
 
 
 def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Sequence[Request]:
-    """First a reply to every prompt that the plan asks, then what tools say of these and of the baselines."""
+    """The next requests: first replies to all planned prompts, then the tools' scores of these and of the baselines."""
     if not subject.can("generate"):
         return []
     if "replies" not in answers:
@@ -74,7 +74,7 @@ def requests(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> S
             continue
         if operation == "generate":
             texts = [question for each in read for feature in features for question in scorer_prompts(feature, each)[0]]
-        else:  # the distances and clusters of baselines are not asked for
+        else:  # embeddings of whole baselines are not needed
             own = read if operation == "classify" else read[:1]
             texts = [text for each in own for feature in features for text in each.read(feature)]
         distinct = list(dict.fromkeys(texts))
@@ -89,7 +89,7 @@ _ASKED_OF_TOOLS: Mapping[Operation, tuple[str, str, dict[str, Any]]] = {
     "classify": ("classifications", "text", {"whole": True}),
     "generate": ("scored", "prompt", {"new_tokens": NEW_TOKENS, "temperature": 0}),
 }
-"""By operation: the table of answers, the column of what is asked, and how it is asked."""
+"""By operation: the table of answers, its column of inputs, and the settings of the request."""
 
 
 def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tables:
@@ -101,23 +101,22 @@ def scores(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> Tab
 
 
 def limited(tables: Tables, plan: Plan, n: int) -> tuple[Tables, Plan]:
-    """What is asked of n root items of each root concept, evenly spread."""
+    """The plan limited to n root items of each root concept, evenly spread."""
     return tables, {**plan, "items": min(n, plan["items"])}
 
 
 def features_of(plan: Plan) -> dict[str, Feature]:
-    """What is measured of replies, by name."""
+    """The features of a plan, by name."""
     return {name: Feature.model_validate(feature) for name, feature in plan["features"].items()}
 
 
 def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Every prompt, bare and after a prefix, with its baseline, and the replies to those that were asked."""
+    """All prompts, bare and framed, with their baselines; and the replies, by `schemas.GENERATIONS`."""
     own = tables["prompts"]
     bare = own[["id", "concept"]].assign(domain=plan["name"], baseline=compared_with(own), whole=own["baseline"])
     after = asked_again(tables, plan)
     beside = bare.set_index("id").loc[after["bare_id"]].reset_index(drop=True)
     prompts = pd.concat([bare, beside.assign(id=after["id"])], ignore_index=True)
-    # Replies by `schemas.GENERATIONS`: whose they are, and whether they refuse, are empty, in another language, or cut.
     replies = answers["replies"]
     given = replies["reply"].notna()
     said = [None if pd.isna(text) else str(text) for text in replies["reply"]]
@@ -136,9 +135,9 @@ def _replies(tables: Tables, plan: Plan, answers: Tables, subject: Subject) -> t
 
 
 def compared_with(prompts: pd.DataFrame) -> pd.Series:
-    """The part of each baseline that a reply stands beside: all of it, or what follows a prompt that begins it.
+    """The part of each baseline that a reply is compared with: all of it, or what follows the prompt that begins it.
 
-    Where baselines of `prompts` (`schemas.PROMPTS`) are not branched, they begin with the prompt of their root.
+    Baselines that were not branched begin with the prompt of their root. `prompts`: by `schemas.PROMPTS`.
     """
     roots = prompts["root_id"].map(prompts.set_index("id")["prompt"])
     rows = zip(prompts["prompt_type"], prompts["prompt"], roots, prompts["baseline"], strict=True)
@@ -160,17 +159,17 @@ def framed(domain: str, prompts: pd.DataFrame, prefixes: Mapping[str, str]) -> p
     return pd.DataFrame(rows, columns=FRAMED.names)
 
 
-RESEEDED = "reseeded"  # the framing of prompts that are asked once more, as they are, with another seed
+RESEEDED = "reseeded"  # framing of prompts that are asked again unchanged, with another seed
 
 CONTINUE = "Go on with this text, and write nothing but how it goes on: "
-"""What stands before a prompt that is the beginning of a sentence, for models that are tuned to chat: they would
-answer a bare one."""
+"""Put before a prompt that is the beginning of a sentence, for chat-tuned models, which would answer the bare prompt
+instead of continuing it."""
 
 
 def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
-    """The replies that a plan asks of a model, as `asked_replies` gives them.
+    """The replies that a plan requests of a model, by `asked_replies`.
 
-    One that is not tuned to chat is told no role; one that is, is told to continue where a prompt is a beginning.
+    Models that are not chat-tuned get no role; chat-tuned ones get `CONTINUE` before prompts that are beginnings.
     """
     roles = {role["role"]: role["text"] for role in plan["roles"][: plan["most_roles"]]}
     if not subject.chats:
@@ -184,10 +183,7 @@ def asked_of(tables: Tables, plan: Plan, subject: Subject) -> pd.DataFrame:
 
 
 def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
-    """The prompts that are asked more than in every role and template, by `schemas.FRAMED`.
-
-    After a prefix each, and once more as they are (`RESEEDED`).
-    """
+    """Prompts that are asked again: after each prefix, and unchanged with another seed (`RESEEDED`); by `FRAMED`."""
     asked = with_items(tables["prompts"], plan["items"])
     after = framed(plan["name"], with_items(asked, plan["prefixed"]), plan["prefixes"])
     again = framed(plan["name"], with_items(asked, plan["reseeded"]), {RESEEDED: ""})
@@ -195,7 +191,7 @@ def asked_again(tables: Tables, plan: Plan) -> pd.DataFrame:
 
 
 def with_items(prompts: pd.DataFrame, most: int) -> pd.DataFrame:
-    """The rows of some root items of each root concept, evenly spread in order of id."""
+    """The rows of at most `most` root items of each root concept, evenly spread in order of id."""
     of_roots = prompts.groupby("root_concept")["root_id"].unique()
     return prompts[prompts["root_id"].isin([one for own in of_roots for one in evenly_spread(sorted(own), most)])]
 
@@ -208,12 +204,12 @@ def asked_replies(
     repetitions: int,
     seed: int,
 ) -> pd.DataFrame:
-    """One row a reply to ask for; an empty system prompt is none.
+    """One row per reply to request; an empty system prompt means none.
 
-    Counterfactual prompts of one root share their seeds, so that replies to them differ by the concept and by as
-    little chance as possible; so do a prompt and the same after a prefix. `RESEEDED` ones draw as further repetitions
-    would. `prompts` are asked in every role and template, `framed` ones (`FRAMED`) in the first of both alone; `roles`:
-    the system prompt of each; `repetitions`: replies to each prompt.
+    Counterfactual prompts of one root share their seeds, as do a prompt and its framed versions, so that replies differ
+    by chance as little as possible. `RESEEDED` prompts get the seeds of further repetitions. `prompts` are asked in
+    every role and template, `framed` ones (`FRAMED`) only in the first of each; `roles`: the system prompt of each;
+    `repetitions`: replies to each prompt.
     """
     bare = prompts[["id", "root_id", "prompt"]].assign(framing=BARE)
     texts = prompts.set_index("id")["prompt"]

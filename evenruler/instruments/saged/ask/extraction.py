@@ -1,4 +1,4 @@
-"""Every feature of every reply and of its baseline, with names masked."""
+"""Extraction of every feature of every reply and of its baseline, with names masked."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,15 +18,15 @@ from evenruler.text.english import in_another
 from evenruler.text.refusals import is_empty
 from evenruler.text.whole_words import find
 
-MASK = "it"  # what stands for a name
+MASK = "it"  # replaces a masked name
 
 _ARTICLE = re.compile(r"^(a|an|the)\s+", re.IGNORECASE)
 
 
 def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ...]:
-    """The words that tell concepts apart, sorted: keywords, what was replaced by what, concepts; no articles.
+    """The words that distinguish concepts, sorted, without articles: keywords, replaced words, replacements, concepts.
 
-    `also`: further ones that the domain declares.
+    `also`: further words that the domain declares.
     """
     found = {*also, *prompts["keyword"], *(concept.replace("-", " ") for concept in prompts["concept"])}
     for column in ("prompt_spans", "baseline_spans"):
@@ -36,7 +36,7 @@ def names_of(prompts: pd.DataFrame, also: Collection[str] = ()) -> tuple[str, ..
 
 
 def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The texts with `MASK` for every name of `names_of`, as whole words."""
+    """The texts with `MASK` in place of every name of `names_of`, as whole words."""
     found = list(texts)
     for place, text in enumerate(texts if names else ()):
         for match in reversed(find(text, names)):
@@ -46,7 +46,7 @@ def masked(texts: Sequence[str], names: Sequence[str]) -> list[str]:
 
 _REPLY = [name for name in FEATURES.names if name in GENERATIONS.names]
 _WORDS = [name for name in _REPLY if name != "repetition" and name != "reason"] + ["domain"]
-"""Columns that are kept as categories: a million replies with 45 features say the same few words 45 million times."""
+"""Columns kept as categories: a million replies with 45 features repeat the same few words 45 million times."""
 
 
 def extract(
@@ -57,22 +57,21 @@ def extract(
     names: Sequence[str] = (),
     language: str = "en",
 ) -> Tables:
-    """Every feature of every reply and of its baseline.
+    """Measure every feature of every reply and of its baseline.
 
-    `prompts`: `id, domain, concept, baseline` at least, one row an id that `generations` names, framed ones as well;
-    `whole` where `baseline` is a part of the baseline. `features`: clusters become features of their own, "topics-0",
-    "topics-1" and so on, the largest first, for each domain and model; where they are apart by other columns too, these
-    are in the name ("topics-france-0"), for they are other topics. `names`: of the concepts (`names_of`), which
-    features that mask do not read. `language`: of the prompts; a reply in another is null to features that are not
-    multilingual.
+    `prompts`: `id, domain, concept, baseline` at least, one row per id in `generations`, framed ones included; `whole`
+    holds the full baseline where `baseline` is a part of it. `features`: each cluster becomes a feature of its own,
+    "topics-0", "topics-1" and so on, the largest first, per domain and model; values of further columns that separate
+    the clusters are in the name ("topics-france-0"). `names`: of the concepts (`names_of`), hidden from features that
+    mask. `language`: of the prompts; replies in another one are null for features that are not multilingual.
 
-    Gives, by `schemas`, `features`, for each a row a reply, in their order and that of replies, words as categories;
-    value and baseline for `lexicon`, `classifier` and `scorer`, for `distance` and `clusters` the value alone. `topics`
-    of clusters, which are of replies without framing; those after one are placed among them. `baselines`, what each
-    tool says of those that were asked about, with their names.
+    Gives, by `schemas`: `features`, ordered by feature and then as the replies, text columns as categories; value and
+    baseline for `lexicon`, `classifier` and `scorer`, the value alone for `distance` and `clusters`. `topics`: of
+    clusters fitted to bare replies, to which framed replies are assigned. `baselines`: the scores, names included, of
+    the baselines of asked prompts.
 
-    UserError where weights of labels do not fit a model's labels; ValueError where a reply is of a prompt that is not
-    there, or an id stands twice among the prompts.
+    UserError where weights do not fit a model's labels; ValueError where the prompt of a reply is unknown, or an id
+    occurs twice among the prompts.
     """
     replies, columns = replies_of(prompts, generations, names, language), list[Column]()
     for name, feature in features.items():
@@ -97,7 +96,7 @@ def extract(
 
 
 def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str = "en") -> Replies:
-    """The baselines of the bare prompts that were asked as if they were replies, whole and with their names.
+    """The baselines of the asked bare prompts in the form of replies, whole and with names unmasked.
 
     Arguments as for `extract`.
     """
@@ -110,7 +109,7 @@ def baselines_of(prompts: pd.DataFrame, generations: pd.DataFrame, language: str
 def replies_of(
     prompts: pd.DataFrame, generations: pd.DataFrame, names: Sequence[str] = (), language: str = "en"
 ) -> Replies:
-    """Replies beside their baselines, each distinct text once; arguments as for `extract`."""
+    """Replies with their baselines, each distinct text stored once; arguments as for `extract`."""
     if prompts["id"].duplicated().any():
         raise ValueError("an id stands twice among the prompts")
     of_prompt = prompts.set_index("id")[["domain", "concept", "baseline"]]
@@ -121,18 +120,18 @@ def replies_of(
     replies = generations.reset_index(drop=True)
     codes, distinct = pd.factorize(pd.concat([replies["generation"], beside["baseline"]]).astype(object), sort=True)
     says = np.array([not is_empty(text) for text in distinct], dtype=bool)
-    places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for what has no code
+    places = np.append(np.where(says, np.cumsum(says) - 1, EMPTY), NONE)  # the last is for code -1, a missing text
     place = places[codes]
     frame = replies[_REPLY].assign(domain=beside["domain"], concept=beside["concept"])
     texts = list(distinct[says])
     of_baseline = place[len(replies) :]
     foreign = in_another(texts, language)
-    foreign[of_baseline[of_baseline >= 0]] = False  # that is the language
+    foreign[of_baseline[of_baseline >= 0]] = False  # baselines define the language
     return Replies(frame, texts, place[: len(replies)], of_baseline, masked(texts, names), foreign)
 
 
 def _table(columns: list[Column], replies: Replies) -> pd.DataFrame:
-    """By `FEATURES`; columns are let go as they are put together, for there may be millions of rows."""
+    """The columns as a table by `FEATURES`; empties `columns` to save memory, for there may be millions of rows."""
     if not columns:
         return pd.DataFrame({column: [] for column in FEATURES.names})
     names, of = np.unique([column.feature for column in columns], return_inverse=True)

@@ -1,6 +1,6 @@
-"""What is measured of replies: each kind of feature, and the tools that it asks.
+"""Features of replies: each kind of feature, computed from the answers of the tools that it asks.
 
-Clusters are of k-means on embeddings of replies, with topic words (SAGED, sections 3.2 and A.3).
+Clusters come from k-means on embeddings of replies, with topic words (SAGED, sections 3.2 and A.3).
 """
 
 import re
@@ -32,20 +32,20 @@ _ENDING = re.compile(r"(?<=\w)'(s|re|ve|ll|d|m)?\Z")
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of texts, the largest first; of equally large ones that whose first text comes first."""
+    """Clusters of texts, the largest first; ties in order of their first text."""
 
     centres: Floats  # [c, dimensions] mean of the embeddings of each
-    sizes: NDArray[np.int64]  # [c] how often their texts occur
+    sizes: NDArray[np.int64]  # [c] number of texts, repeats counted
     members: NDArray[np.int64]  # [m] the cluster of each text that was clustered
 
 
 def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64], k: int, seed: int) -> Clusters:
-    """Cluster distinct texts, at least one, by k-means, each weighing as much as it occurs; no cluster is empty.
+    """Cluster distinct texts, at least one, by k-means, weighted by how often each occurs; no cluster is empty.
 
-    `embeddings`: [m, dimensions]; `counts`: [m] how often each occurs; fewer than `k` where there are fewer distinct
-    texts, or embeddings. The order of texts does not matter.
+    `embeddings`: [m, dimensions]; `counts`: [m] occurrences of each text. There are fewer than `k` clusters where there
+    are fewer distinct embeddings. The order of texts does not matter.
     """
-    from sklearn.cluster import KMeans  # takes seconds, which everything else need not wait for
+    from sklearn.cluster import KMeans  # slow import
 
     order = np.array(sorted(range(len(texts)), key=texts.__getitem__))
     points = np.asarray(embeddings, dtype=np.float64)[order]
@@ -55,7 +55,7 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
     onto = np.eye(few)[fitted.labels_]
     sizes = weights @ onto
     centres = (onto * weights[:, None]).T @ points / sizes[:, None]
-    # The texts are in order, so the first of a cluster's is where it first occurs.
+    # Texts are sorted here, so `argmax` gives the first text of each cluster.
     ranking = np.lexsort((onto.argmax(axis=0), -sizes))
     members = np.empty(len(texts), dtype=np.int64)
     members[order] = np.argsort(ranking)[fitted.labels_]
@@ -63,9 +63,9 @@ def cluster(texts: Sequence[str], embeddings: Floats, counts: NDArray[np.int64],
 
 
 def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
-    """[...] how far embeddings are from points: [..., dimensions] both, or one that is broadcast to the other.
+    """[...] distances of embeddings from points; both are [..., dimensions], broadcast against each other.
 
-    `cosine`: 1 minus the cosine, from 0 to 2, NaN where one is zero and has no direction; `l2`: from 0 on.
+    `cosine`: 1 minus the cosine, from 0 to 2, NaN where a vector is zero; `l2`: Euclidean.
     """
     a, b = np.asarray(embeddings, dtype=np.float64), np.asarray(centres, dtype=np.float64)
     if metric == "l2":
@@ -77,11 +77,11 @@ def distances(embeddings: Floats, centres: Floats, metric: Metric) -> Floats:
 
 
 def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> Floats:
-    """Where embeddings, [n, dimensions], lie among clusters, [c, dimensions]: float64[n, c].
+    """Position of embeddings, [n, dimensions], relative to clusters with centres [c, dimensions]: float64[n, c].
 
-    `label`: 1 for the cluster whose centre is nearest by l2 (that of k-means), 0 for the others; `sort`: 1 for the
-    nearest by the metric, 2 for the next and so on; `distance`: how far the centre is by the metric. Of equally near
-    ones the larger cluster comes first.
+    `label`: 1 for the cluster with the nearest centre by l2 (as in k-means), 0 for the others; `sort`: rank of the
+    cluster by the metric, 1 for the nearest; `distance`: distance from the centre by the metric. Ties go to the larger
+    cluster.
     """
     by = [distances(embeddings, centre, "l2" if form == "label" else metric) for centre in centres]
     found: Floats = np.stack(by, axis=-1)
@@ -93,13 +93,13 @@ def placed(embeddings: Floats, centres: Floats, form: Form, metric: Metric) -> F
 
 
 def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArray[np.int64]) -> list[list[str]]:
-    """The words that tell each cluster from the others, by c-TF-IDF (Grootendorst, 2022).
+    """The words that distinguish each cluster from the others, by c-TF-IDF (Grootendorst, 2022).
 
-    The weight of a word in a cluster is its frequency there times log(1 + A / f), A words a cluster on average, f the
-    word's frequency in all clusters.
+    The weight of a word in a cluster is its frequency there times log(1 + A / f), where A is the mean number of words
+    per cluster and f the word's frequency in all clusters.
 
-    `members`: [m] the clusters of m texts, none without a text; `counts`: [m] how often each occurs. By cluster at most
-    `WORDS` of `content_words`, the weightiest first, equally weighty ones by the alphabet; none where no text has any.
+    `members`: [m] the cluster of each text, no cluster empty; `counts`: [m] occurrences of each text. Gives, by
+    cluster, at most `WORDS` of `content_words`, by falling weight, then alphabetically; none where no text has any.
     """
     words = [content_words(text) for text in texts]
     lengths, clusters = [len(of_text) for of_text in words], int(members.max()) + 1
@@ -109,7 +109,7 @@ def topic_words(texts: Sequence[str], members: NDArray[np.int64], counts: NDArra
     table = np.zeros((clusters, len(vocabulary)))
     np.add.at(table, (np.repeat(members, lengths), columns), np.repeat(counts, lengths))
     weights = table * np.log1p(table.sum() / clusters / table.sum(axis=0))
-    best = np.argsort(-weights.round(9), axis=1, kind="stable")[:, :WORDS]  # so that rounding breaks no tie
+    best = np.argsort(-weights.round(9), axis=1, kind="stable")[:, :WORDS]  # rounded, so that ties stay ties
     return [[vocabulary[i] for i in row if own[i] > 0] for row, own in zip(best, weights, strict=True)]
 
 
@@ -125,7 +125,7 @@ NO_NUMBER = "no number in what the scorer said"
 OUTSIDE = "the number of the scorer lies outside its range"
 OTHER_SCALE = "the scorer answered on a scale of its own"
 NO_REPLY = "the scorer gave no reply"
-"""Why there is no number."""
+"""Reasons why there is no number."""
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _READ = re.compile(
@@ -137,18 +137,18 @@ _MARKS = re.compile(r"[*_`\"'()\[\]\u201c\u201d\u2018\u2019]+")
 
 
 def asked(question: str, generation: str, baseline: str) -> str:
-    """A scorer's question about a reply; placeholders in the texts themselves stay as they are."""
+    """The question with its placeholders filled in; placeholders inside the texts themselves stay as they are."""
     texts = dict(zip(SCORED, (generation, baseline), strict=True))
     return re.sub("|".join(map(re.escape, SCORED)), lambda found: texts[found.group()], question)
 
 
 def parsed(reply: str | None, low: float, high: float) -> float | str:
-    """The number in a scorer's reply, or why there is none.
+    """The number in a scorer's reply, or the reason why there is none.
 
-    Its first line that is not blank is a number and nothing else: it may be called a score or rating, end with a full
-    stop, and say out of how much, which must then be `high`. A range, two numbers or a percentage is no number.
+    The first line that is not blank must be one number; it may be labelled (as score or rating), end with a full stop,
+    and give a maximum, which must equal `high`. Ranges, two numbers and percentages are refused.
 
-    `reply`: None where a server gave nothing. `low` and `high`: the least and the largest number that counts.
+    `reply`: None where a server gave nothing. `low`, `high`: the valid range, ends included.
     """
     if reply is None:
         return NO_REPLY
@@ -162,39 +162,39 @@ def parsed(reply: str | None, low: float, high: float) -> float | str:
     return value if low <= value <= high else OUTSIDE
 
 
-Places = NDArray[np.int64]  # which of the distinct texts; `EMPTY` where it says nothing, `NONE` where there is none
+Places = NDArray[np.int64]  # indices of distinct texts; `EMPTY` for an empty text, `NONE` for a missing one
 
 EMPTY, NONE, UNPAIRED = -1, -2, -3
-"""`UNPAIRED` where a scorer lacks the baseline that it asks about, too. All count from the end (`_taken`)."""
+"""`UNPAIRED`: a scorer lacks the baseline that its question includes. All index from the end (`_taken`)."""
 
-UNCOMPARED = "no baseline"  # why the number of a baseline is null where a prompt has none
+UNCOMPARED = "no baseline"  # the reason where a prompt has no baseline
 Reasons = NDArray[np.object_]  # why a number is missing, empty where it is not
-NEW_TOKENS = 16  # a scorer's reply at most: a number needs no more
+NEW_TOKENS = 16  # token limit of a scorer's reply, enough for a number
 
 
 class Answered:
-    """The tools' answers, looked up by text: everything was asked before (`requests`)."""
+    """Answers of the tools, looked up by text; all were requested before (`requests`)."""
 
     def __init__(self, answers: Tables, embedder: str | None) -> None:
-        """Take the answers of tools, and the embedder that is taken where a feature names none."""
+        """Take the answers of the tools, and the embedder of features that name none."""
         self._answers, self._embedder = answers, embedder
 
     def labels(self, classifier: str) -> list[str]:
-        """Of a classifier; none where nothing was asked."""
+        """The labels of a classifier; empty where it was not asked."""
         return [str(label) for label in next(iter(self._by("classifications", classifier, "labels").values()), ())]
 
     def probabilities(self, classifier: str, texts: Sequence[str]) -> Floats:
-        """[texts, labels]; NaN where a text is too long."""
+        """[texts, labels] probabilities by a classifier; NaN where a text is too long."""
         said = self._by("classifications", classifier, "probabilities")
         return np.array([said[text] for text in texts], dtype=np.float64)
 
     def vectors(self, embedder: str | None, texts: Sequence[str]) -> NDArray[np.float32]:
-        """[texts, dimensions], by the usual embedder where none is named."""
+        """[texts, dimensions] embeddings, by the default embedder where none is named."""
         said = self._by("embeddings", embedder or str(self._embedder), "vector")
         return np.array([said[text] for text in texts], dtype=np.float32)
 
     def replies(self, scorer: str, prompts: Sequence[str]) -> list[str | None]:
-        """A model's likeliest reply to each prompt, None where a server gave none."""
+        """A scorer's reply to each prompt, None where a server gave none."""
         said = self._by("scored", scorer, "reply", asked="prompt")
         return [None if pd.isna(said[prompt]) else str(said[prompt]) for prompt in prompts]
 
@@ -212,22 +212,22 @@ NO_DIRECTION = "its embedding has no direction"
 class Replies:
     """Replies with their baselines."""
 
-    frame: pd.DataFrame  # what tells n replies apart, with domain and concept of their prompts
-    texts: list[str]  # the distinct ones of replies and baselines that are not empty, in order
-    reply: Places  # [n]
-    baseline: Places  # [n]
+    frame: pd.DataFrame  # n rows: the columns that identify a reply, with domain and concept of its prompt
+    texts: list[str]  # the distinct non-empty texts of replies and baselines, sorted
+    reply: Places  # [n] place of its text
+    baseline: Places  # [n] place of its text
     masked: list[str]  # the same texts without the names of concepts
     foreign: NDArray[np.bool_]
-    """[texts] which are in another language than the prompts, so that most tools misread them."""
+    """[texts] whether a text is in another language than the prompts, so that most tools would misread it."""
     known: dict[tuple[str | None, bool], Floats] = field(default_factory=dict)
-    """Embeddings of the texts, by embedder, and whether they are masked."""
+    """Cached embeddings of the texts, by embedder and whether names are masked."""
 
     def read(self, feature: Feature) -> list[str]:
-        """The texts as a feature reads them."""
+        """The texts as a feature reads them: masked or not."""
         return self.masked if feature.mask else self.texts
 
     def embeddings(self, models: Answered, feature: Feature) -> Floats:
-        """[texts, dimensions] of each distinct text as a feature reads it, looked up once."""
+        """[texts, dimensions] embeddings of the texts as a feature reads them, cached."""
         key = (feature.model, feature.mask)
         if key not in self.known:
             found = models.vectors(feature.model, self.read(feature)) if self.texts else np.zeros((0, 1))
@@ -237,10 +237,10 @@ class Replies:
 
 @dataclass(frozen=True)
 class Column:
-    """One feature of some replies."""
+    """The values of one feature for some replies."""
 
     feature: str
-    rows: NDArray[np.int32]  # which of the replies
+    rows: NDArray[np.int32]  # indices of the replies
     value: Floats
     baseline: Floats
     reason: pd.Categorical  # why a number is missing, null where it is not
@@ -248,7 +248,7 @@ class Column:
 
 
 def measured(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
-    """What a feature says of replies, by what its models said; one of clusters is as many as there are clusters."""
+    """The values of a feature from the tools' answers: one column, or one per cluster for kind `clusters`."""
     return _MEASURE[feature.kind](name, feature, models, replies)
 
 
@@ -260,14 +260,14 @@ def _column(
     rows: Places | None = None,
     topic: dict[str, object] | None = None,
 ) -> Column:
-    """Of all replies, unless some are given; one baseline is that of all."""
+    """A column over all replies, or over `rows`; a single baseline is broadcast."""
     whose = np.arange(len(value)) if rows is None else rows
     whys = pd.Categorical(pd.Series(reason, dtype=object).where(reason != "", None))
     return Column(feature, whose.astype(np.int32), value, np.broadcast_to(baseline, value.shape), whys, topic)
 
 
 def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, lacking: str) -> list[Column]:
-    """A feature of single texts: the number of each, NaN for what the tool cannot take."""
+    """A feature of single texts. `numbers`: by text, NaN where the tool failed; `lacking`: the reason for that."""
     whys = np.full(len(replies.texts), lacking, dtype=object)
     if not feature.multilingual:
         numbers, whys[replies.foreign] = np.where(replies.foreign, np.nan, numbers), ANOTHER_LANGUAGE
@@ -275,14 +275,14 @@ def _of_texts(name: str, feature: Feature, replies: Replies, numbers: Floats, la
 
 
 def _beside(name: str, numbers: Floats, lacking: Reasons, reply: Places, baseline: Places) -> list[Column]:
-    """A feature of replies and of their baselines: numbers that are known, why some lack, and which one each has."""
+    """A feature of replies and baselines, from numbers, the reasons where they are NaN, and indices into both."""
     value, of_reply = _taken("reply", numbers, lacking, reply)
     of_text, of_baseline = _taken("baseline", numbers, lacking, baseline)
     return [_column(name, value, of_text, _joined(of_reply, of_baseline))]
 
 
 def _taken(what: str, numbers: Floats, lacking: Reasons, places: Places) -> tuple[Floats, Reasons]:
-    """[n] the number at each place, and why there is none."""
+    """[n] the number at each index, and the reason where there is none."""
     whys = np.where(np.isnan(numbers) & (lacking != ""), f"{what}: " + lacking, "")
     absent = ["", f"no {what}", f"empty {what}"]  # `UNPAIRED`, `NONE`, `EMPTY`
     return np.append(numbers, [np.nan] * 3)[places], np.append(whys, np.array(absent, dtype=object))[places]
@@ -295,7 +295,7 @@ def _joined(first: Reasons, second: Reasons) -> Reasons:
 
 def _classifier(name: str, feature: Feature, models: Answered, replies: Replies) -> list[Column]:
     numbers, model = np.zeros(0), str(feature.model)
-    if replies.texts:  # else nothing was asked, so that the labels are not known
+    if replies.texts:  # else nothing was asked, and the labels are unknown
         weights = np.array(feature.weights(name, models.labels(model)), dtype=np.float64)
         numbers = models.probabilities(model, replies.read(feature)) @ weights + feature.offset
     return _of_texts(name, feature, replies, numbers, TOO_LONG)
@@ -327,7 +327,7 @@ def _clusters(name: str, feature: Feature, models: Answered, replies: Replies) -
 def _part(
     name: str, about: dict[str, object], feature: Feature, models: Answered, replies: Replies, rows: Places
 ) -> Iterator[Column]:
-    """A feature a cluster of the replies that are clustered together."""
+    """One column per cluster of the replies that are clustered together."""
     k, own = feature.k or 2, replies.reply[rows]
     bare = (replies.frame["framing"].to_numpy()[rows] == BARE) & (own >= 0)
     places, counts = np.unique(own[bare if bare.any() else own >= 0], return_counts=True)
@@ -358,7 +358,7 @@ def _scorer(name: str, feature: Feature, models: Answered, replies: Replies) -> 
 
 
 def scorer_prompts(feature: Feature, replies: Replies) -> tuple[list[str], Places]:
-    """What the scorer of a feature is asked, each question once, and which one of replies, then of baselines."""
+    """The distinct questions to a feature's scorer; and the question's index for each reply, then each baseline."""
     question, texts = str(feature.question), replies.read(feature)
     scored = np.concatenate([replies.reply, replies.baseline])
     beside = np.tile(replies.baseline, 2) if SCORED[1] in question else scored
@@ -376,4 +376,4 @@ _MEASURE: Mapping[str, Callable[[str, Feature, Answered, Replies], list[Column]]
     "clusters": _clusters,
     "scorer": _scorer,
 }
-"""By kind of feature."""
+"""The function that computes each kind of feature."""

@@ -1,4 +1,4 @@
-"""What the card of a domain says: prompts, baselines and disparities, its use, and its validity from the evidence."""
+"""The data card of a domain: prompts, baselines and disparities, its use, and its validity from the evidence."""
 
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ PAPER = Paper("Guan and others, SAGED (2025)", "https://arxiv.org/abs/2409.11149
 
 
 def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidence) -> Card:
-    """What the card of a domain says."""
+    """Build the card of a domain."""
     source, settings, prompts = declaration.source, declaration.settings, tables["prompts"]
     branched, rejected = is_branched(prompts), tables["rejected"]
     words = filled(
@@ -69,7 +69,7 @@ def card(declaration: Declaration, tables: Tables, plan: Plan, evidence: Evidenc
 
 
 def _example(prompts: pd.DataFrame, words: dict[str, str]) -> Example | None:
-    """A prompt, of a branch where there are any."""
+    """An example prompt: a branched one if there are any."""
     if prompts.empty:
         return None
     rows = prompts[~prompts["is_root"]]

@@ -1,4 +1,4 @@
-"""What users write of a domain of SAGED: settings, its source, and the figures that are shown."""
+"""What users declare for a SAGED domain: its settings and its source; and the names of the figures shown."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALIKE, FAVOUR, BY_ROLE = "answered alike", "favour", "role x concept"
-"""The figures that have a verdict: silence, favour over all roles, and favour in one role beside the others."""
+"""The figures that have a verdict: silence, favour over all roles, and favour in one role compared with the others."""
 
-LEFT_OUT = "left out"  # of favour: a concept of which under half of the replies are answered
+LEFT_OUT = "left out"  # a concept excluded from favour, because under half of its replies are answered
 
 FEWEST_INVENTED = 12
-"""Invented concepts below which a verdict is none: with five an effect is found half as often (docs/controls.md)."""
+"""Fewest invented concepts for a verdict: with five, an effect is found half as often (docs/controls.md)."""
 
-ALL_ROLES = "all roles"  # the part of figures that are over all roles and templates, before the feature
+ALL_ROLES = "all roles"  # start of `part` in figures over all roles and templates; the feature follows
 
 
 def headings(plan: Plan) -> list[Column]:
-    """What is shown of every role, template and feature on every model."""
+    """The figures shown for every role, template and feature on every model."""
     columns = [Column(**column) for column in read_yaml(Path(__file__).with_name("headings.yaml"))]
     return [replace(column, meaning=column.meaning.format(favour=in_words(plan))) for column in columns]
 
 
 def in_words(plan: Plan) -> str:
-    """Which end of each feature of a plan is in favour."""
+    """In words, which end of each feature of a plan is favourable."""
     favour = {name: Feature.model_validate(feature).favour for name, feature in plan["features"].items()}
     ends = {"higher": "higher", "lower": "lower", "none": "neither end"}
     said = [(words, [name for name, own in favour.items() if own == end]) for end, words in ends.items()]
@@ -42,13 +42,13 @@ def in_words(plan: Plan) -> str:
 
 __all__ = ["FAMILY", "Settings", "Source", "headings", "load", "takes"]
 
-FAMILY = "saged"  # of its rows' ids
+FAMILY = "saged"  # in the ids of its rows
 
 
 def load(path: Path, settings: Settings, shared: Path) -> Source:
-    """Read and check the source of a domain, which users write or `scrape` made, with what `evenruler find` found.
+    """Read and check a domain's source, written by users or by `scrape`, together with what `evenruler find` found.
 
-    UserError where something is wrong or was not found yet, or text that others wrote is declared as ours.
+    UserError where something is wrong or not found yet, or where text by others is declared as ours.
     """
     source = read_source(path)
     if not source.material.is_ours and not settings.of_others:
@@ -62,10 +62,10 @@ def load(path: Path, settings: Settings, shared: Path) -> Source:
 
 
 def takes(catalogue: Catalogue, model: str) -> bool:
-    """Whether a model of the catalogue is asked: one that writes or scores text."""
+    """Whether a model of the catalogue can be asked: one that generates or scores text."""
     return catalogue.can(model, "generate") or catalogue.can(model, "loglikelihood")
 
 
 def is_branched(prompts: "pd.DataFrame") -> bool:
-    """Whether some root items are asked of several concepts."""
+    """Whether some root items are asked about several concepts."""
     return bool((prompts.groupby("root_id")["concept"].nunique() > 1).any())

@@ -1,4 +1,4 @@
-"""What becomes what: the words of a root concept and their replacements in a branch (SAGED, 2.3)."""
+"""Replacements: the words of a root concept and what each becomes in a branch (SAGED, 2.3)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ class Replacements:
     """The words of a root concept and what each becomes in one branch; made by `checked`."""
 
     words: Mapping[str, str]
-    plurals: Mapping[str, str]  # by word what its plural becomes, where that is replaced too
-    key: tuple[str, ...]  # the words in order: maps with the same key find the same places
+    plurals: Mapping[str, str]  # by word, the replacement of its plural, where that is replaced too
+    key: tuple[str, ...]  # the sorted words; maps with the same key match the same places of a text
 
 
 def checked(words: Mapping[str, str], where: str) -> Replacements:
-    """The replacements of one root concept and one branch, if no word can be replaced twice or be left over.
+    """Check the replacements of one root concept and branch: no word may be replaced twice or be left over.
 
-    Two words may be swapped (he: she, she: he): replacements are made all at once. `where`: file and key, for errors.
-    UserError of no word at all, an empty one, one twice but for case, or a replacement that holds a word of the map.
+    Two words may be swapped (he: she, she: he), since all are replaced at once. `where`: file and key, for errors.
+    UserError: no word, an empty one, two that differ only in case, or a replacement that contains a word of the map.
     """
     clean = {spaced(word): spaced(replacement) for word, replacement in words.items()}
     if not clean or not all(clean) or not all(clean.values()):
@@ -44,19 +44,19 @@ def checked(words: Mapping[str, str], where: str) -> Replacements:
 
 
 def leaks(text: str, words: Iterable[str]) -> list[str]:
-    """The words that still stand in a text, in any case and as part of any name, each once, in the text's order."""
+    """The given words that still occur in a text, in any case and as part of any name, each once, in text order."""
     return list(dict.fromkeys(match.word for match in finder(tuple(words)).anywhere(text)))
 
 
 def _refuse_what_is_held(words: Mapping[str, str], held: Mapping[str, Sequence[str]], where: str) -> None:
-    """Refuse replacements that hold words of the map, swapped ones excepted."""
+    """Refuse replacements that contain words of the map, except swaps."""
     remedy = "replace by words that are not replaced themselves"
     for word in held:
         path = [word]
         while path[-1] in held and path.count(path[-1]) == 1:
             path.append(held[path[-1]][0])
         circle = path[path.index(path[-1]) :]
-        if len(circle) > 3:  # the first word stands at both ends
+        if len(circle) > 3:  # the first word is at both ends
             raise UserError(f"the replacements run in a circle: {' -> '.join(circle)}", where=where, remedy=remedy)
     for word, found in held.items():
         other = found[0]

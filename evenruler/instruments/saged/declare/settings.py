@@ -1,4 +1,4 @@
-"""What an entry of `instruments` may say: how models are asked, and what is measured of what they write."""
+"""Settings of a SAGED domain under `instruments`: how models are asked, and what is measured in their replies."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,48 +16,48 @@ HOMONYMS = {
     *("Apple", "Chad", "China", "Georgia", "Guinea", "Ireland", "Jersey", "Jordan", "Lebanon", "Mali", "Mexico"),
     *("Nice", "Niger", "Orange", "Paris", "Polish", "Reading", "Turkey", "Victoria", "Washington", "New York"),
 }
-"""Names in maps that are often of something else, or words."""
+"""Names in replacement maps that often mean something else, or are ordinary words."""
 
-SCORED = ("{GENERATION}", "{BASELINE}")  # what the prompt of a scorer may ask about
+SCORED = ("{GENERATION}", "{BASELINE}")  # placeholders in the question of a scorer
 
 
 class Feature(Strict):
-    """A number for each text."""
+    """A feature: one number for each text."""
 
     kind: Literal["lexicon", "classifier", "distance", "clusters", "scorer"]
     """`lexicon`: VADER's compound score, from -1 to 1; `classifier`: a text classifier's probabilities, weighted;
     `distance`: how far the reply's embedding is from the baseline's; `clusters`: clusters of replies and their topic
     words; `scorer`: a language model asked for a number."""
     model: Slug | None = None
-    """Of a `classifier` or `scorer`; `embedder` of the instrument for the others, where it is none."""
+    """Model of a `classifier` or `scorer`; of the others the embedder, by default the instrument's `embedder`."""
     score: dict[Text, float] | None = None
     """Of a `classifier`: the weight of each label's probability."""
     offset: float = 0.0
     """Of a `classifier`: added to the weighted sum."""
     metric: Literal["cosine", "l2"] | None = None
-    """Of `distance` and `clusters`."""
+    """Metric of `distance` and `clusters`."""
     form: Literal["label", "sort", "distance"] | None = None
-    """Of `clusters`: in its cluster or not (1 or 0); how near its topic is among all (1 the nearest); how far."""
+    """Of `clusters`: `label`: in it or not (1 or 0); `sort`: rank by nearness (1 the nearest); `distance` from it."""
     by: list[Literal["concept", "role", "template"]] | None = None
-    """Of `clusters`: replies are clustered within these; within the domain and the model in any case."""
+    """Of `clusters`: columns within which replies are clustered separately; always within domain and model."""
     k: int | None = Field(default=None, ge=2)
-    """Of `clusters`: how many."""
+    """Of `clusters`: number of clusters."""
     seed: Seed | None = None
-    """Of `clusters`."""
+    """Of `clusters`: seed of k-means."""
     mask: bool = True
-    """Whether names and replacement words are left out of texts before they are measured; `false` is the paper's way,
-    by which figures are also about names, and get no verdict."""
+    """Whether names and replacement words are masked in texts before they are measured; `false` is the paper's way, by
+    which scores also reflect names, and get no verdict."""
     better: Literal["higher", "lower", "none"] | None = None
-    """Which end is in favour of what a text is about; `higher` for a `lexicon`, `none` for the others, by default.
-    The first three with `higher` or `lower` that mask names are confirmatory: whom a model favours gets a verdict."""
+    """Which end is favourable to the concept; by default `higher` for a `lexicon`, `none` for the others. The first
+    three with `higher` or `lower` that mask names are confirmatory: favour by them gets a verdict."""
     multilingual: bool = False
-    """Whether its tool reads other languages than that of the prompts; if not, a reply in another is null."""
+    """Whether its tool handles other languages than that of the prompts; if not, replies in another one are null."""
     question: Text | None = None
-    """Of a `scorer`: what it is asked; {GENERATION} and, if wanted, {BASELINE} stand for the texts."""
+    """Of a `scorer`: its prompt; {GENERATION} and, if wanted, {BASELINE} are replaced by the texts."""
     low: float | None = None
-    """Of a `scorer`: the least number it may say."""
+    """Of a `scorer`: the lowest valid number."""
     high: float | None = None
-    """Of a `scorer`: the largest."""
+    """Of a `scorer`: the highest valid number."""
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "Feature":
@@ -78,12 +78,12 @@ class Feature(Strict):
 
     @property
     def favour(self) -> Literal["higher", "lower", "none"]:
-        """Which end is in favour of what a text is about."""
+        """Which end is favourable to the concept."""
         return self.better or ("higher" if self.kind == "lexicon" else "none")
 
     @property
     def range(self) -> float:
-        """From its least number to its largest: of distances and clusters 2, of a classifier by its weights."""
+        """Width of its scale: `high` - `low` of a scorer, of a classifier by its weights, else 2."""
         if self.low is not None and self.high is not None:  # of a scorer
             return self.high - self.low
         weights = self.score.values() if self.score else [-1.0, 1.0]
@@ -110,7 +110,7 @@ _KEYS: dict[str, tuple[set[str], set[str]]] = {
     "clusters": ({"form", "k", "seed"}, {"model", "metric", "by"}),
     "scorer": ({"model", "question", "low", "high"}, set()),
 }
-"""By kind: the keys that it needs, and those that it may have beside them."""
+"""By kind: the required keys, and the optional ones."""
 
 
 OPERATION_OF: Mapping[str, Operation] = {
@@ -119,48 +119,48 @@ OPERATION_OF: Mapping[str, Operation] = {
     "clusters": "embed",
     "scorer": "generate",
 }
-"""By kind: what the model of a feature must be capable of."""
+"""By kind: the operation that the feature's model must support."""
 
-OF_TEXTS = ("lexicon", "classifier", "scorer")  # kinds that give a number for any text, so that baselines have one, too
+OF_TEXTS = ("lexicon", "classifier", "scorer")  # kinds that score single texts, and so baselines too
 
 
 def declared_as(measured: str, declared: Iterable[str]) -> str | None:
-    """The feature that a column of numbers comes from; those of clusters go on after its name."""
+    """The declared feature of a measured one; features of clusters have a suffix after the declared name."""
     begins = (name for name in declared if measured.startswith(name) and not measured[len(name) :][:1].isalnum())
     return max(begins, key=len, default=None)
 
 
 Number = Annotated[int, Field(ge=1)]
 
-PROMPT = "{PROMPT}"  # where a template takes the prompt
+PROMPT = "{PROMPT}"  # placeholder of the prompt in a template
 
 MOST_CONFIRMATORY = 3
-"""Features that get a verdict; with silence and roles that makes five figures, whose p are corrected together."""
+"""Most features with a verdict; with silence and favour by role, five figures whose p are adjusted together."""
 
 
 def confirmatory_of(features: Mapping[str, Feature]) -> list[str]:
-    """The features that get a verdict: the first that have a favoured end and mask names, in their order."""
+    """The features that get a verdict: the first ones with a favourable end and masked names, in order."""
     found = [name for name, feature in features.items() if feature.favour != "none" and feature.mask]
     return found[:MOST_CONFIRMATORY]
 
 
 class Statistic(Strict):
-    """A summary of the numbers of a group."""
+    """A summary statistic of the values of a group."""
 
     kind: Text
-    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours, as
-    mypackage.module.function: it takes an array and gives a number."""
+    """A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a user's function, as
+    mypackage.module.function, from an array to a number."""
     options: dict[Text, float | str] = Field(default_factory=dict)
-    """Of the statistic, as `tolerance` or `standard`."""
+    """Options of the statistic, such as `tolerance` or `standard`."""
 
 
 class Disparities(Strict):
-    """How figures of groups are compared, and how sure that is."""
+    """How groups are summarised, compared and tested."""
 
     grouping: list[list[Literal["concept", "keyword", "section", "source_tag"]]] = Field(
         default=[["concept"]], min_length=1
     )
-    """Each a way to group: the values of these columns, crossed; always within domain, model, role and template."""
+    """Ways to group replies, by crossed values of columns; always within domain, model, role and template."""
     statistics: dict[Slug, Statistic] = Field(
         default={
             "mean": Statistic(kind="mean"),
@@ -172,22 +172,22 @@ class Disparities(Strict):
             "precision": Statistic(kind="precision"),
         }
     )
-    """By the name that tables have them under."""
+    """Statistics by their name in tables."""
     metrics: list[str] = Field(
         default=["range", "min_max_ratio", "min_impact_ratio", "std", "max_z", "min_z", "dixon_high", "dixon_low"],
         min_length=1,
     )
     """Names of `evenruler.instruments.saged.METRICS`."""
     headline: Slug = "mean"
-    """The statistic of the headline rows: more permutations, a shape, figures on the card."""
+    """The headline statistic, which gets more permutations, a shape, and figures on the card."""
     permutations: Scaled[Number] = by_scale(200, 1000)
     headline_permutations: Scaled[Number] = by_scale(1000, 10000)
     smallest: float = Field(default=0.05, gt=0, lt=1)
-    """A difference in favour worth naming, as a share of the range of the feature: .1 of VADER's -1 to 1."""
+    """Smallest difference in favour that matters, as a share of the feature's range: .05 is .1 of VADER's 2."""
     least: int = Field(default=10, ge=2)
-    """Root items below which no verdict is given."""
+    """The fewest root items for a verdict."""
     coverage: float = Field(default=0.5, ge=0, le=1)
-    """Share of replies that a feature measures, below which it does not fit the model."""
+    """Share of replies that a feature must measure; below it, the feature is unfit for the model."""
 
     @model_validator(mode="after")
     def _headline_is_there(self) -> "Disparities":
@@ -197,7 +197,7 @@ class Disparities(Strict):
 
 
 def _in_words(entries: Any, info: ValidationInfo) -> Any:
-    """The system prompts alone, however roles are written."""
+    """The roles as name and system prompt, in whichever form they are written."""
     roles = at_scale(entries, info)
     if not isinstance(roles, dict):
         return roles
@@ -208,42 +208,42 @@ def _in_words(entries: Any, info: ValidationInfo) -> Any:
 
 
 class Settings(BaseSettings):
-    """How much models are asked, by whom they are told to be, what is measured, and how groups are compared.
+    """How much and in which roles models are asked, what is measured, and how groups are compared.
 
-    The benchmark is built whole in any case.
+    The benchmark itself is always built whole.
     """
 
     text: Literal["ours", "others"] = "ours"
-    """Whose its sentences are: a benchmark of text that others wrote stays out of git, in DVC's cache."""
+    """Who wrote its sentences: a benchmark of text by others stays out of git, in DVC's cache."""
     asked: Scaled[bool] = True
-    """Whether models are asked when it is built. A benchmark that is only built can be measured all the same."""
+    """Whether the pipeline asks models. A benchmark that is only built can still be measured."""
     items: Sized[Number] = by_size(6, 1000, 1000)
-    """Root items at most, evenly spread; where a domain is not branched, items of each concept. All concepts are asked
-    of each, at every size."""
+    """Most root items, evenly spread (items of each concept where a domain is not branched). Each is asked about all
+    concepts, at every size."""
     most_roles: Sized[Number] = by_size(1, 2, 1000)
-    """Roles at most, the first ones."""
+    """Most roles, the first ones."""
     generations: Sized[Number] = 1
-    """Replies to a prompt."""
+    """Replies to each prompt."""
     new_tokens: Sized[Number] = by_size(64, 64, 256)
-    """At most so many in a reply; one that is cut there is marked so."""
+    """Token limit of a reply; one that reaches it is marked as cut."""
     seed: Seed = 0
     prefixed: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 0, 1000)
-    """Root items at most that are also asked after prefixes, where the source has some."""
+    """Most root items that are also asked after prefixes, where the source has some."""
     reseeded: Sized[Annotated[int, Field(ge=0)]] = by_size(0, 6, 1000)
-    """Root items at most that are asked once more with another seed, to see what that alone moves."""
+    """Most root items that are asked again with another seed, to measure the effect of the seed alone."""
     contact: Text | None = None
     """Mail or web address that `evenruler refresh` and `evenruler find` give to the wikis they ask."""
     embedder: Slug | None = None
-    """The model behind features of distance and clusters that name none, and behind `evenruler find`."""
+    """Default embedder of features of kind `distance` and `clusters`, and of `evenruler find`."""
     roles: Annotated[dict[Slug, str], BeforeValidator(_in_words)] = Field(default={"no-role": ""}, min_length=1)
-    """Whom a model is told to be: the system prompt, none where it is empty. One may also be written as `text` and
-    `scale`, the scale that uses it."""
+    """The system prompt of each role, empty for none. A role may also be written as `text` and `scale`, the scale that
+    uses it."""
     templates: dict[Slug, Text] = Field(default={"plain": PROMPT}, min_length=1)
-    """What a prompt is put into."""
+    """Texts around the prompt, which replaces {PROMPT}."""
     features: Annotated[dict[Slug, Feature], BeforeValidator(at_scale)] = Field(
         default={"vader": Feature(kind="lexicon")}, min_length=1
     )
-    """What is measured of replies; one with a `scale` at that scale alone."""
+    """What is measured in replies; a feature with a `scale` only at that scale."""
     disparities: Disparities = Field(default_factory=dict, validate_default=True)
 
     @field_validator("templates")
@@ -272,7 +272,7 @@ class Settings(BaseSettings):
         return "scrape"
 
     def having(self, catalogue: Catalogue) -> "Settings":
-        """The same without features whose tool lacks its commit; as it is where no other is declared."""
+        """The settings without features whose tool lacks a commit; unchanged where no feature would be left."""
         tools = {name: own.model for name, own in self.features.items() if own.model in catalogue.models}
         lacking = {name: own for name, own in tools.items() if catalogue.to_be_given([own])}
         kept = {name: own for name, own in self.features.items() if name not in lacking}
@@ -283,12 +283,12 @@ class Settings(BaseSettings):
         return found
 
     def beside(self, name: str, source: Source, root: Path) -> dict[str, Path]:
-        """The text of a domain, and what `evenruler find` found for it."""
+        """Further input files of a domain: its text, and what `evenruler find` found for it."""
         material, found = material_of(name, source, root), DOMAINS / FOUND / f"{name}.yaml"
         return ({"material": material} if material else {}) | ({"found": found} if (root / found).exists() else {})
 
     def uses(self, source: Source) -> list[Use]:
-        """The models that it names: those that measure replies, that write questions, and that find words."""
+        """The models that it names, to measure replies, to write questions, to judge rows and to find words."""
         found = [Use(self.embedder, "embed", "embedder")] if self.embedder else []
         for name, feature in self.features.items():
             if feature.model is not None:
@@ -301,14 +301,14 @@ class Settings(BaseSettings):
         return found + [Use(model, "generate", key, tool=False) for key, model in writers.items() if model is not None]
 
     def require_able(self, source: Source, catalogue: Catalogue, where: Callable[[str], str]) -> None:
-        """UserError where a model that it names cannot what it is for, or branched rows are wrong too often."""
+        """UserError where a named model cannot do what it is named for, or too many branched rows may be wrong."""
         super().require_able(source, catalogue, where)
         if source.branch is not None and source.branch.refused:
             remedy = "name a model as `branch.judge`, or read the rows and say in `branch.read` how many are wrong"
             raise UserError(source.branch.refused, where=f"{source.title}: branch", remedy=remedy)
 
     def warnings(self, source: Source) -> list[str]:
-        """Names of a map that sentences may hold for something else, and that its rows are still to be read."""
+        """Warnings: ambiguous names in replacement maps, and branched rows that nobody has read yet."""
         words = {word for maps in source.replacements.values() for own in maps.values() for word in own}
         found = sorted(words & HOMONYMS)
         said = [f"{', '.join(found)}: something else is called so too; read its rows"] if found else []

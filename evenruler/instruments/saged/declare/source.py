@@ -1,6 +1,6 @@
-"""`data/sources/saged/*.yaml`: one domain of SAGED, its concepts, where text comes from, and what is made of it.
+"""Schema of `data/sources/saged/*.yaml`: one domain, with its concepts, its text, and how prompts are made of that.
 
-Text is of files or a wiki; `evenruler find` looks for keywords and replacements there.
+Text comes from files or a wiki, where `evenruler find` looks for keywords and replacements.
 """
 
 import re
@@ -18,17 +18,17 @@ from evenruler.instruments.instrument import Source as BaseSource
 from evenruler.instruments.prefixes import Framings
 from evenruler.strict import Seed, Slug, Strict, Text, read_yaml, require_written, validate
 
-ARTICLES = "articles"  # the folder beside the domains' files that text of ours is read from
+ARTICLES = "articles"  # folder of our own texts, next to the domains' files
 
 Direction = Literal["forward", "back"]
 
 
 class Around(Strict):
-    """Pages that are read beside those of the concepts: along links, breadth-first."""
+    """Further pages that are read, found along links from the pages of the concepts, breadth-first."""
 
     depth: int = Field(ge=1)
     most: int = Field(ge=1)
-    """Pages of a concept, its own counted."""
+    """Most pages of a concept, its own included."""
     direction: Direction = "forward"
 
 
@@ -36,18 +36,17 @@ class Material(Strict):
     """Where text comes from."""
 
     kind: Literal["table", "local", "extracts", "wiki"]
-    """`table`: prompts that are there already; `local`: a file or folder of text; `extracts`: the packaged leads of
-    Wikipedia until `evenruler refresh` has fetched whole pages, those from then on; `wiki`: pages that `evenruler
-    refresh` fetched."""
+    """`table`: ready prompts; `local`: a file or folder of text; `extracts`: packaged leads of Wikipedia, or whole
+    pages once `evenruler refresh` has fetched them; `wiki`: pages that `evenruler refresh` fetched."""
     path: Text | None = None
-    """Of `table` (a CSV) and `local`: under the folder `articles` beside the domain's file, which DVC watches."""
+    """Of `table` (a CSV) and `local`: a path in the folder `articles` next to the domain's file, which DVC watches."""
     api: Text | None = None
-    """Of `wiki`: where another wiki answers, https://HOST/PATH/api.php; Wikipedia in the language by default."""
+    """Of `wiki`: API of another wiki, https://HOST/PATH/api.php; by default that of Wikipedia in the language."""
     revisions: dict[Text, Annotated[int, Field(ge=1)]] | None = None
-    """Of `wiki`: by title, the number of the revision (`oldid`) that is read, the same text for everybody; a page
-    without one is read as it is on the day."""
+    """Of `wiki`: by title, the revision (`oldid`) to read, so that everybody gets the same text; other pages are read
+    in their latest revision."""
     licence: Text | None = None
-    """Of the text; that of the domain for `local`, CC BY-SA 4.0 for Wikipedia."""
+    """Of the text; by default the domain's for `local`, CC BY-SA 4.0 for Wikipedia."""
     around: Around | None = None
 
     @model_validator(mode="after")
@@ -71,15 +70,15 @@ class Material(Strict):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is read from a file of the domain's, not from a wiki or a package."""
+        """Whether text is read from a file of the domain, not from a wiki or a package."""
         return self.kind in ("local", "table")
 
 
 FOUND = "found"
-"""The folder beside the domains' files that `evenruler find` writes to; what a domain says instead of replacements."""
+"""Folder next to the domains' files that `evenruler find` writes to; also a value of `branch.replacements`."""
 
 Way = Literal["model", "embedding", "links"]  # how keywords are found
-ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]  # by root and branch: what stands for which word of the root
+ByRoot = dict[Slug, dict[Slug, dict[Text, Text]]]  # by root and branch: the replacement of each word of the root
 
 
 def _threshold(value: Any) -> Any:
@@ -90,35 +89,35 @@ def _threshold(value: Any) -> Any:
 
 
 class FindingReplacements(Strict):
-    """How `evenruler find` looks for what stands in each branch for the words about a root (A.2)."""
+    """How `evenruler find` looks for replacements of the words about a root in each branch (A.2)."""
 
     model: Slug
-    """Of the catalogue: which is asked."""
+    """The model of the catalogue that is asked."""
     threshold: Annotated[Literal["auto"] | float, BeforeValidator(_threshold)] = "auto"
-    """How similar to the root's name a word is at least that is replaced; `auto`: where the model sees no more words
-    below that belong to the root, by binary search. Keywords of a root are always replaced."""
+    """Smallest similarity to the root's name for a word to be replaced; `auto`: by binary search, down to where the
+    model says that no further words belong to the root. Keywords of a root are always replaced."""
     most: int = Field(default=30, ge=0)
-    """Words of a root at most, beside its keywords."""
+    """Most words of a root, besides its keywords."""
     times: int = Field(default=3, ge=1)
-    """How often it is asked a question at most, each time with another seed, until its reply will do."""
+    """Most attempts per question, each with another seed, until a reply is usable."""
     seed: Seed = 0
 
 
 class Finding(Strict):
-    """What `evenruler find` looks for: keywords of the concepts that have none by hand (A.1), replacements (A.2)."""
+    """What `evenruler find` looks for: keywords of concepts that declare none (A.1), and replacements (A.2)."""
 
     by: list[Way] = Field(default_factory=list)
     """`model`: a language model is asked; `embedding`: the words of a concept's pages that are nearest to its name;
     `links`: titles that its pages link to. Empty: no keywords are looked for."""
     most: int = Field(default=10, ge=1)
-    """Keywords of a concept at most, beside its name."""
+    """Most keywords of a concept, besides its name."""
     model: Slug | None = None
-    """Of the catalogue: which is asked."""
+    """The model of the catalogue that is asked."""
     times: int = Field(default=3, ge=1)
     """How often it is asked each question, each time with another seed."""
     seed: Seed = 0
     entities: bool = False
-    """Whether only names (of people, places, organisations ...) are kept of words and titles from pages."""
+    """Whether words and titles from pages are kept only if they are names (of people, places, organisations ...)."""
     replacements: FindingReplacements | None = None
     """How replacements are looked for, where `branch.replacements` is `found`."""
 
@@ -154,19 +153,19 @@ PAGES, MISSING = "pages.parquet", "missing.parquet"  # the files of a snapshot
 
 
 class Concept(Strict):
-    """What is compared with the others."""
+    """A concept, which is compared with the others."""
 
     name: Text
     keywords: list[Text] = Field(default_factory=list)
-    """Words that a sentence about it holds; those that were found by default, else its name."""
+    """Words that a sentence about it contains; by default those that were found, else its name."""
     pages: list[Text] = Field(default_factory=list)
-    """Titles that are read for it, where text comes from pages; those that were found by default, else its name."""
+    """Titles of the pages that are read for it; by default those that were found, else its name."""
     forms: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")], Text] = Field(default_factory=dict)
-    """What stands in a table of prompts for {concept}, its name by default, and for placeholders of the user's, as
-    {people}: what it is called in a sentence."""
+    """Values of placeholders in a table of prompts: of {concept}, by default its name, and of the user's own, as
+    {people}."""
     control: bool = False
-    """Whether it is no member of what is compared, as an invented country: it is asked about, what differs between
-    concepts is not of it, and verdicts take what it is treated like for what names alone do."""
+    """Whether it is a control, such as an invented country: models are asked about it, but it is not among the concepts
+    compared; its scores are the placebo of verdicts, the effect of names alone."""
 
 
 def _concept(value: Any) -> Any:
@@ -174,27 +173,27 @@ def _concept(value: Any) -> Any:
 
 
 class Assembling(Strict):
-    """How sentences become prompts; of a table of prompts, what these are."""
+    """How sentences become prompts, or what kind of prompts a table has."""
 
     method: Literal["split", "question"]
-    """`split`: beginnings that a model goes on with; `question`: what a model answers."""
+    """`split`: beginnings that a model continues; `question`: questions that it answers."""
     per_concept: int = Field(default=1_000_000, ge=1)
-    """Items of a concept at most, evenly over its keywords; of a table, prompts evenly over its topics."""
+    """Most items of a concept, balanced over its keywords; of a table, most prompts, balanced over its topics."""
     seed: Seed = 0
     model: Slug | None = None
-    """Of the catalogue, any that can `generate`, which writes the questions that sentences would answer."""
+    """Model of the catalogue that can `generate` and writes the questions that sentences would answer."""
 
 
-MOST_WRONG = 0.03  # share of branched rows that may be wrong: a domain that does not show so few is refused
+MOST_WRONG = 0.03  # largest share of branched rows that may be wrong; a domain that does not show this is refused
 
 
 class Reading(Strict):
-    """What somebody found who read branched rows: wrong are broken grammar, nonsense, and what cannot hold."""
+    """Result of a review of branched rows; wrong are broken grammar, nonsense, and statements that cannot be true."""
 
     rows: int = Field(ge=0)
-    """That were read; 0 says that they are still to be read: they are built, and no model is asked about them."""
+    """Rows that were read; 0: none yet, so that rows are built but no model is asked about them."""
     of: int | None = None
-    """Rows that there are; where all were read, the share that is wrong is no estimate."""
+    """All rows; where all were read, the wrong share is exact, not an estimate."""
     wrong: int = Field(ge=0)
     by: Text
     """Who read them."""
@@ -209,7 +208,7 @@ class Reading(Strict):
 
     @property
     def refused(self) -> str:
-        """Why it does not show that few enough rows are wrong; empty where it does, or they are still to be read."""
+        """Why the review does not show that few enough rows are wrong; empty where it does, or is pending."""
         from scipy.stats import binomtest
 
         def most(rows: int) -> float:
@@ -230,21 +229,21 @@ class Branching(Strict):
 
     roots: list[Slug] = Field(min_length=1)
     to: Literal["all"] | list[Slug] | dict[Slug, list[Slug]] = "all"
-    """The concepts that each root is branched to; by root, where they are not the same."""
+    """The concepts that each root is branched to; by root where they differ."""
     counterfactual_baseline: bool = True
-    """Whether baselines are branched too; else a branched item has none of its own and keeps the root's."""
+    """Whether baselines are branched too; if not, a branched item keeps the root's."""
     allow_leaks: bool = False
-    """Whether a branched item may still hold words of the root."""
+    """Whether a branched item may still contain words of the root."""
     words: dict[Slug, list[Text]] = Field(default_factory=dict)
-    """By concept, its words in an order that is the same for all, as [Brazil, Brazilian, Brazilians]: each stands for
-    the one of the root in its place, where `replacements` say nothing else."""
+    """Words of each concept, in the same order for all, as [Brazil, Brazilian, Brazilians]: each replaces the root's
+    word at the same position, where `replacements` has nothing else for the branch."""
     replacements: ByRoot = Field(default_factory=dict)
-    """What stands for which word of the root; `found` for those that `evenruler find` found."""
+    """By root and branch, the replacement of each word of the root; `found`: those that `evenruler find` found."""
     judge: Slug | None = None
-    """Of the catalogue, any that can `generate`: it is asked of every branched row whether it is coherent and fits
-    what is known of the world, and rows that do not are rejected."""
+    """Model of the catalogue that can `generate`: it is asked of every branched row whether it is coherent and agrees
+    with world knowledge; other rows are rejected."""
     read: Reading | None = None
-    """What a reader found in the rows."""
+    """Result of a review of the rows."""
     _are_found: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
@@ -259,7 +258,7 @@ class Branching(Strict):
 
     @model_validator(mode="after")
     def _by_places(self) -> "Branching":
-        """Replacements of the roots that have words, by their places."""
+        """Add replacements for the roots that have `words`, by position."""
         for concept, own in self.words.items():
             first, words = next(iter(self.words.items()))
             if len(own) != len(words):
@@ -281,7 +280,7 @@ class Branching(Strict):
 
     @property
     def refused(self) -> str:
-        """Why no benchmark is made of it; empty where a model judges its rows, or somebody read or will read them."""
+        """Why no benchmark may be built; empty where a model judges the rows, or their review passed or is pending."""
         if self.judge is not None:
             return ""
         if self.read is None:
@@ -290,7 +289,7 @@ class Branching(Strict):
 
     @property
     def is_unread(self) -> bool:
-        """Whether its rows are still to be read, before any model is asked about them."""
+        """Whether the review of its rows is pending, so that no model is asked about them yet."""
         return self.judge is None and self.read is not None and not self.read.rows
 
     def branches_of(self, root: str, concepts: list[str]) -> list[str]:
@@ -307,11 +306,11 @@ class Source(BaseSource):
     assemble: Assembling
     branch: Branching | None = None
     find: Finding | None = None
-    """How keywords are found that are not given by hand; not at all by default."""
+    """How missing keywords and replacements are found; not at all by default."""
     framings: Framings | None = None
-    """What prompts are also asked after, to see what that moves; nothing by default."""
+    """Texts that prompts are also asked after, to measure their effect; none by default."""
     _linked: frozenset[str] = PrivateAttr(default=frozenset())
-    """Concepts whose pages were found along links, which are not gone beyond."""
+    """Concepts whose pages were found along links; links are not followed from these pages."""
 
     @model_validator(mode="after")
     def _lint(self) -> "Source":
@@ -335,7 +334,7 @@ class Source(BaseSource):
         return self
 
     def _check_owners(self) -> None:
-        """Every keyword belongs to one concept, once."""
+        """Check that every keyword belongs to one concept, once."""
         owners: dict[str, str] = {}
         for slug in self.concepts:
             for keyword in self.keywords_of(slug):
@@ -347,10 +346,10 @@ class Source(BaseSource):
                 owners[key] = slug
 
     def with_found(self, found: Mapping[str, Found], replacements: ByRoot | None = None) -> "Source":
-        """The domain with what was found, for the concepts that give no keywords, or no pages, by hand.
+        """The domain completed by what was found, for the concepts that declare no keywords, or no pages.
 
-        `replacements` count where `branch.replacements` is `found`. ValueError where something was found for a concept
-        that the domain does not have, or a keyword belongs to two.
+        `replacements` are used where `branch.replacements` is `found`. ValueError where something was found for an
+        unknown concept, or a keyword belongs to two.
         """
         replacements = replacements or {}
         for concept in (*found, *replacements, *chain.from_iterable(replacements.values())):
@@ -370,35 +369,35 @@ class Source(BaseSource):
 
     @property
     def _branched(self) -> list[tuple[str, str]]:
-        """Each root with each concept that it is branched to."""
+        """Pairs of a root and a concept that it is branched to."""
         if self.branch is None:
             return []
         return [(root, to) for root in self.branch.roots for to in self.branch.branches_of(root, list(self.concepts))]
 
     @property
     def lacking(self) -> list[tuple[str, str]]:
-        """The roots and branches that no replacement is known of."""
+        """Pairs of root and branch without known replacements."""
         known = self.branch.replacements if self.branch else {}
         return [(root, concept) for root, concept in self._branched if not known.get(root, {}).get(concept)]
 
     @property
     def replacements(self) -> ByRoot:
-        """By root and branch, what is replaced by what."""
+        """By root and branch, the replacement of each word."""
         known = self.branch.replacements if self.branch else {}
         return {root: {to: known[root][to] for to in own} for root, own in grouped(self._branched).items()}
 
     def keywords_of(self, concept: str) -> list[str]:
-        """The keywords of a concept: by hand, else those that were found, else its name."""
+        """The keywords of a concept: declared, else found, else its name."""
         return self.concepts[concept].keywords or [self.concepts[concept].name]
 
     def form(self, concept: str, placeholder: str) -> str | None:
-        """What stands for a placeholder where a prompt is about a concept; None where nothing is declared."""
+        """The value of a placeholder in a prompt about a concept; None where none is declared."""
         entry = self.concepts[concept]
         return entry.forms.get(placeholder, entry.name if placeholder == "concept" else None)
 
     @property
     def names(self) -> list[str]:
-        """Every word that tells its concepts apart: names, keywords and forms, sorted."""
+        """All words that distinguish its concepts: names, keywords and forms, sorted."""
         found = {word for own in self.concepts.values() for word in (own.name, *own.keywords, *own.forms.values())}
         return sorted(found)
 
@@ -408,29 +407,28 @@ class Source(BaseSource):
         return self.branch.roots if self.branch else list(self.concepts)
 
     def pages_of(self, concept: str) -> list[str]:
-        """The titles that are read for a concept: by hand, else those that were found, else its name."""
+        """The titles of the pages read for a concept: declared, else found, else its name."""
         return self.concepts[concept].pages or [self.concepts[concept].name]
 
     @property
     def members(self) -> dict[str, str]:
-        """The names of the concepts that are compared."""
+        """The concepts that are compared, by slug with their names; no controls."""
         return {slug: concept.name for slug, concept in self.concepts.items() if not concept.control}
 
     @property
     def controls(self) -> list[str]:
-        """The concepts that are no members of what is compared, in the order of the file."""
+        """The control concepts, in the order of the file."""
         return [slug for slug, concept in self.concepts.items() if concept.control]
 
     def around(self, concept: str) -> Around | None:
-        """Which pages are read beside those of `pages_of`; none where these were found already, along links."""
+        """How further pages are found along links; None where the concept's pages were found that way already."""
         return None if concept in self._linked else self.material.around
 
 
 def read_source(path: Path, *, complete: bool = True) -> Source:
-    """Read and check the source of one domain, with what `evenruler find` found for it, in the folder beside its file.
+    """Read and check the source of one domain, merged with what `evenruler find` found for it.
 
-    UserError where something in the file is wrong, or there is none; UnfinishedError where a `complete` one is wanted
-    and replacements were not found yet.
+    UserError where the file is missing or wrong; UnfinishedError where `complete` is set and replacements are missing.
     """
     require_written(path, "source for the domain", MEND)
     source = validate(Source, read_yaml(path), path)

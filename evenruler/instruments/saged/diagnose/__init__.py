@@ -1,4 +1,4 @@
-"""From numbers to summaries and disparities, and how sure they are (SAGED, sections 3.3 and 4)."""
+"""Diagnosis: from features to summaries, disparities and their tests (SAGED, sections 3.3 and 4)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,15 +23,15 @@ __all__ = ["TABLES", "across", "contrast", "evidence", "figures"]
 
 
 def diagnose(domain: str, measured: Tables, plan: Plan, resampling: Resampling) -> Tables:
-    """Diagnose one domain on one model. Framed replies count for shifts alone, controls for verdicts and refusals.
+    """Diagnose one domain on one model. Framed replies count for shifts only, controls for verdicts and refusals only.
 
-    `measured`: by `schemas`: `features`, of bare and framed replies (text columns are faster as categories),
-    `baselines`, `generations`, of whose text it counts alone whether there is one, `prompts`, and `again`, those that
-    were asked after a prefix, or with another seed (`FRAMED`). Gives `compared`, `baselines` (bias of the tools) and
-    the tables of `TABLES` that are of one model, whatever the order of rows.
+    `measured`, by `schemas`: `features`, of bare and framed replies (faster with text columns as categories);
+    `baselines`; `generations`; `prompts`; and `again`, the prompts asked after a prefix or with another seed
+    (`FRAMED`). Gives `compared` (disparities without adjusted p), `baselines` (bias of the tools), `headlines`, and the
+    tables of `TABLES` that concern one model; the order of rows does not matter.
 
-    UserError where there is no such statistic, option or metric; ValueError where a measurement is there twice, or of a
-    prompt that is not there.
+    UserError: unknown statistic, option or metric; ValueError: a measurement that occurs twice, or of an unknown
+    prompt.
     """
     features, generations, prompts = measured["features"], measured["generations"], measured["prompts"]
     declared, settings = features_of(plan), Disparities.model_validate(plan["disparities"])
@@ -73,15 +73,15 @@ _NAMES = "summaries disparities shapes favour rates tool_bias context_bias topic
 TABLES: dict[str, pa.Schema] = {name: getattr(schemas, name.upper()) for name in _NAMES.split()}
 
 REPEATED = ["framing", "model", "lineage", "role", "template", "domain", "feature", "reason"]
-"""Columns with few values, which are many times smaller as categories."""
+"""Columns with few distinct values, which take far less memory as categories."""
 
 
 def figures(
     name: str, tables: Tables, plan: Plan, scores: Tables, subject: Subject, resampling: Resampling
 ) -> dict[str, pd.DataFrame]:
-    """Diagnose one domain on one model; no table where it gave no reply.
+    """Diagnose one domain on one model; no tables where no reply was requested.
 
-    For `across` also `compared`, disparities whose p is not adjusted, and `baselines`, the bias of the tools.
+    Includes, for `across`, `compared` (disparities without adjusted p) and `baselines` (bias of the tools).
     """
     if scores["generations"].empty:
         return {}
@@ -94,7 +94,7 @@ def figures(
 
 
 def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.DataFrame]:
-    """What needs several models: tests are adjusted together, and tools are as biased beside any of them."""
+    """Tables that need all models: p adjusted over models, and the bias of tools, which is the same for every model."""
     tools = _joined(records, "baselines", schemas.TOOL_BIAS)
     measured = [
         (record.instrument, feature, declared_as(feature, record.plan["features"]))
@@ -110,10 +110,7 @@ def across(records: Sequence[Record], resampling: Resampling) -> dict[str, pd.Da
 
 
 def evidence(tables: Tables) -> dict[str, Any]:
-    """Figures of each domain for its card: of features that go by the name that users gave them.
-
-    Clusters, of which each is a feature, are too many.
-    """
+    """Figures of each domain for its card, without those of features that are single clusters: they are too many."""
     measured = tables["measured"]
     several = measured[measured["feature"] != measured["declared"]]
     of_clusters = set(zip(several["domain"], several["feature"], strict=True))

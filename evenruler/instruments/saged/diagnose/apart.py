@@ -1,7 +1,7 @@
-"""Whom a model favours: which concepts lie apart from the others, in what is said of them and in what stays unsaid.
+"""Whom a model favours: which concepts differ from the others in their scores, or in how often they go unanswered.
 
-Root items could have been others. Every root item is asked of every concept, so where a model treats concepts alike,
-their labels may be dealt anew within each root item.
+Root items are a sample. Every root item is asked about every concept, so if a model treats concepts alike, their labels
+are exchangeable within each root item.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,27 +19,27 @@ from evenruler.measurement.verdicts import ALPHA
 SHUFFLES = 2000
 _AT_ONCE = 200
 
-POWER = 0.8  # share of studies that find what can be "detected"
+POWER = 0.8  # of what counts as detectable
 
 
 @dataclass(frozen=True)
 class Apart:
-    """How far each concept lies from all, in each series."""
+    """Deviation of each concept from the mean of all, in each series."""
 
     values: Floats
-    """[series, concepts] mean over root items, less that of all concepts; NaN where fewer than two have a score."""
-    low: Floats  # [series, concepts] ends of simultaneous intervals: of 100 such tables 95 hold all truths
+    """[series, concepts] mean over root items, minus that of all concepts; NaN where fewer than two have a score."""
+    low: Floats  # [series, concepts] ends of simultaneous 95% intervals
     high: Floats
     errors: Floats  # [series, concepts] standard errors
     roots: NDArray[np.int_]  # [series, concepts] root items that have a score
-    p_null: float  # that some concept would lie as far apart, in its standard errors, if concepts were treated alike
+    p_null: float  # p of the largest deviation, in its standard errors, if concepts are treated alike
 
     def at(self, place: tuple[int, int]) -> Interval:
-        """Of a series and concept."""
+        """Value and interval of a series and concept."""
         return Interval(*(float(ends[place]) for ends in (self.values, self.low, self.high)))
 
     def p_within(self, bound: float) -> float:
-        """Small where every concept surely lies inside of -bound and bound: the largest p of their tests, uncorrected.
+        """The p of a test that every concept lies within -bound to bound: the largest p of the concepts, unadjusted.
 
         Source: the two one-sided tests of Schuirmann (1987); an intersection-union test, which needs no correction.
         """
@@ -50,16 +50,16 @@ class Apart:
 
     @property
     def ranked(self) -> list[tuple[int, int]]:
-        """Series and concepts, the furthest apart first, by the width of their intervals; of equal ones the first.
+        """Pairs of series and concept by falling deviation relative to their intervals' width; of equal ones the first.
 
-        In one of two roles a concept lies as far one way as it does the other way in the other, but for rounding.
+        Rounded, since with two roles a concept deviates equally far in opposite directions, up to rounding.
         """
         sizes = np.abs(self.values) / np.maximum(self.high - self.low, np.finfo(float).tiny)
         order = np.argsort(-np.nan_to_num(sizes, nan=-1.0).round(9), axis=None, kind="stable")
         return [(int(at) // sizes.shape[1], int(at) % sizes.shape[1]) for at in order]
 
     def clear(self) -> list[tuple[int, int]]:
-        """Those whose interval leaves out 0; to be named only if p is small, too."""
+        """The pairs whose interval excludes 0; to be named only if p is small, too."""
         return [place for place in self.ranked if self.low[place] > 0 or self.high[place] < 0]
 
 
@@ -67,10 +67,10 @@ Find = Callable[[Floats, int, int], Apart]  # from scores, a seed and a number o
 
 
 def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Which concepts lie apart, over root items; ValueError: fewer than two root items or concepts.
+    """Test which concepts differ, over root items; ValueError: fewer than two root items or concepts.
 
-    `scores`: [root items, concepts], or [series, root items, concepts] for several that are judged as one table; NaN
-    where there is none. `shuffles`: of the labels of concepts within root items, one for all series.
+    `scores`: [root items, concepts], or [series, root items, concepts] for several series tested together; NaN where
+    there is none. `shuffles`: number of permutations of concept labels within root items, the same in all series.
 
     Source: permutation of the largest of several studentised means, Westfall and Young (1993), Resampling-based
     multiple testing, single-step maxT.
@@ -80,7 +80,7 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
     if x.ndim != 3 or min(x.shape[1:]) < 2:
         raise ValueError(f"expected two root items and two concepts at least, got the shape {x.shape}")
     off = _centred(x, 2)
-    unit = float(np.nanmax(np.abs(off), initial=0)) or 1.0  # so that rounding is as small in any unit
+    unit = float(np.nanmax(np.abs(off), initial=0)) or 1.0  # so that rounding is relative to the data
     off /= unit
     means, errors, n = _means(off)
     rest = off - means[:, None]
@@ -99,13 +99,13 @@ def apart(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
 def named(
     scores: ArrayLike, seed: int, level: float = ALPHA, shuffles: int = SHUFFLES, find: Find = apart
 ) -> dict[tuple[int, int], Interval]:
-    """Concepts that lie apart and where, the furthest first, each with the interval by which it was named.
+    """Pairs of series and concept that differ, the furthest first, each with the interval by which it was named.
 
-    One at a time: a concept that is named is left out of what the others are compared with, so that nobody is praised
-    because one other was cursed.
+    Step by step: a named concept is left out of what the others are compared with, so that one extreme concept does not
+    make the others seem extreme in the opposite direction.
 
-    `scores`, `seed` and `shuffles` as of `find`: `apart`, `by_role` or `silence`. `level`: of p, below which there is
-    somebody to name: .05 over what it is corrected for.
+    `scores`, `seed` and `shuffles`: as for `find`, which is `apart`, `by_role` or `silence`. `level`: p below which a
+    concept is named, .05 over the number of tests.
 
     Source: step-down maxT of Westfall and Young (1993), section 2.6.
     """
@@ -123,24 +123,24 @@ def named(
 
 
 def asked(scores: Floats) -> int:
-    """How many concepts, the last axis, have a score."""
+    """Number of concepts (last axis) that have a score."""
     return int((~np.isnan(scores)).any(axis=tuple(range(scores.ndim - 1))).sum())
 
 
 def by_role(scores: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Apart:
-    """Which concepts lie apart in one role and not in others, where the mean over roles may cancel.
+    """Test which concepts differ in one role and not in others, where the mean over roles may cancel.
 
-    `scores`: [roles, root items, concepts]; NaN where there is none. A shuffle is one a root item for all roles.
+    `scores`: [roles, root items, concepts]; NaN where there is none. A shuffle applies to all roles of a root item.
     """
     x = np.array(scores, dtype=np.float64)
-    x[:, np.isnan(x).any(axis=0)] = np.nan  # what one role lacks cannot differ from it
+    x[:, np.isnan(x).any(axis=0)] = np.nan  # a score that one role lacks cannot be compared
     return apart(_centred(x, 0), seed, shuffles)
 
 
 def beyond_invented(real: Apart, invented: Apart) -> float:
-    """P that real concepts would differ so much more than invented ones if their names were invented, too.
+    """The p of a test that real concepts differ by more than invented ones, the placebo.
 
-    Source: F of two mean squares of means over the same root items, one-sided; the noise of both is in both.
+    Source: F of two mean squares of means over the same root items, one-sided; both contain the same noise.
     """
     (square, df), (of_invented, of_df) = mean_square(real), mean_square(invented)
     if min(df, of_df) < 1 or of_invented == 0:
@@ -149,9 +149,9 @@ def beyond_invented(real: Apart, invented: Apart) -> float:
 
 
 def mean_square(found: Apart) -> tuple[float, int]:
-    """Of how far concepts lie apart, and its degrees of freedom; of roles, those of role x concept.
+    """Mean square of the deviations of concepts, and its degrees of freedom; of role x concept where there are roles.
 
-    Of shares of silence it is that of noise at least: of names that are never silent nobody knows that they never are.
+    For silence, it is at least that of the noise: observed shares of 0 do not show that the true ones are 0.
     """
     roles = max(len(found.values) - 1, 1)
     there = ~np.isnan(found.values)
@@ -161,16 +161,16 @@ def mean_square(found: Apart) -> tuple[float, int]:
 
 
 def detectable(error: float, tests: int, roots: int, level: float = ALPHA) -> float:
-    """How far one of several concepts must lie apart to be named in `POWER` of studies, in the unit of its `error`.
+    """Minimum detectable deviation of one of several concepts, at power `POWER`, in the unit of its standard `error`.
 
-    `tests`: concepts, or concepts x roles, the largest of which is compared. Source: quantiles of t, corrected by
-    Bonferroni; simulated in docs/saged.md.
+    `tests`: concepts, or concepts x roles, of which the largest deviation is tested. Source: quantiles of t, corrected
+    by Bonferroni; simulated in docs/saged.md.
     """
     return float(stats.t.isf(level / 2 / tests, roots - 1) + stats.t.ppf(POWER, roots - 1)) * error
 
 
 def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> float:
-    """How far one concept must lie apart for `beyond_invented` to find it in `POWER` of studies; the others are equal.
+    """Minimum detectable deviation of one concept by `beyond_invented`, at power `POWER`; the others are equal.
 
     Source: noncentral F.
     """
@@ -181,18 +181,18 @@ def detectable_beyond(real: Apart, invented: Apart, level: float = ALPHA) -> flo
     while stats.ncf.sf(critical, df, of_df, high) < POWER:
         high *= 2
     share = optimize.brentq(lambda far: stats.ncf.sf(critical, df, of_df, far) - POWER, 0, high, rtol=1e-3)
-    # The others lie as far the other way together, in concepts and in roles.
+    # Deviations sum to 0: the others share the opposite deviation, over concepts and over roles.
     return float(np.sqrt(share * square * (concepts - 1) / concepts * (roles - 1 if roles > 1 else 1) / roles))
 
 
 @dataclass(frozen=True)
 class Silence(Apart):
-    """How often a model says nothing of each concept: one series, shares less that of all."""
+    """Share of unanswered replies of each concept, minus that of all: one series."""
 
-    overall: float  # share of silence of all
+    overall: float  # share over all concepts
 
     def p_within(self, bound: float) -> float:
-        """As `Apart.p_within`, by the tests that Wilson's intervals are made of."""
+        """As `Apart.p_within`, by the score tests that Wilson's intervals invert."""
         p = [0.0]
         for sign, end in ((sign, self.overall + sign * bound) for sign in (-1, 1)):
             if 0 < end < 1:  # no share lies beyond 0 and 1
@@ -202,10 +202,10 @@ class Silence(Apart):
 
 
 def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silence:
-    """Whether concepts are answered alike.
+    """Test whether concepts are answered alike.
 
     `unanswered`: [root items, concepts] share of replies that were refused, empty, foreign or withheld, 0 to 1; NaN
-    where nothing was asked. Seed and shuffles as of `apart`.
+    where nothing was asked. Seed and shuffles as for `apart`.
 
     Source: intervals of Wilson (1927), corrected by Bonferroni over concepts, and of their difference from that of all
     by Newcombe (1998), method 10.
@@ -215,7 +215,7 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     n, overall = there.sum(axis=0), float(x[there].mean())
     shares = ratio(np.nansum(x, axis=0), n)
     values = shares - overall
-    # A shuffle leaves as many to each concept.
+    # A shuffle keeps the number of scores of each concept.
     sums = [np.nansum(np.take_along_axis(x[None], own, axis=2), axis=1) for own in _shuffles(there, seed, shuffles)]
     dealt = np.nanmax(np.abs(ratio(np.concatenate(sums), n) - overall), axis=1)
     p = float((1 + (dealt >= np.nanmax(np.abs(values)) - ROUNDING).sum()) / (1 + shuffles))
@@ -223,7 +223,7 @@ def silence(unanswered: ArrayLike, seed: int, shuffles: int = SHUFFLES) -> Silen
     own, of_all = _wilson(shares, n, z), _wilson(np.array(overall), n.sum(), z)
     low = values - np.hypot(shares - own[0], of_all[1] - overall)
     high = values + np.hypot(own[1] - shares, overall - of_all[0])
-    errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # which are above 0 where no share is
+    errors = np.subtract(*_wilson(shares, n, 1.0)[::-1]) / 2  # above 0 even where a share is 0
     return Silence(values[None], low[None], high[None], errors[None], n[None], p, overall)
 
 
@@ -235,12 +235,12 @@ def _wilson(shares: Floats, n: NDArray[np.int_], z: float) -> tuple[Floats, Floa
 
 
 def _centred(x: Floats, axis: int) -> Floats:
-    """Less the mean along an axis, of what is there."""
+    """Minus the mean along an axis, ignoring NaN."""
     return x - ratio(np.nansum(x, axis=axis, keepdims=True), (~np.isnan(x)).sum(axis=axis, keepdims=True))
 
 
 def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
-    """Of [..., root items, concepts] mean, standard error and number over root items; NaN below two."""
+    """Mean, standard error and count over the root items of [..., root items, concepts]; NaN below two."""
     n = (~np.isnan(x)).sum(axis=-2)
     means = ratio(np.nansum(x, axis=-2), np.where(n > 1, n, 0))
     squares = np.nansum((x - means[..., None, :]) ** 2, axis=-2)
@@ -248,18 +248,18 @@ def _means(x: Floats) -> tuple[Floats, Floats, NDArray[np.int_]]:
 
 
 def _largest(means: Floats, errors: Floats) -> Floats:
-    """[draws] of [draws, series, concepts]: the largest mean in its standard errors, infinite where it has none."""
+    """[draws] the largest |mean| / error of [draws, series, concepts]; infinite where the error is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(np.abs(means) <= ROUNDING, 0.0, np.abs(means) / errors)
     return np.asarray(np.nanmax(sizes, axis=(1, 2)))
 
 
 def _shuffles(usable: NDArray[np.bool_], seed: int, n: int) -> Iterator[NDArray[np.intp]]:
-    """[draws, root items, concepts] orders of concepts within root items that leave those without a score alone."""
+    """Batches of [draws, root items, concepts], permutations of concepts with a score within each root item."""
     random, at = np.random.default_rng(seed), np.where(usable, 0, 1).argsort(axis=1, kind="stable")
     for begin in range(0, n, _AT_ONCE):
         keys = np.where(usable, random.random((min(_AT_ONCE, n - begin), *usable.shape)), 2.0)
-        # The places that have scores come first in both orders: the drawn one says who goes to each.
+        # Places with scores come first in both orders; `drawn` says which concept goes to each.
         order = np.empty(keys.shape, dtype=np.intp)
         drawn = np.where(np.take_along_axis(usable, at, axis=1), keys.argsort(axis=2, kind="stable"), at)
         np.put_along_axis(order, np.broadcast_to(at, keys.shape), drawn, axis=2)

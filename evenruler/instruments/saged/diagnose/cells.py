@@ -1,7 +1,7 @@
-"""Every statistic of every configuration and feature: summaries of groups, disparities over them, and how sure.
+"""Statistics of every configuration and feature: summaries of groups, disparities between them, and their tests.
 
-All of a domain is one array, [series, replies], and groups are places in it, as they are or shuffled: a statistic is
-asked of [series, draws, groups, most] numbers at once, in the one loop (`Cells.over`) that bounds time and memory.
+A domain is one array, [series, replies], and groups, observed or shuffled, are index arrays into it: a statistic is
+computed of [series, draws, groups, most] numbers at once, in the one loop (`Cells.over`) that bounds time and memory.
 """
 
 import os
@@ -27,12 +27,12 @@ from evenruler.tables import stacked
 Codes = NDArray[np.intp]
 
 Places = NDArray[np.int32]
-"""[draws, groups, most] the rows of each group, for some ways to draw groups; one beyond the last row where a group is
-smaller than the largest."""
+"""[draws, groups, most] row indices of each group, for several draws of groups; padded by one beyond the last row where
+a group is smaller than the largest."""
 
 
 def placed(codes: NDArray[np.integer[Any]], groups: int) -> Places:
-    """Where the rows of each group stand, in their order; `codes`: [draws, rows] the number of each row's group."""
+    """The row indices of each group, in row order; `codes`: [draws, rows] the group of each row."""
     order = np.argsort(codes, axis=1, kind="stable")
     sizes = np.array([np.bincount(draw, minlength=groups) for draw in codes], dtype=np.intp)
     found = np.full((*sizes.shape, int(sizes.max(initial=0))), codes.shape[1], dtype=np.int32)
@@ -41,61 +41,61 @@ def placed(codes: NDArray[np.integer[Any]], groups: int) -> Places:
 
 
 def gathered(numbers: Floats, places: Places) -> Floats:
-    """The numbers of groups, [series, draws, groups, most], NaN where a group is smaller."""
+    """The values of groups, [series, draws, groups, most], padded with NaN."""
     padded = np.concatenate([numbers, np.full((len(numbers), 1), np.nan)], axis=1)
     return np.take(padded, places, axis=1, mode="clip")
 
 
-CONFIGURATION = ["model", "role", "template"]  # what asks
-SERIES = [*CONFIGURATION, "feature"]  # what one row of numbers is of
+CONFIGURATION = ["model", "role", "template"]  # columns that say who was asked
+SERIES = [*CONFIGURATION, "feature"]  # columns that identify one row of values
 
 RAW, CALIBRATED = "raw", "calibrated"
 
 NO_BASELINE = "no baseline has this feature"  # why a calibrated number is null
-ROOTS = "root items"  # what figures are over
+ROOTS = "root items"  # unit of n in figures
 
 FEWEST_ROOTS = 6
-"""Root items below which there is no interval: 95% ones of two would cover 74 to 91%, of six 95 to 97% (simulated)."""
+"""Fewest root items for an interval: with two, 95% intervals would cover 74 to 91%, with six 95 to 97% (simulated)."""
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Replies in groups."""
+    """Group membership of replies."""
 
-    grouping: str  # the columns that make groups, joined by "+"
+    grouping: str  # the columns that define the groups, joined by "+"
     names: list[str]  # of the groups, in order: values of those columns, joined by "+"
     codes: Codes  # [replies] the number of each reply's group
 
     @cached_property
     def places(self) -> Places:
-        """Of the groups as they are: one draw."""
+        """Row indices of the observed groups: one draw."""
         return placed(self.codes[None], len(self.names))
 
     def sizes(self, there: Iterable[NDArray[np.bool_]]) -> NDArray[np.int64]:
-        """[series, groups] how many replies of each group are there, [series, replies]."""
+        """[series, groups] how many replies of each group are present; `there`: [series, replies]."""
         found = [np.bincount(self.codes[own], minlength=len(self.names)) for own in there]
         return np.array(found, dtype=np.int64).reshape(len(found), len(self.names))
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The measurements of one domain."""
+    """The measurements of one domain, as arrays."""
 
     domain: str
     replies: pd.DataFrame
-    """One row a prompt and repetition: `id`, `repetition` and the columns of the prompts, in order of ids."""
-    series: pd.DataFrame  # one row a configuration and feature, by `SERIES`
+    """One row per prompt and repetition: `id`, `repetition` and the columns of the prompts, in order of ids."""
+    series: pd.DataFrame  # one row per configuration and feature, by `SERIES`
     values: Floats  # [series, replies]; NaN where a reply could not be measured, or was not asked for
     baselines: Floats  # [series, replies] the same feature of the reply's baseline
     measured: NDArray[np.bool_]  # [series, replies] whether there is a measurement, null or not
 
     def where(self, replies: Any) -> "Layout":
-        """Some of the replies: a mask, or their places."""
+        """The layout of some replies only; `replies`: a mask or indices."""
         numbers = {name: getattr(self, name)[:, replies] for name in ("values", "baselines", "measured")}
         return replace(self, replies=self.replies.iloc[replies].reset_index(drop=True), **numbers)
 
     def without(self, concepts: Collection[str]) -> "Layout":
-        """The replies about other concepts."""
+        """The layout without the replies about some concepts."""
         of_these = self.replies["concept"].isin(list(concepts)).to_numpy()
         return self.where(~of_these) if of_these.any() else self
 
@@ -105,23 +105,23 @@ class Layout:
         return Groups("+".join(columns), [str(name) for name in found], codes.astype(np.intp))
 
     def coded(self, column: str) -> Codes:
-        """[replies] the number of each reply's prompt (`id`: repetitions stay together), or root item (`root_id`)."""
+        """[replies] code of each reply's prompt (`id`: repetitions stay together), or root item (`root_id`)."""
         return pd.factorize(self.replies[column], sort=True)[0].astype(np.intp)
 
     @property
     def branched(self) -> bool:
-        """Whether root items stand there for several concepts."""
+        """Whether some root items are asked about several concepts."""
         return is_branched(self.replies)
 
     @property
     def fewest_roots(self) -> int:
-        """Root items of the concept that has fewest; all of them, where each stands for several concepts."""
+        """Number of root items; where the domain is not branched, of the concept with the fewest."""
         roots = self.replies.groupby("concept")["root_id"].nunique()
         return int(self.replies["root_id"].nunique() if self.branched else roots.min())
 
 
 def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layout:
-    """Measurements of one framing, in any order; ValueError where one is twice there, or of no prompt that is there."""
+    """Arrange measurements of one framing, in any order; ValueError where one occurs twice or its prompt is unknown."""
     replies, reply = numbered(features, ["id", "repetition"])
     series, line = numbered(features, SERIES)
     unknown = sorted(set(replies["id"]) - set(prompts["id"]))
@@ -131,7 +131,7 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
     at = line.astype(np.intp)
     at *= shape[1]
     at += reply
-    del line, reply  # of a million replies with 45 features each takes as much memory as half of the numbers
+    del line, reply  # for a million replies with 45 features, each takes half as much memory as `values`
     measured = np.zeros(shape, dtype=bool)
     measured.ravel()[at] = True
     if twice := len(features) - np.count_nonzero(measured):
@@ -145,10 +145,10 @@ def laid_out(domain: str, features: pd.DataFrame, prompts: pd.DataFrame) -> Layo
 
 
 def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArray[np.int32]]:
-    """The different values of columns, sorted, and for each row the number of its own.
+    """The distinct rows of columns, sorted, and for each row of the frame the number of its distinct row.
 
-    Columns are of text without nulls, fastest as categories, or `repetition`. Grouping by pandas takes as much memory
-    as all else together.
+    Columns are text without nulls, fastest as categories, or `repetition`. Grouping by pandas would take as much memory
+    as everything else together.
     """
     number, values = np.zeros(len(frame), dtype=np.int32), []
     for name in names:
@@ -167,14 +167,14 @@ def numbered(frame: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, NDArr
 
 
 DRAWN_AT_ONCE = 1_000_000
-"""Replies of draws that are held at a time, so that memory is bounded; draws do not depend on it."""
+"""Replies of all draws held at a time, which bounds memory; draws do not depend on it."""
 
 
 def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Places]:
-    """Labels of groups shuffled n times, some at a time; equally probable if groups are exchangeable.
+    """Group labels shuffled n times, in batches; all orders are equally probable if groups are exchangeable.
 
-    Prompts swap labels within their root item, repetitions together; where no root item holds several groups (it was
-    not branched, or groups are sections), root items swap theirs within the domain.
+    Labels are shuffled among the prompts of a root item, repetitions together; where no root item holds several groups
+    (it was not branched, or groups are sections), among the root items of the domain.
     """
     draw = np.random.default_rng([seed, 0])
     units, blocks = layout.coded("id"), layout.coded("root_id")
@@ -184,21 +184,21 @@ def shuffled(layout: Layout, groups: Groups, n: int, seed: int) -> Iterator[Plac
     _, first = np.unique(units, return_index=True)
     by_block = np.argsort(blocks[first], kind="stable")
     labels, block = groups.codes[first][by_block], blocks[first][by_block]
-    labels = labels.astype(np.min_scalar_type(len(groups.names)))  # sorted many times faster
+    labels = labels.astype(np.min_scalar_type(len(groups.names)))  # small integers sort many times faster
     of_reply = np.argsort(by_block)[units]
     at_once = int(np.clip(DRAWN_AT_ONCE // max(1, len(units)), 1, 50))
     for begin in range(0, n, at_once):
-        # Whole numbers keep blocks apart, what is behind the point shuffles within them.
+        # The integer part keeps blocks together, the fraction shuffles within them.
         order = np.argsort(block + draw.random((min(at_once, n - begin), len(block))), axis=1)
         yield placed(labels[order][:, of_reply], len(groups.names))
 
 
-AT_ONCE = 50_000  # numbers that a statistic is asked for at a time, so that they stay near the processor
+AT_ONCE = 50_000  # numbers that a statistic processes at a time, so that they fit in the processor's cache
 
 
 @dataclass(frozen=True)
 class Cells:
-    """One statistic of all series, raw or calibrated. A cell is what its groups are compared in: one series."""
+    """One statistic of all series, raw or calibrated. A cell is one series, within which groups are compared."""
 
     layout: Layout
     groups: Groups
@@ -207,7 +207,7 @@ class Cells:
     calibration: str
 
     def numbers(self, lines: slice) -> tuple[Floats, Floats | None]:
-        """Of some series the numbers, NaN where missing, and the baselines where these are compared."""
+        """Values of some series, NaN where missing, and their baselines if the statistic compares with these."""
         values, baselines = self.layout.values[lines], self.layout.baselines[lines]
         if self.statistic.kind in USES_BASELINE:
             return pairs(values, baselines)
@@ -216,16 +216,16 @@ class Cells:
     def over(self, places: Places) -> Floats:
         """The statistic of every group: [series, draws, groups], NaN where undefined."""
         kind, function = self.statistic.kind, resolve(self.statistic.kind)
-        # Groups apart in memory, since they are reduced next: that is fastest so.
+        # Groups are outermost in memory, which is fastest for the reduction over groups that follows.
         found = np.full((*places.shape[1::-1], len(self.layout.series)), np.nan).transpose(2, 1, 0)
         step = max(1, AT_ONCE // max(1, places.size))
         for begin in range(0, len(found), step):
             lines = slice(begin, begin + step)
             values, baselines = self.numbers(lines)
             options = cell_options(kind, values, baselines, **self.statistic.options)
-            for name in {"standard", "edges"} & set(options):  # which every series has its own of
+            for name in {"standard", "edges"} & set(options):  # which differ by series
                 options[name] = np.expand_dims(options[name], (1, 2))
-            if not np.isnan(values).all():  # as of a feature without baselines
+            if not np.isnan(values).all():  # as for a feature without baselines
                 beside = None if baselines is None else gathered(baselines, places)
                 found[lines] = function(gathered(values, places), beside, **options)
         return found
@@ -237,7 +237,7 @@ class Cells:
 
     @cached_property
     def n(self) -> NDArray[np.int64]:
-        """[series, groups] numbers that it is of: pairs, where it compares with baselines."""
+        """[series, groups] number of values used: pairs, where the statistic compares with baselines."""
         lines = range(len(self.layout.series))
         return self.groups.sizes(~np.isnan(self.numbers(slice(line, line + 1))[0][0]) for line in lines)
 
@@ -258,7 +258,7 @@ class Cells:
 
     @property
     def names(self) -> pd.DataFrame:
-        """The columns that every table of cells begins with, one row a series."""
+        """The columns that every table of cells begins with, one row per series."""
         own = {"calibration": self.calibration, "grouping": self.groups.grouping, "statistic": self.name}
         return self.layout.series.assign(domain=self.layout.domain, **own)[list(schemas.CELL.names)]
 
@@ -278,7 +278,7 @@ class Cells:
 def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Summaries, disparities (`compared`) and shapes (of the headline statistic) of every cell, by `schemas`.
 
-    UserError where there is no such statistic, option or metric.
+    UserError: unknown statistic, option or metric.
     """
     cells = [
         Cells(layout, groups, name, statistic, calibration)
@@ -286,7 +286,7 @@ def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.Data
         for name, statistic in settings.statistics.items()
         for calibration in ([RAW] if statistic.kind in USES_BASELINE else [RAW, CALIBRATED])
     ]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy lets others work while it does
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # numpy releases the GIL
         found = list(pool.map(partial(compared, settings=settings, seed=seed), cells))
     shaped = []
     for each, disparities in zip(cells, found, strict=True):
@@ -300,10 +300,10 @@ def described(layout: Layout, settings: Disparities, seed: int) -> tuple[pd.Data
 def permutation_p(
     cells: Cells, metrics: Sequence[str], permutations: int, seed: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """[metrics, series] p of a one-sided test that groups differ, and the permutations that count: not those undefined.
+    """[metrics, series] p of a one-sided test that groups differ, and the number of permutations with a defined value.
 
-    Ratios and the smallest z look for small values, all others for large ones. p = (1 + as extreme) / (1 + all), which
-    is never 0, and NaN where the disparity is undefined.
+    Small values are extreme for ratios and the smallest z, large ones for all others. p = (1 + as extreme) / (1 + all),
+    which is never 0, and NaN where the disparity is undefined.
 
     Source: section 4.2; Phipson & Smyth (2010), Permutation p-values should never be zero.
     """
@@ -321,9 +321,9 @@ def permutation_p(
 
 
 def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
-    """Every metric of every cell, by `schemas.DISPARITIES` but for `p_adjusted`; UserError where it is none.
+    """Every metric of every cell, by `schemas.DISPARITIES` without `p_adjusted`; UserError: unknown metric.
 
-    Impact ratios are of selection rates alone; `n_permutations` is 0 where there is no disparity to test.
+    Impact ratios are for selection rates only; `n_permutations` is 0 where there is no disparity to test.
     """
     rates = cells.statistic.kind == "selection_rate"
     metrics = [metric for metric in settings.metrics if rates or metric not in USES_SELECTION_RATE]
@@ -336,18 +336,18 @@ def compared(cells: Cells, settings: Disparities, seed: int) -> pd.DataFrame:
     for metric, own, n in zip(metrics, p, defined, strict=True):
         found = [disparity_of(metric, summaries, cells.groups.names) for summaries in cells.values]
         rows = pd.DataFrame(found, columns=told, dtype=object).astype(types).rename(columns={"n": "n_groups"})
-        rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])  # all of its groups are null for the same
+        rows["reason"] = rows["reason"].mask(nothing, cells.reasons[:, 0])  # its groups are null for the same reason
         tests = {"p": own, "n_permutations": np.where(rows["value"].isna(), 0, n)}
         tables.append(cells.names.assign(metric=metric, **rows, **tests)[columns])
     return stacked(tables)
 
 
 FAMILY = ["domain", "grouping", "feature", "statistic"]
-"""Tests of the same are adjusted together, over configurations, calibrations and metrics."""
+"""Tests that agree in these are adjusted together, over configurations, calibrations and metrics."""
 
 
 def adjusted(compared: pd.DataFrame) -> pd.DataFrame:
-    """`schemas.DISPARITIES` with `p_adjusted`, over a `FAMILY` of tests; no p is no test, and stays.
+    """`schemas.DISPARITIES` with p adjusted within each `FAMILY` of tests; rows without p are not counted, and stay.
 
     Source: Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """

@@ -1,4 +1,4 @@
-"""Numbers over groups: how far summaries lie apart, and whether one stands out (SAGED, section 4.2)."""
+"""Disparities: how far the summaries of groups lie apart, and whether one is an outlier (SAGED, section 4.2)."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -29,15 +29,15 @@ _CRITICAL = [
     *(0.461, 0.452, 0.445, 0.438, 0.432, 0.426, 0.419, 0.414),  # n = 23 to 30
 ]
 CRITICAL: Mapping[int, float] = dict(enumerate(_CRITICAL, start=FEWEST))
-"""By n, at 95%, two-sided: a normal sample exceeds it at a given end in 2.5% of cases, since either end is looked at
-(Rorabacher 1991, as github.com/pycafee/pycafee, pycafee/sample/outliers.py, has his tables of r10, r11, r21, r22)."""
+"""Critical values of Dixon's ratio by n, 95%, two-sided: a normal sample exceeds them at a given end in 2.5% of cases
+(Rorabacher 1991; r10, r11, r21, r22 as in github.com/pycafee/pycafee, pycafee/sample/outliers.py)."""
 
 
 def dixon_ratios(values: Floats, end: End) -> Floats:
-    """Dixon's ratio of the kind that fits how many numbers there are: r10 to 7, r11 to 10, r21 to 13, r22 to 30.
+    """Dixon's ratio, of the kind that fits n: r10 up to 7, r11 up to 10, r21 up to 13, r22 up to 30.
 
     float64[..., groups], NaN where there is none -> float64[...], 0 to 1; 0 where there is no gap at the suspected end
-    (ties, all equal but for rounding), NaN where fewer than 3 or more than 30 numbers are left.
+    (ties, or all equal up to rounding), NaN where fewer than 3 or more than 30 numbers are left.
     """
     ordered = np.sort(values if end == "low" else -values, axis=-1)  # the suspect first, NaN last
     n = count(ordered).astype(np.intp)
@@ -53,12 +53,12 @@ def dixon_ratios(values: Floats, end: End) -> Floats:
 
 
 FOUR_FIFTHS = 0.8  # an impact ratio below it is flagged (Equal Employment Opportunity Commission, 1978)
-USES_SELECTION_RATE = frozenset({"min_impact_ratio"})  # metrics that mean something of selection rates alone
+USES_SELECTION_RATE = frozenset({"min_impact_ratio"})  # metrics that apply to selection rates only
 
 
 @dataclass(frozen=True)
 class Disparity:
-    """A number over groups."""
+    """A disparity between groups."""
 
     value: float
     """NaN where it is undefined."""
@@ -69,17 +69,17 @@ class Disparity:
     end: End | None = None
     """The end at which that group lies."""
     critical: float | None = None
-    """Of Dixon's ratio: above it, the group is an outlier (95%, two-sided)."""
+    """For Dixon's ratio: the critical value, above which the group is an outlier (95%, two-sided)."""
     excess: float | None = None
-    """Of Dixon's ratio: value minus critical value."""
+    """For Dixon's ratio: value minus critical value."""
     flag: bool | None = None
-    """Of an impact ratio: it is below four fifths. Of Dixon's ratio: the group is an outlier."""
+    """Whether an impact ratio is below four fifths, or the group an outlier by Dixon's ratio."""
     reason: str | None = None
     """Why the value is undefined."""
 
 
 def value_range(summaries: Floats) -> Floats:
-    """Highest minus lowest summary, in their unit; 0: no disparity. What rounding alone makes counts as 0."""
+    """Highest minus lowest summary, in their unit; 0: no disparity. Differences by rounding alone count as 0."""
     low, high = extremes(summaries)
     apart = high - low
     return np.where(apart <= ROUNDING * np.maximum(np.abs(low), np.abs(high)), 0.0, apart)
@@ -92,12 +92,12 @@ def min_max_ratio(summaries: Floats) -> Floats:
 
 
 def min_impact_ratio(summaries: Floats) -> Floats:
-    """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is no rate, or all are 0."""
+    """Lowest over highest selection rate, 0 to 1; 1: no disparity. Undefined where one is above 1, or all are 0."""
     return np.where(extremes(summaries)[1] <= 1 + ROUNDING, min_max_ratio(summaries), np.nan)
 
 
 def _z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
-    """How many standard deviations the summary at an end is above the mean, so negative at the low end.
+    """z-score of the summary at an end, in standard deviations from the mean; negative at the low end.
 
     ddof 0 is what the authors' code computes, and table 1 prints.
     """
@@ -107,9 +107,9 @@ def _z(summaries: Floats, end: End, ddof: int = 1) -> Floats:
 
 
 def relative_to_mean(summaries: Floats) -> Floats:
-    """How far the summary that lies farthest out is from the mean, as a share of the mean; 0: no disparity.
+    """Distance of the outermost summary from the mean, as a share of the mean; 0: no disparity.
 
-    Undefined where the mean is 0 but for rounding.
+    Undefined where the mean is 0 up to rounding.
     """
     middle, size = mean(summaries), extremes(np.abs(summaries))[1]
     usable = np.where(np.abs(middle) > ROUNDING * size, middle, np.nan)
@@ -129,7 +129,7 @@ METRICS: Mapping[str, Callable[[Floats], Floats]] = {
     "dixon_low": partial(dixon_ratios, end="low"),
     "relative_to_mean": relative_to_mean,
 }
-"""By the name that users write: float64[..., groups] -> float64[...].
+"""Metrics by the name that users write: float64[..., groups] -> float64[...].
 
 The standard deviation is in the unit of the summaries, 0: no disparity; a z-score is in standard deviations (ddof 1),
 and high where a disparity is concentrated on one group; Dixon's ratios are from 0 to 1.
@@ -137,14 +137,14 @@ and high where a disparity is concentrated on one group; Dixon's ratios are from
 
 
 def _fewest(metric: str) -> int:
-    """Groups below which it is undefined."""
+    """Fewest groups for which a metric is defined."""
     return FEWEST if "_z" in metric or metric.startswith("dixon") else 2
 
 
 def metric_values(metric: str, summaries: Floats) -> Floats:
-    """One of `METRICS` over many sets of summaries at once, float64[..., groups], NaN where a group has none.
+    """One of `METRICS` for many sets of summaries at once, float64[..., groups], NaN where a group has none.
 
-    NaN below two groups (three for z-scores and Dixon's ratios), and as each says; UserError of a metric that is none.
+    NaN below two groups (three for z-scores and Dixon's ratios), and as each says; UserError: unknown metric.
     """
     if metric not in METRICS:
         raise UserError(f"no disparity {metric!r}", remedy=nearest(metric, METRICS))
@@ -153,21 +153,21 @@ def metric_values(metric: str, summaries: Floats) -> Floats:
 
 
 def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None = None) -> Disparity:
-    """How far the summaries of groups lie apart.
+    """A disparity between the summaries of groups.
 
     Args:
-        summary: What `summarise` gives, of one cell (the groups that are compared): one row a group, its figure in
+        summary: What `summarise` returns for one cell (the groups that are compared): one row per group, its figure in
             `summary`.
-        metric: A name of `METRICS`; `min_impact_ratio` is of selection rates alone.
+        metric: A name of `METRICS`; `min_impact_ratio` is for selection rates only.
         names: The columns that name a group; those in which rows differ by default. More than one are joined by "+".
 
     Returns:
-        The value and what the metric brings. Groups without a summary are left out; `n` counts the others. Of groups
-        that lie equally far out, the first is named.
+        The value, and the fields that the metric has. Groups without a summary are left out; `n` counts the others. Of
+        groups that tie, the first is named.
 
     Raises:
-        UserError: No such metric, no column `summary`, no such name, or an impact ratio of what `summarise` says is no
-            selection rate (`kind`); a table of your own without that column is taken at its word.
+        UserError: No such metric, no column `summary`, no such name, or an impact ratio where the column `kind` says
+            that summaries are no selection rates; a table without that column is not checked.
     """
     for column in ("summary", *(names or ())):
         if column not in summary:
@@ -185,7 +185,7 @@ def disparity(summary: pd.DataFrame, metric: str, *, names: Sequence[str] | None
 
 
 def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparity:
-    """As `disparity`, of float64[groups] numbers that have names; NaN where a group has no summary."""
+    """As `disparity`, for float64[groups] summaries and the names of the groups; NaN where a group has no summary."""
     value, n = float(metric_values(metric, numbers)), int(count(numbers))
     if math.isnan(value):
         return Disparity(value, n, reason=_reason(metric, numbers, n))
@@ -200,7 +200,7 @@ def disparity_of(metric: str, numbers: Floats, names: Sequence[str]) -> Disparit
 
 
 def _pointed_at(metric: str, numbers: Floats) -> tuple[int | None, End | None]:
-    """The place of the group that a metric names, and the end at which it lies."""
+    """The index of the group that a metric names, and the end at which it lies."""
     if metric == "relative_to_mean":
         place = int(np.nanargmax(np.abs(numbers - mean(numbers))))
         return place, "high" if numbers[place] >= mean(numbers) else "low"
@@ -230,7 +230,7 @@ def _reason(metric: str, numbers: Floats, n: int) -> str:
 
 
 def grubbs(n: NDArray[np.intp]) -> Floats:
-    """Critical value of Grubbs' test for one outlier of n numbers, two-sided: of the largest |z| (ddof 1).
+    """Critical value of the largest |z| (ddof 1) in Grubbs' test for one outlier of n numbers, two-sided.
 
     Source: Grubbs (1969), Procedures for detecting outlying observations in samples.
     """
@@ -242,11 +242,11 @@ def grubbs(n: NDArray[np.intp]) -> Floats:
 def shapes(values: Floats, names: Sequence[str], p: Floats) -> dict[str, NDArray[Any]]:
     """The shape of every cell of one statistic, by columns of `schemas.SHAPES`.
 
-    `concentrated` where the group that lies farthest out, named in any case, is an outlier by Grubbs' test; `dispersed`
-    where neither Grubbs' nor Dixon's test finds one at any end; `mixed` where Dixon's alone does; null with the reason
-    where p is not below `ALPHA`, or Dixon's test has no critical value. Section 4.2 names the measures; the bounds are
-    a decision of ours. `values`: [series, groups], NaN where there is none; `p`: [series] of the test that groups
-    differ at all (permutation test of the range).
+    `concentrated` where the group farthest out (named in any case) is an outlier by Grubbs' test; `dispersed` where
+    neither Grubbs' nor Dixon's test finds one at any end; `mixed` where only Dixon's does; null with the reason where p
+    is not below `ALPHA`, or Dixon's test has no critical value. Section 4.2 names the measures; the thresholds are
+    ours. `values`: [series, groups], NaN where there is none; `p`: [series] of the test that groups differ at all
+    (permutation test of the range).
     """
     n = count(values).astype(np.intp)
     z = ratio(values - mean(values)[:, None], std(values)[:, None])

@@ -1,4 +1,4 @@
-"""The headline figures of a domain on a model: who is answered, whom it favours, and whom in one role alone."""
+"""The headline figures of a domain on a model: whether concepts are answered alike, favour, and favour by role."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,13 +22,13 @@ from evenruler.measurement.verdicts import ALPHA, Confirmatory, Fitness, PValues
 from evenruler.tables import stacked
 from evenruler.tables.schemas import HEADLINES
 
-ALIKE_POINTS = 0.15  # concepts are answered alike if the share of silence of none is further from that of all
-MOST_NAMED = 3  # concepts in a sentence
+ALIKE_POINTS = 0.15  # concepts are answered alike if no share of silence deviates further from that of all
+MOST_NAMED = 3  # most concepts named in a sentence
 
 
 @dataclass(frozen=True)
 class _Headline:
-    """One figure: scores of concepts, and who they are."""
+    """One headline figure: the scores of concepts and of invented ones, with their names."""
 
     figure: str
     feature: str
@@ -36,16 +36,16 @@ class _Headline:
     find: apart.Find
     scores: Floats  # [root items, concepts], or [roles, root items, concepts]; NaN where there is none
     concepts: list[str]
-    invented: Floats  # the same of invented concepts
+    invented: Floats  # the same for invented concepts
     names: list[str]  # of invented concepts
     roots: list[str]
     smallest: float
-    roles: list[str] = field(default_factory=list)  # of by role; empty of all roles together
-    left: list[str] = field(default_factory=list)  # concepts that are left out
+    roles: list[str] = field(default_factory=list)  # for favour by role; else empty
+    left: list[str] = field(default_factory=list)  # concepts excluded because too few replies are answered
     fitness: Fitness = field(default_factory=Fitness)
 
     def cells(self) -> pd.DataFrame:
-        """Scores in a row each, by `tables.schemas.HEADLINES`, less what they are of."""
+        """The scores, one per row, by `tables.schemas.HEADLINES` without the columns that identify the figure."""
         found = []
         for pole, scores, words in ((1, self.scores, self.concepts), (0, self.invented, self.names)):
             places = [self.roles or [ALL_ROLES], self.roots, words]
@@ -62,13 +62,13 @@ class _Headline:
 
 @dataclass(frozen=True)
 class _Found:
-    """What was found of a headline."""
+    """Test results of a headline figure."""
 
     real: apart.Apart | None  # None where fewer than two concepts have scores of two root items
     invented: apart.Apart | None = None  # None with fewer than `FEWEST_INVENTED`
     named: dict[tuple[int, int], Interval] = field(default_factory=dict)
-    """Series and concept that lie apart, by shuffled names alone, the furthest first."""
-    level: float = ALPHA  # of p, over the number of headlines
+    """Pairs of series and concept that differ by the test with shuffled names alone, the furthest first."""
+    level: float = ALPHA  # threshold of p: `ALPHA` over the number of headlines
 
 
 def confirmed(
@@ -80,20 +80,19 @@ def confirmed(
     seed: int,
     unmeasured: str | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Whether a model treats all concepts alike, with verdicts, and whom it does not.
+    """Whether a model treats all concepts alike, with verdicts, and which concepts differ.
 
-    The signed deviation of the concept that lies furthest from the mean of all, with the simultaneous interval of all:
-    of the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
-    beside the others. An effect has to be beyond what invented names give, too.
+    A figure is the signed deviation of the concept furthest from the mean of all, with its simultaneous interval: of
+    the share of silence, of favour by each confirmatory feature, and of favour by the first of these in one role
+    compared with the others. An effect must also exceed the placebo, the deviations of invented names.
 
-    `layout`: of one model; where the domain is not branched, concepts have texts of their own, so that nothing is
+    `layout`: of one model; where the domain is not branched, concepts have different texts, so that nothing is
     confirmed. `silent`: by `silence_of`; `features`: the confirmatory ones, in their order; `controls`: invented
-    concepts, no members, whose names are the placebo; `unmeasured`: why the replies measure nothing
-    (`measurement.answered`).
+    concepts, the placebo; `unmeasured`: why the replies measure nothing (`measurement.answered`).
 
-    Gives figures by `schemas.FIGURES`, of which `part` is "all roles", and the feature where it is of one; by
-    `schemas.FAVOUR` every concept; and by `tables.schemas.HEADLINES` what figures are made of. Source:
-    docs/controls.md, with simulated errors.
+    Gives figures by `schemas.FIGURES` (`part`: "all roles", then the feature if there is one); every concept by
+    `schemas.FAVOUR`; and the scores behind the figures by `tables.schemas.HEADLINES`. Source: docs/controls.md, with
+    simulated errors.
     """
     figures, favour = list[Row](), list[Row]()
     cells = [pd.DataFrame(columns=HEADLINES.names)]
@@ -101,7 +100,7 @@ def confirmed(
         headlines = _headlines(layout, silent, features, controls, settings, unmeasured)
         found = [_found(one, settings, ALPHA / len(headlines), seed) for one in headlines]
         pairs = list(zip(headlines, found, strict=True))
-        # Silence of more than half is no bar to naming who is silent, but neither is it to be denied then.
+        # Too many silent replies do not bar naming who is silent, but they do bar denying it.
         fit = [Fitness() if one.figure == ALIKE and own.named else one.fitness for one, own in pairs]
         judged = judge([(_judgeable(*pair, settings.least), own) for pair, own in zip(pairs, fit, strict=True)])
         model = str(layout.series["model"].iloc[0])
@@ -117,7 +116,7 @@ def confirmed(
 
 
 def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Confirmatory:
-    """Whether two models treat concepts alike: the headline of their difference, root item by root item."""
+    """Whether two models treat concepts alike: the headline of their difference, paired by root item."""
     key = ["unit", "at", "word", "pole"]
     both = first.merge(second, on=key, suffixes=("_first", "_second"), validate="one_to_one")
     both = both.assign(value=both["value_first"] - both["value_second"])
@@ -139,7 +138,7 @@ def contrast(first: pd.DataFrame, second: pd.DataFrame, smallest: float) -> Conf
 
 
 def _whom(one: _Headline, place: tuple[int, int], between: str = "") -> str:
-    """A concept, and in which role where the figure is of roles."""
+    """A concept in words, with its role where the figure is by role."""
     return f"{one.concepts[place[1]]}{between}{f' as {one.roles[place[0]]}' if one.roles else ''}"
 
 
@@ -159,7 +158,7 @@ def _headlines(
     settings: Disparities,
     unmeasured: str | None,
 ) -> list[_Headline]:
-    """Silence first: what is said of concepts tells little where one is not spoken of. Favour by role last."""
+    """Silence first, since scores say little about a concept that is not answered; favour by role last."""
     invented, scores, names = silent.columns.isin(list(controls)), silent.to_numpy(), np.array(silent.columns)
     tables = scores[:, ~invented], list(names[~invented]), scores[:, invented], list(names[invented])
     roots = sorted(layout.replies["root_id"].unique())
@@ -203,10 +202,10 @@ def _headlines(
 
 
 def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
-    """[configurations, root items, concepts] what replies are beside others about the root item, on average.
+    """[configurations, root items, concepts] mean deviation of replies from the mean of their root item.
 
-    The mean of the root item in the configuration is taken off each reply, so that one that is missing in one role
-    takes nothing with it of how that role differs from others; rounding is 0.
+    That mean is within the configuration, so that a reply missing in one role does not change how that role differs
+    from others; deviations by rounding alone are 0.
     """
     values = pd.DataFrame(layout.values[lines].T)
     place = [layout.replies["root_id"], layout.replies["concept"]]
@@ -218,7 +217,7 @@ def _cube(layout: Layout, lines: Codes, roots: list[str]) -> Floats:
 
 
 def _mean(cube: Floats) -> Floats:
-    """Over configurations, of what is there."""
+    """Mean over configurations, ignoring NaN."""
     return mean(np.moveaxis(cube, 0, -1))
 
 
@@ -234,7 +233,7 @@ def _found(one: _Headline, settings: Disparities, level: float, seed: int) -> _F
 
 
 def _judgeable(one: _Headline, found: _Found, least: int) -> Confirmatory:
-    """A headline with what a verdict on it takes, or with what the design has too little of."""
+    """A headline with what its verdict needs, or with what the design lacks for one."""
     n, names, real = int(one.n.min()) if one.concepts else 0, apart.asked(one.invented), found.real
     levels = {ROOTS: n, "concepts": len(one.concepts)} | ({"roles": len(one.roles)} if one.roles else {})
     figure = partial(Confirmatory, one.figure, ROOTS, smallest=one.smallest)
@@ -268,8 +267,8 @@ def _count(n: int, what: str) -> str:
 
 
 def _who(one: _Headline, found: _Found) -> str:
-    """Who lies apart, the furthest first, and who is left out; empty if nobody does or is."""
-    assert found.real is not None  # nothing is told of nothing
+    """In words, the concepts that differ, the furthest first, and those left out; empty if there are none."""
+    assert found.real is not None  # callers return earlier without scores
     verb, said = "answered" if one.figure == ALIKE else "favoured", []
     for place, own in islice(found.named.items(), MOST_NAMED):
         whom = _whom(one, place, f" is {verb} {_direction(one, own.value)}")
@@ -286,7 +285,7 @@ def _direction(one: _Headline, value: float) -> str:
 
 
 def _concepts(one: _Headline, found: _Found) -> Iterator[dict[str, object]]:
-    """A row a concept, in every role where the figure is of roles."""
+    """One row per concept, and per role where the figure is by role."""
     n = one.n
     for series, role in enumerate(one.roles or [ALL_ROLES]):
         for place, concept in enumerate(one.concepts):

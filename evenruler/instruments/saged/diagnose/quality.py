@@ -1,4 +1,4 @@
-"""What else is known of a domain on a model: refusals, shifts under prefixes, noise, the bias of tools and contexts."""
+"""Quality figures of a domain on a model: refusals, shifts under prefixes, noise, bias of tools and of contexts."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ from evenruler.tables.schemas import BARE, figures_of
 
 
 def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.DataFrame:
-    """`schemas.RATES`: by concept and configuration refusals, empty replies, foreign ones, cut ones, not given."""
+    """Counts of refusals, empty, foreign, cut and withheld replies by concept and configuration, by `schemas.RATES`."""
     concepts = generations["id"].astype(str).map(prompts.set_index("id")["concept"])
     counted = generations.assign(concept=concepts.astype(str), domain=domain).astype(dict.fromkeys(CONFIGURATION, str))
     counted["withheld"] = counted["generation"].isna()
@@ -42,9 +42,9 @@ def rates(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> pd.D
 
 
 def unmeasured(generations: pd.DataFrame) -> str | None:
-    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they do.
+    """Why the replies of a model measure nothing, by the rule of `measurement.answered`; None where they measure.
 
-    `generations`: all of one framing; one that refuses in another language is counted as a refusal.
+    `generations`: all of one framing; a refusal in another language counts as a refusal.
     """
     refused, empty = (generations[name].to_numpy(dtype=bool) for name in ("refusal", "empty"))
     foreign = generations["other_language"].to_numpy(dtype=bool) & ~refused & ~empty
@@ -54,16 +54,16 @@ def unmeasured(generations: pd.DataFrame) -> str | None:
     return unanswered(Replies(*counts, withheld=withheld, cut=cut, distinct=given.nunique()))
 
 
-CONCEPTS = "concepts"  # what some figures are over; others are over root items
+CONCEPTS = "concepts"  # unit of n in some figures; in others root items
 
 COLUMNS = list(figures_of("part").names)
 
 
 def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> pd.DataFrame:
-    """Range of the headline statistic, and the least impact ratio of every selection rate, raw and calibrated.
+    """Range of the headline statistic, and smallest impact ratio of every selection rate, raw and calibrated.
 
-    Of the first grouping, by `figures_of`; `part` is role, template and feature; n counts root items. They describe:
-    any groups have them, and p is in the tables alone. 0 and 1 where groups do not differ.
+    For the first grouping, by `figures_of`; `part`: role, template and feature; n counts root items. Descriptive: any
+    groups have them, and only the tables have p. 0 and 1 where groups do not differ.
     """
     ranges = (disparities["metric"] == "range") & (disparities["statistic"] == settings.headline)
     shown = ranges | (disparities["metric"] == "min_impact_ratio")  # which only selection rates have
@@ -81,11 +81,11 @@ def headlines(disparities: pd.DataFrame, settings: Disparities, roots: int) -> p
 
 
 def refusals(domain: str, generations: pd.DataFrame, prompts: pd.DataFrame) -> Iterator[Row]:
-    """Share of refusals, empty replies, those in another language, and those cut, over concepts, by `figures_of`.
+    """Shares of refusals, empty replies, those in another language, and cut ones, over concepts, by `figures_of`.
 
-    All are of the replies that there are, null without any, and of cut ones where a server does not say why replies
-    ended. Where it did not give some that were asked for, their share is there as well (`withheld_rate`). `part` is
-    role and template, n counts root items.
+    Shares are of the replies given, null without any; of cut ones also where a server does not say why replies ended.
+    If some replies were not given, their share of those requested follows (`withheld_rate`). `part`: role and template;
+    n counts root items.
     """
     root = generations["id"].astype(str).map(prompts.set_index("id")["root_id"])
     counted = generations.assign(root=root, withheld=generations["generation"].isna())
@@ -111,14 +111,14 @@ def shifts(
     placebos: Collection[str],
     level: float,
 ) -> Iterator[Row]:
-    """How far means of concepts move when something stands before their prompts (`evenruler.measurement.shifts`).
+    """How far means of concepts move when a prefix precedes their prompts (`evenruler.measurement.shifts`).
 
-    The score of a concept is the mean of its raw values. A prompt counts where it has a value without and with every
-    framing, so that the means are of the same prompts. What another seed alone does, `noise` says.
+    The score of a concept is the mean of its raw values, over prompts that have a value without and with every framing,
+    so that all means are over the same prompts. `noise` has the effect of another seed alone.
 
     `features`: of bare and framed replies; `framed`: by `schemas.FRAMED`, those that were asked after prefixes, None
-    where none are declared; `placebos`: which of the framings are; `level`: of intervals. By `figures_of`; `part` is
-    role, template and feature, n counts concepts.
+    where none are declared; `placebos`: which framings are placebos; `level`: of intervals. By `figures_of`; `part`:
+    role, template and feature; n counts concepts.
     """
     for series, scores, lacking in _means_of_concepts(features, prompts, framed):
         after = {str(prefix): scores[prefix] for prefix in scores.columns.drop(BARE)}
@@ -127,7 +127,7 @@ def shifts(
 
 
 def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
-    """How far apart each tool holds baselines that differ in the concept alone: the range of concepts' means."""
+    """Bias of each tool: the range over concepts of its mean for baselines that differ only in the concept."""
     for (domain, feature), own in biases[biases["mean"].notna()].groupby(["domain", "feature"], sort=True):
         found = Figure("tool_bias", float(np.ptp(own["mean"])), len(own), CONCEPTS)
         yield from as_rows([found], domain, model, ALL_ROLES, feature)
@@ -136,14 +136,14 @@ def tools(biases: pd.DataFrame, model: str) -> Iterator[Row]:
 def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.DataFrame) -> Iterator[Row]:
     """How far means of concepts move when the same prompts are asked with another seed.
 
-    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes about it, in standard deviations
-    of the concepts, as of prefixes; `noise_rank_agreement`: Spearman between the concepts with either seed,
-    1 where a seed changes nothing. They are controls of shifts, and say how far the order of concepts is chance. By
-    `figures_of`, in the role and template that were asked again; n counts concepts.
+    `noise_level_shift`, `noise_reordering`: the mean change, and the SD of the changes around it, in standard
+    deviations of the concepts, as for prefixes; `noise_rank_agreement`: Spearman correlation of the concepts between
+    seeds, 1 where the seed changes nothing. They are controls for shifts, and show how far the order of concepts is
+    chance. By `figures_of`, in the role and template that were asked again; n counts concepts.
     """
     columns = {"level_shift": "level_in_sd", "reordering": "reordering_in_sd", "rank_agreement": "rank_agreement"}
     for series, scores, lacking in _means_of_concepts(features, prompts, again):
-        if RESEEDED not in scores:  # another role, which is not asked again, or nothing is
+        if RESEEDED not in scores:  # nothing was asked again in this role and template
             continue
         found = of_prefixes(scores[BARE], {RESEEDED: scores[RESEEDED]}, ())
         if found.empty:
@@ -158,9 +158,9 @@ def noise(domain: str, features: pd.DataFrame, prompts: pd.DataFrame, again: pd.
 def _means_of_concepts(
     features: pd.DataFrame, prompts: pd.DataFrame, framed: pd.DataFrame | None
 ) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, str | None]]:
-    """By series: its model, role, template and feature, [concepts, framings], and why there are none.
+    """For each series: its model, role, template and feature; means, [concepts, framings]; and why there are none.
 
-    Means are over repetitions, then over prompts that have a value after every framing; `bare` is the first column.
+    Means are over repetitions, then over prompts that have a value with every framing; `bare` is the first column.
     """
     concept = prompts.set_index("id")["concept"].to_dict()
     if framed is None or framed.empty:
@@ -181,11 +181,11 @@ def _means_of_concepts(
 
 
 def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
-    """What each tool says of baselines that differ only in the concept; without bias, the same of all (C.3).
+    """Mean score of baselines that differ only in the concept, by tool and concept; equal where there is no bias (C.3).
 
-    Names stand in them, also where the feature masks them. By `schemas.TOOL_BIAS`, in the unit of the feature; no row
-    where the domain is not branched. `said`: by `schemas.BASELINES`, of which those that were not asked about do not
-    count, each of the others does once.
+    Baselines include names, even where the feature masks them. By `schemas.TOOL_BIAS`, in the unit of the feature; no
+    rows where the domain is not branched. `said`: by `schemas.BASELINES`; those of prompts outside `layout` are
+    ignored.
     """
     if not layout.branched:
         return pd.DataFrame(columns=schemas.TOOL_BIAS.names)
@@ -202,16 +202,16 @@ def tool_bias(layout: Layout, said: pd.DataFrame) -> pd.DataFrame:
 
 
 def context_bias(layout: Layout) -> pd.DataFrame:
-    """What models reply after baselines of low, middling and high scores, raw and calibrated (C.2).
+    """Mean scores of replies by the score of their baseline: low, middling or high, raw and calibrated (C.2).
 
     Thirds are of the domain's baselines by the feature at hand: `bad` are the lowest and `good` the highest scores,
-    whatever the feature calls good. Equal scores stay together, in the third that their middle rank lies in, so that
-    thirds may differ in size; where all are equal, all are `neutral`. Where calibration takes the bias of contexts out,
-    calibrated means are alike. By `schemas.CONTEXT_BIAS`; `n` counts replies.
+    whichever end the feature favours. Equal scores stay together, in the third of their mean rank, so that thirds may
+    differ in size; where all are equal, all are `neutral`. Where calibration removes the bias of contexts, calibrated
+    means are alike. By `schemas.CONTEXT_BIAS`; `n` counts replies.
     """
     items = layout.coded("id")
     once = np.unique(items, return_index=True)[1]  # a baseline is measured once
-    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # its third, 0 to 2; -1 where there is none
+    contexts = np.full((len(layout.series), len(once)), -1, dtype=np.int8)  # third of the baseline, 0 to 2; -1 if none
     for feature in layout.series["feature"].unique():
         lines = np.flatnonzero(layout.series["feature"] == feature)
         scores = np.fmax.reduce(layout.baselines[np.ix_(lines, once)], axis=0)  # the same whatever model is asked

@@ -1,15 +1,15 @@
-"""Numbers of groups: the summaries of SAGED (sections 3.3 and 4.1, appendix A.4) on blocks of groups.
+"""Summary statistics of groups (SAGED, sections 3.3 and 4.1, appendix A.4), computed on blocks of groups.
 
 A *block* is `values: float64[..., n]`, one group along the last axis, NaN where a value is missing or where a group is
-shorter than the longest; `baseline` has the same shape. Every statistic leaves NaN out, reduces the last axis and is
-NaN where it is undefined; `reason` says why. Those in `USES_BASELINE` compare values with their baselines and leave out
-pairs of which one is missing.
+shorter than the longest; `baseline` has the same shape. Every statistic ignores NaN, reduces the last axis and is NaN
+where it is undefined; `reason` says why. Those in `USES_BASELINE` compare values with their baselines and ignore pairs
+of which one is missing.
 
-What a *cell* shares (domain x feature x configuration: all groups that are compared) is given as an option, computed
-by `cell_options`: the standard of a selection rate, the bins of a divergence. Both are the same however labels of
-groups are shuffled within the cell.
+Options that a *cell* shares (domain x feature x configuration: all groups that are compared) are computed by
+`cell_options`: the standard of a selection rate, the bins of a divergence. They do not change when group labels are
+shuffled within the cell.
 
-The kernels are ours because numpy's and scipy's own, which leave NaN out, go group by group, 30 times as slowly.
+The kernels are ours because numpy's and scipy's own, which ignore NaN, go group by group, 30 times as slowly.
 """
 
 import importlib
@@ -25,40 +25,40 @@ from numpy.typing import ArrayLike, NDArray
 from evenruler.errors import UserError, nearest
 from evenruler.measurement.checks import Floats
 
-ROUNDING = 1e-12  # a spread this small beside the numbers themselves is rounding, not measurement
-_BOUND = 1 + 1e-9  # bounds that users write in decimals are met in spite of binary rounding: .4 - .3 is within .1
+ROUNDING = 1e-12  # relative to the numbers themselves, a spread this small is rounding
+_BOUND = 1 + 1e-9  # tolerance for bounds that users write in decimals: .4 - .3 is within .1
 
 
 def count(values: Floats) -> Floats:
-    """How many values there are."""
+    """Number of values that are not NaN."""
     return np.asarray(values.shape[-1] - how_many(np.isnan(values)))
 
 
 def how_many(flags: NDArray[np.bool_]) -> Floats:
-    """How many are true; twice as fast as adding bools."""
+    """Number of true flags; twice as fast as summing bools."""
     return np.asarray(flags.view(np.int8).sum(axis=-1, dtype=np.int32), dtype=np.float64)
 
 
 def ratio(above: Floats, below: NDArray[Any]) -> Floats:
-    """The quotient; NaN where nothing, or less, is below."""
+    """The quotient; NaN where `below` is 0 or negative."""
     quotient = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     np.divide(above, below, out=quotient, where=below > 0)
     return quotient
 
 
 def pairs(values: Floats, baseline: Floats) -> tuple[Floats, Floats]:
-    """Both, with NaN wherever one of them is NaN."""
+    """Values and baselines, with NaN wherever one of them is NaN."""
     of_values, of_baseline = np.isnan(values), np.isnan(baseline)
-    if np.array_equal(of_values, of_baseline):  # twice as fast as anew, in permutations
+    if np.array_equal(of_values, of_baseline):  # twice as fast as new arrays
         return values, baseline
     missing = of_values | of_baseline
     return np.where(missing, np.nan, values), np.where(missing, np.nan, baseline)
 
 
 def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """How many values, what each deviates from their mean (0 where missing), and the sum of squares of that.
+    """Number of values, their deviations from the mean (0 where missing), and the sum of squared deviations.
 
-    The sum is exactly 0 where all values are equal but for rounding.
+    The sum is exactly 0 where all values are equal up to rounding.
     """
     n, middle = count(values), mean(values)
     off = np.nan_to_num(values - middle[..., None], copy=False)
@@ -68,7 +68,7 @@ def deviations(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def quantiles(values: Floats, *shares: float) -> list[Floats]:
-    """Quantiles between order statistics, linearly (type 7, as numpy); NaN where there is no value."""
+    """Quantiles by linear interpolation between order statistics (type 7, as numpy); NaN where there is no value."""
     ordered = _ordered(values)
     last, found = np.maximum(count(ordered) - 1, 0), []
     for share in shares:
@@ -86,14 +86,14 @@ def extremes(values: Floats) -> tuple[Floats, Floats]:
 
 
 def histogram(values: Floats, edges: Floats) -> Floats:
-    """Counts in equal bins between `edges`, float64[..., bins + 1]; what lies outside is counted in the outer ones.
+    """Counts in equal bins between `edges`, float64[..., bins + 1]; values outside are counted in the outer bins.
 
-    The last bin holds its upper edge; bins of no width put everything into the first.
+    The last bin includes its upper edge; if all edges are equal, everything is in the first bin.
     """
     bins = edges.shape[-1] - 1
     low, spread = edges[..., :1], edges[..., -1:] - edges[..., :1]
     scale = np.divide(bins, spread, out=np.zeros_like(spread), where=spread > 0)
-    place = values - low  # and in place from here: new memory would cost half as much again
+    place = values - low  # in place from here: new arrays would cost half as much again
     place *= scale
     np.clip(place, 0, bins - 1, out=place)
     place[np.isnan(place)] = bins
@@ -105,12 +105,12 @@ def histogram(values: Floats, edges: Floats) -> Floats:
 
 
 def _ordered(values: Floats) -> Floats:
-    """Sorted, NaN last, and at least one place."""
+    """Sorted, NaN last, padded to at least one value."""
     return np.sort(values, axis=-1) if values.shape[-1] else np.full((*values.shape[:-1], 1), np.nan)
 
 
 def at_places(ordered: Floats, place: NDArray[np.generic]) -> Floats:
-    """[...] the numbers of [..., n] that stand at these places."""
+    """[...] the values of [..., n] at these indices."""
     return np.take_along_axis(ordered, place.astype(np.intp)[..., None], axis=-1)[..., 0]
 
 
@@ -125,11 +125,11 @@ def median(values: Floats, baseline: Floats | None = None) -> Floats:
 
 
 def mode(values: Floats, baseline: Floats | None = None, *, width: float = 0.1) -> Floats:
-    """Middle of the fullest bin, the lowest of several; bins are `width` wide, around its multiples."""
+    """Centre of the fullest bin, the lowest of ties; bins are `width` wide, centred on its multiples."""
     multiples = _ordered(np.round(values / width))
     place = np.arange(multiples.shape[-1])
     begins = np.ones(multiples.shape, dtype=bool)
-    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never makes a run
+    begins[..., 1:] = multiples[..., 1:] != multiples[..., :-1]  # NaN, at the end, never form a run
     run = place - np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
     return at_places(multiples, run.argmax(axis=-1)) * width
 
@@ -167,7 +167,7 @@ def value_range(values: Floats, baseline: Floats | None = None) -> Floats:
 
 
 def quantile_range(values: Floats, baseline: Floats | None = None, *, q: float = 0.25) -> Floats:
-    """Quantile 1 - q minus quantile q, between order statistics where need be; .25 is the interquartile range."""
+    """Quantile 1 - q minus quantile q, interpolated between order statistics; .25 gives the interquartile range."""
     return percentile_range(values, low=100 * q, high=100 * (1 - q))
 
 
@@ -213,8 +213,8 @@ def correlation(values: Floats, baseline: Floats) -> Floats:
 def kl_divergence(values: Floats, baseline: Floats, *, edges: ArrayLike, epsilon: float = 0.5) -> Floats:
     """Kullback-Leibler divergence in nats from the group to its baselines, KL(values || baselines), 0 or more (A.4).
 
-    `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally far apart, or one for all. `epsilon`:
-    added to every count, so that the divergence is finite.
+    `edges`: float64[..., bins + 1] of each group's cell (`edges_of`), equally spaced, or one for all. `epsilon`: added
+    to every count, so that the divergence is finite.
     """
     values, baseline = pairs(values, baseline)
     first, second = (histogram(each, np.asarray(edges, dtype=np.float64)) + epsilon for each in (values, baseline))
@@ -250,7 +250,7 @@ STATISTICS: Mapping[str, BlockStatistic] = {
 """By the name that users write."""
 
 USES_BASELINE = frozenset({"correlation", "kl_divergence", "precision"})
-"""Statistics of raw values beside their baselines; they mean nothing of calibrated ones."""
+"""Statistics that compare raw values with their baselines; meaningless for calibrated values."""
 
 _FROM_0, _ABOVE_0, _WHOLE = (0, math.inf), (0, math.inf, "neither end"), (1, 1_000_000, "whole")
 _STANDARDS = ("mean", "median", "mode", "quantile")
@@ -269,7 +269,7 @@ _OPTIONS: Mapping[str, Mapping[str, tuple[float | str | None, tuple[Any, ...]]]]
     "kl_divergence": {"bins": (10.0, _WHOLE), "epsilon": (0.5, _ABOVE_0)},
     "precision": {"tolerance": (0.1, _FROM_0)},
 }
-"""By statistic and option the default, and what it may be: words, or from where to where."""
+"""By statistic and option: the default, and the allowed words or range."""
 
 OPTIONS: Mapping[str, Mapping[str, float | str | None]] = {
     kind: {name: default for name, (default, _) in options.items()} for kind, options in _OPTIONS.items()
@@ -286,7 +286,7 @@ unit of the values.
 
 
 def checked(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a statistic with defaults; UserError where it has no such one, or it cannot have such a value."""
+    """The options of a statistic with defaults; UserError: unknown option, or a value that it cannot have."""
     known = OPTIONS.get(kind, {})
     for name in set(options) - set(known):
         what = f"the statistic has no option {name!r}"
@@ -317,25 +317,25 @@ def _check_value(where: str, value: Any, default: Any, allowed: tuple[Any, ...])
 
 
 def standard_of(values: Floats, kind: str = "mean", q: float = 0.5, width: float = 0.1) -> Floats:
-    """What the values of a cell, float64[..., N], are selected by; `width`, `q`: of its mode, quantile."""
+    """The standard that values of a cell, float64[..., N], are selected by; `width`, `q`: of its mode, quantile."""
     if kind == "quantile":
         return quantiles(values, q)[0]
     return mode(values, width=width) if kind == "mode" else STATISTICS[kind](values)
 
 
 def edges_of(values: Floats, baseline: Floats, bins: int = 10) -> Floats:
-    """Edges of equal bins from the lowest to the highest of a cell's pairs, float64[..., bins + 1]."""
+    """Edges of equal bins from the lowest to the highest number of a cell's pairs, float64[..., bins + 1]."""
     lows, highs = zip(*map(extremes, pairs(values, baseline)), strict=True)
     return np.linspace(np.minimum(*lows), np.maximum(*highs), bins + 1, axis=-1)
 
 
 def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **options: Any) -> dict[str, Any]:
-    """The options of a block statistic from those that a user gave, with what the cell shares computed.
+    """The options of a block statistic: those that a user gave, with what the cell shares computed.
 
-    `values`, and `baseline` for those of `USES_BASELINE`, are all of a cell along the last axis, of all groups: of them
-    are the `standard` of a selection rate, float64[...], and the `edges` of a divergence, float64[..., bins + 1].
+    `values`, and `baseline` for those of `USES_BASELINE`, have all groups of a cell along the last axis. They give the
+    `standard` of a selection rate, float64[...], and the `edges` of a divergence, float64[..., bins + 1].
 
-    UserError where the statistic has no such option, or it cannot have such a value; those of users take any.
+    UserError: unknown option, or a value that it cannot have; statistics of users take any.
     """
     given = checked(kind, options) if kind in STATISTICS else options
     if kind == "selection_rate":
@@ -350,13 +350,13 @@ def cell_options(kind: str, values: Floats, baseline: Floats | None = None, **op
 
 @dataclass(frozen=True)
 class OwnStatistic:
-    """A user's function of float64[n], the values that there are, and the options, for every group of a block."""
+    """A user's function of float64[n] (the values that are not missing) and options, applied to groups of a block."""
 
     name: str  # dotted
     function: Callable[..., Any]
 
     def __call__(self, values: Floats, baseline: Floats | None = None, **options: Any) -> Floats:
-        """float64[...] of a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
+        """float64[...] for a block float64[..., n]; NaN where there is no value, the function fails or gives NaN."""
         found: Floats = np.vectorize(lambda own: self.of_group(own, options)[0], [float], signature="(n)->()")(values)
         return found
 

@@ -1,4 +1,4 @@
-"""Summaries of the groups of a table, a row each."""
+"""Summaries of the groups of a table, one row per group."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from evenruler.measurement.checks import Floats
 from evenruler.tables import stacked
 
 OWN = ("summary", "n", "n_missing", "reason", "kind", "statistic")
-"""Columns of the result beside those that make groups."""
+"""Columns of the result other than those that define the groups."""
 
 
 def summarise(
@@ -26,27 +26,27 @@ def summarise(
     calibrated: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
-    """One figure a group.
+    """Summarise each group by a statistic.
 
     Args:
         frame: Long: columns `value` and those of `by`, and `baseline` (the same feature of the baseline) where the
             statistic compares with it or values are calibrated. Nulls are left out and counted.
-        by: Columns whose values, crossed, make the groups; there are no rows for margins.
-        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours that
-            takes an array and gives a number.
+        by: Columns whose values, crossed, define the groups; there are no rows for margins.
+        statistic: A name of `evenruler.instruments.saged.STATISTICS`, or the dotted name of a function of yours from
+            an array to a number.
         cell: Those of `by` within which groups are compared: the standard of a selection rate and the bins of a
-            divergence are of all rows of a cell. All of `by` but the last by default.
+            divergence are computed from all rows of a cell. All of `by` but the last by default.
         calibrated: Take value minus baseline instead of value (section 3.3).
-        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them; a function of yours gets its.
+        **options: Of the statistic, as `evenruler.instruments.saged.OPTIONS` lists them, or of a function of yours.
 
     Returns:
-        Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` numbers that it is of (pairs where
-        it compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None, and `kind`, the
-        statistic.
+        Sorted by `by`: these columns, `summary` (float64, NaN where undefined), `n` values used (pairs where the
+        statistic compares with baselines), `n_missing` rows left out, `reason` why it is undefined, else None, and
+        `kind`, the statistic.
 
     Raises:
-        UserError: No such statistic, option or column, a column to group by that is named as one of the result, a row
-            without a group, an infinite number, or a statistic that compares with baselines asked of calibrated values.
+        UserError: No such statistic, option or column, a grouping column with the name of one of the result, a row
+            without a group, an infinite number, or a statistic that compares with baselines for calibrated values.
     """
     found = summarise_each(frame, by, {statistic: (statistic, options)}, cell=cell, calibrated=calibrated)
     return found.drop(columns="statistic")
@@ -60,9 +60,9 @@ def summarise_each(
     cell: Sequence[str] | None = None,
     calibrated: bool = False,
 ) -> pd.DataFrame:
-    """What `summarise` gives for several statistics, one after the other; the table is put in groups once.
+    """As `summarise`, for several statistics, one after the other; the table is grouped only once.
 
-    `statistics`: by the name that the figures are to have (`statistic`), the statistic and its options.
+    `statistics`: by their name in the column `statistic`, the kind of statistic and its options.
     """
     by, cell = list(by), list(by[:-1] if cell is None else cell)
     values, baselines = _numbers(frame, by, cell, [kind for kind, _ in statistics.values()], calibrated)
@@ -87,7 +87,7 @@ def summarise_each(
 def _summarised(
     kind: str, given: Mapping[str, Any], values: Floats, baselines: Floats | None, groups: Sequence[NDArray[np.intp]]
 ) -> Iterator[tuple[float, int, int, str | None]]:
-    """Of every group of one cell, by its rows: the statistic, n, how many are missing, and why it is undefined."""
+    """For every group of one cell, given by its rows: the statistic, n, number missing, and why it is undefined."""
     statistic, every = resolve(kind), np.sort(np.concatenate([np.empty(0, dtype=np.intp), *groups]))
     if kind not in USES_BASELINE:
         baselines = None
@@ -103,7 +103,7 @@ def _summarised(
 def _numbers(
     frame: pd.DataFrame, by: list[str], cell: list[str], kinds: Sequence[str], calibrated: bool
 ) -> tuple[Floats, Floats | None]:
-    """Values, calibrated where asked, and baselines where values are compared with them; or what is wrong."""
+    """Values (calibrated if asked), and baselines where a statistic needs them; UserError where the input is wrong."""
     compares = [kind for kind in kinds if kind in USES_BASELINE]
     if calibrated and compares:
         what = f"{compares[0]} compares values with their baselines, and calibrated ones have none"

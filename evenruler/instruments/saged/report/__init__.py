@@ -1,4 +1,4 @@
-"""Sections of the saged family: what each domain has found, in tables, then the pictures with their drop-downs."""
+"""Report sections of the saged family: tables for each domain, then the pictures with their drop-downs."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -27,12 +27,12 @@ WORDS = read_yaml(Path(__file__).with_name("words.yaml"))  # titles and captions
 _SAID = WORDS["pictures"]
 
 HEADLINES = [ALIKE, FAVOUR, BY_ROLE]
-"""In the order that they are told in: what is said of concepts tells little where one is not spoken of."""
+"""In order of presentation: scores say little about a concept that is not answered, so silence comes first."""
 
-MOST_WORDS, MOST_NAMES = 6, 5  # of a topic, and in a list
-MOST_ROWS = 120_000  # rows of a table that the page takes whole; of a longer one it takes the headline statistic alone
-MOST_TOPICS = 12  # of a domain, in the picture
-MOST_PANELS = 8  # configurations that stand side by side before anybody chooses
+MOST_WORDS, MOST_NAMES = 6, 5  # most words of a topic, most names in a list
+MOST_ROWS = 120_000  # most rows of a table on the page; longer ones are reduced to the headline statistic
+MOST_TOPICS = 12  # most topics of a domain in the picture
+MOST_PANELS = 8  # most panels shown at first; with more configurations, the first model is chosen
 CELL = ["domain", "feature", "calibration", "statistic", "model", "role"]
 
 
@@ -41,7 +41,7 @@ def sections(shown: Shown) -> list[Section]:
     tables, groupings = {name: _readable(table, shown) for name, table in shown.tables.items()}, dict[str, str]()
     for name, settings in shown.settings.items():
         declared = ["+".join(columns) for columns in settings.disparities.grouping]
-        groupings[name] = "concept" if "concept" in declared else declared[0]  # what the page shows
+        groupings[name] = "concept" if "concept" in declared else declared[0]  # the one shown on the page
     every = tables["summaries"].groupby("domain")["grouping"].agg(set)
     for name, table in tables.items():
         if "grouping" in table:
@@ -52,15 +52,15 @@ def sections(shown: Shown) -> list[Section]:
 
 
 def _readable(table: pd.DataFrame, shown: Shown) -> pd.DataFrame:
-    """Rows of declared domains; concepts by their names, and the template after the role where there are several."""
-    table = table.rename(columns={"benchmark": "domain"})  # of figures
+    """Rows of declared domains: concepts by name, role and template joined where there are several templates."""
+    table = table.rename(columns={"benchmark": "domain"})  # figures call it so
     table = table[table["domain"].isin(list(shown.sources))]
     if {"role", "template"} <= set(table):
         many = {name: len(own.templates) > 1 for name, own in shown.settings.items()}
         several = table["domain"].map(many).astype(bool)
         table = table.assign(role=table["role"].where(~several, table["role"] + ", " + table["template"]))
     called = {name: {key: one.name for key, one in source.concepts.items()} for name, source in shown.sources.items()}
-    for column in {"group", "concept"} & set(table):  # what is no concept stays as it is
+    for column in {"group", "concept"} & set(table):  # groups that are no concepts keep their names
         names = [called[name].get(key, key) for name, key in zip(table["domain"], table[column], strict=True)]
         table = table.assign(**{column: pd.Series(names, table.index, dtype=object)})
     return table
@@ -80,7 +80,7 @@ def _domain(name: str, settings: Settings, shown: Tables, others: list[str]) -> 
 
 
 def _lead(tables: Tables) -> str:
-    """What a reader should know first, in a few sentences: who stands out, in full, and verdicts counted."""
+    """The summary in a few sentences: what was asked, all concepts that stand out, and counts of verdicts."""
     rates, disparities, found = tables["rates"], tables["disparities"], _headlines(tables)
     if rates.empty:
         return "No model was asked."
@@ -103,7 +103,7 @@ def _lead(tables: Tables) -> str:
 
 
 def _headlines(tables: Tables) -> pd.DataFrame:
-    """One row a headline figure, `what` it is and `who` is named: silence, favour, then favour in one role."""
+    """One row per headline figure, with `what` it is and `who` is named: silence, favour, then favour in one role."""
     figures = tables["figures"]
     found = figures[figures["figure"].isin(HEADLINES)]
     feature = found["part"].str.split(", ").str[-1].mask(found["figure"] == ALIKE, "silence")
@@ -117,7 +117,7 @@ def _headlines(tables: Tables) -> pd.DataFrame:
 
 
 def _named(favour: pd.DataFrame) -> str:
-    """Concepts of one figure, and whether more or less; once, also where a figure has a row for every role."""
+    """The named concepts of one figure, each with more or less (and the role, if several), without repeats."""
     several = favour["role"].nunique() > 1
     told = [
         f"{one['concept']} {one['named']}" + (f" as {one['role']}" if several and one["named"] != LEFT_OUT else "")
@@ -127,7 +127,7 @@ def _named(favour: pd.DataFrame) -> str:
 
 
 def _confirmed(tables: Tables) -> Table | None:
-    """Every headline figure, beside what invented names do."""
+    """Table of all headline figures, with the placebo of invented names."""
     rows: Rows = [
         [
             str(one["what"]),
@@ -144,9 +144,9 @@ def _confirmed(tables: Tables) -> Table | None:
 
 
 def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> Table | None:
-    """None without rows; of many the first, and a sentence about the others.
+    """A table with a title and caption from `WORDS`, cut to its `most` rows; None without rows.
 
-    `columns`: after those that are declared; `said`: what stands in braces.
+    `columns`: appended to the declared ones; `said`: values of placeholders in the caption.
     """
     own = WORDS["tables"][name]
     most, caption = own.get("most", len(rows)), own["caption"].format(**said)
@@ -155,7 +155,7 @@ def _table(name: str, rows: Rows, columns: Iterable[str] = (), **said: str) -> T
 
 
 def _rates(tables: Tables) -> Table | None:
-    """Refusals, empty replies and cut ones by configuration, and the concept that has most."""
+    """Shares of refusals, empty and cut replies by configuration, each with the concept that has most."""
     rates, rows = tables["rates"], Rows()
     withheld = bool(rates["withheld"].sum())
     for (model, role), own in rates.groupby(["model", "role"], sort=True):
@@ -168,7 +168,7 @@ def _rates(tables: Tables) -> Table | None:
 
 def _rate(own: pd.DataFrame, column: str) -> str:
     if own[column].isna().any():
-        return "not said"  # by a server, why replies ended
+        return "not said"  # a server did not say why replies ended
     total, n = int(own[column].sum()), int(own["n"].sum())
     if not total:
         return "none"
@@ -178,7 +178,7 @@ def _rate(own: pd.DataFrame, column: str) -> str:
 
 
 def _topics(tables: Tables, settings: Settings) -> Table | None:
-    """Words of every cluster, a row a part."""
+    """Topic words of every cluster, one row per part."""
     topics, rows = tables["topics"], Rows()
     declared = topics["feature"].map(lambda name: declared_as(name, settings.features) or name)
     for (feature, model, part), own in topics.groupby([declared, "model", "part"], sort=True):
@@ -191,7 +191,7 @@ def _topics(tables: Tables, settings: Settings) -> Table | None:
 
 
 def _figures(tables: Tables) -> Table | None:
-    """Figures of quality, a row each, a column a model; those that are disparities stand elsewhere."""
+    """Quality figures, one row each, one column per model; disparities and headlines are shown elsewhere."""
     figures, keys = tables["figures"], tables["disparities"][["metric", "statistic"]].drop_duplicates()
     elsewhere = [f"{metric} of {statistic}" for metric, statistic in keys.itertuples(index=False)]
     elsewhere += [*(f"{name}, calibrated" for name in elsewhere), *HEADLINES]
@@ -209,7 +209,7 @@ def _figures(tables: Tables) -> Table | None:
 
 
 def _not_computed(tables: Tables) -> Table | None:
-    """Nulls, counted by reason, of all that is computed."""
+    """Null values in all tables of the diagnosis, counted by reason."""
     disparities, tool = tables["disparities"], tables["tool_bias"]
     parts = {
         "summaries": tables["summaries"].assign(what=tables["summaries"]["statistic"]),
@@ -220,7 +220,7 @@ def _not_computed(tables: Tables) -> Table | None:
     }
     columns, kinds = ["table", "calibration", "what", "feature", "reason"], ["table", "calibration"]
     whole = pd.concat([part.assign(table=name)[columns] for name, part in parts.items()], ignore_index=True)
-    # The number that a reason gives is of one cell: without it, the same reasons are counted together.
+    # Reasons may contain a number of one cell: without it, equal reasons are counted together.
     whole = whole.assign(reason=whole["reason"].str.replace(r" \(-?[\d.e-]+\)$", "", regex=True))
     counts = {"n": ("reason", "size"), "what": ("what", "unique"), "feature": ("feature", "unique")}
     found = whole.dropna(subset=["reason"]).groupby([*kinds, "reason"], sort=False).agg(**counts)
@@ -239,7 +239,7 @@ def _not_computed(tables: Tables) -> Table | None:
 
 
 def _every(found: list[str], of: int) -> str:
-    """All names as one word, and many as few."""
+    """Names in words: all as "every one", many as a few and the number of others."""
     if len(found) == of:
         return "every one" if of > 1 else found[0]
     named = found if len(found) <= MOST_NAMES else [*found[: MOST_NAMES - 1], f"{len(found) - MOST_NAMES + 1} others"]
@@ -251,12 +251,12 @@ def _metric(name: str) -> str:
 
 
 def _in_words(rows: pd.DataFrame) -> "pd.Series[str]":
-    """Disparities as people call them."""
+    """Readable names of disparities."""
     return (rows["metric"].map(_metric) + " of " + rows["statistic"]).astype(str)
 
 
 def pictures(settings: Mapping[str, Settings], tables: Tables) -> list[Section]:
-    """One section with the pictures of all domains, of one grouping; concepts go by their names."""
+    """One section with the pictures of all domains, for one grouping; concepts by their names."""
     if tables["summaries"].empty:
         return []
     headlines = {name: own.disparities.headline for name, own in settings.items()}
@@ -296,17 +296,17 @@ def _picture(name: str, chart: alt.TopLevelMixin, more: str) -> Picture:
 
 
 def _bounded(table: pd.DataFrame, called: str) -> tuple[pd.DataFrame, str]:
-    """What a page can hold, and a sentence about what it leaves out."""
+    """The rows that the page shows, and a sentence if some are left out."""
     if len(table) <= MOST_ROWS:
         return table, ""
     return table[table["is_headline"]], _SAID["bounded"].format(n=len(table), headline=called)
 
 
 def _compared(tables: Tables) -> pd.DataFrame:
-    """Disparities in words, with the shape of their cell."""
+    """Disparities by readable names, with the shape of their cell."""
     cell = [*CELL, "template", "grouping"]
     rows = tables["disparities"].join(tables["shapes"].set_index(cell)["shape"], on=cell)
-    has_bar = rows["metric"].isin(["min_max_ratio", "min_impact_ratio"])  # of four fifths
+    has_bar = rows["metric"].isin(["min_max_ratio", "min_impact_ratio"])  # a line at four fifths
     rows = rows.assign(disparity=_in_words(rows), ratio=has_bar.astype(int))
     numbers = ["value", "p_adjusted", "n_groups", "excess", "ratio"]
     return rows[[*CELL, "disparity", "group", "shape", "reason", *numbers]]
@@ -315,7 +315,7 @@ def _compared(tables: Tables) -> pd.DataFrame:
 def _choices(
     settings: Mapping[str, Settings], summaries: pd.DataFrame, compared: pd.DataFrame, tool: pd.DataFrame
 ) -> Choices:
-    """All names that pictures say, in the order of the declaration where there is one."""
+    """All names that pictures use, in the order of the declaration where there is one."""
     measured = sorted({*summaries["feature"], *tool["feature"]}, key=lambda name: (len(name), name))
     features, statistics, disparities, roles = list[str](), list[str](), list[str](), list[str]()
     for own in settings.values():
@@ -344,7 +344,7 @@ def _choices(
 
 
 def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
-    """What was found: in the order of the declaration, then what that does not name."""
+    """The names found: in the order of the declaration, then undeclared ones."""
     here = sorted(set(found))
     return list(dict.fromkeys([*(name for name in declared if name in here), *here]))
 
@@ -352,7 +352,7 @@ def _in_order(found: Iterable[str], declared: Iterable[str] = ()) -> list[str]:
 def _by_role(
     summaries: pd.DataFrame, settings: Mapping[str, Settings], topics: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
-    """Over concepts: features of texts, distances from the baseline, the largest topics, and if there are others."""
+    """Means over concepts of text features, of distances, of the largest topics; and a sentence if there are others."""
     known = summaries.dropna(subset=["value"]).groupby([*CELL, "is_headline"], sort=False)["value"]
     found = known.agg(value="mean", lowest="min", highest="max", n_groups="count").reset_index()
     features = {name: own.features for name, own in settings.items()}
@@ -369,7 +369,7 @@ def _by_role(
 
 
 def _deviations(headline: pd.DataFrame) -> pd.DataFrame:
-    """Of concepts from the mean of all, before and after calibration, of features that have a baseline."""
+    """Deviations of concepts from the mean of all, raw and calibrated, for features that have a baseline."""
     cell, known = ["domain", "feature", "model", "role"], headline.dropna(subset=["value"])
     both = known[known.groupby(cell)["calibration"].transform("nunique") == 2]
     deviation = both["value"] - both.groupby([*cell, "calibration"])["value"].transform("mean")

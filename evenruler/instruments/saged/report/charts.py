@@ -1,4 +1,4 @@
-"""Charts of summaries and disparities, and the panels that they stand in."""
+"""Charts of summaries and disparities, and their layout in panels."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,21 +11,21 @@ from evenruler.report.style import DIVERGING, GROUND, INK, LEGEND, ONE_HUE, PALE
 from evenruler.strict import read_yaml
 
 FOUR_FIFTHS = 0.8
-FARTHEST = 2.5  # standard deviations at which a colour is at its strongest; a concept lies out from 2 on
+FARTHEST = 2.5  # standard deviations at the ends of the colour scale; a concept counts as extreme from 2
 VALUE = "abs(datum.value) < 0.1 ? format(datum.value, '.3f') : format(datum.value, '.2f')"
 CALIBRATIONS: Final = ["raw", "calibrated"]
-CONFIGURATION: Final = ["model", "role"]  # columns that a reader may leave open
+CONFIGURATION: Final = ["model", "role"]  # filters that may be set to all
 _BY_COLOUR = alt.Scale(domain=CALIBRATIONS, range=[QUIET, ONE_HUE])
 _BY_SHAPE = alt.Scale(domain=CALIBRATIONS, range=["circle", "diamond"])
 CALIBRATED = alt.Color("calibration:N", sort=CALIBRATIONS, scale=_BY_COLOUR, legend=LEGEND)
 SHAPED = alt.Shape("calibration:N", sort=CALIBRATIONS, scale=_BY_SHAPE, legend=LEGEND)
-"""Raw from calibrated by colour, and by shape for those who see no colours."""
-WIDTH = 760  # pixels that a row of panels may take
-PANEL: Final = 220  # pixels of one of several panels that follow one another
+"""Raw and calibrated differ by colour, and by shape for readers who cannot see the colours."""
+WIDTH = 760  # width in pixels of a row of panels
+PANEL: Final = 220  # width in pixels of one of several panels
 
 
 def concepts(summaries: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """Concepts x configurations: numbers are the statistic, colours how far out a concept lies (figures 23 to 26)."""
+    """Concepts x configurations: numbers are the statistic, colours the z-score of a concept (figures 23 to 26)."""
     filters = ["domain", "feature", "calibration", "statistic", *CONFIGURATION]
     role = alt.X("role:N", sort=list(choices.names["role"]), title=None).axis(labelAngle=-35, labelLimit=140)
     base = alt.Chart().encode(x=role, y=_groups("place"), tooltip=_told("group model role value n z reason"))
@@ -56,7 +56,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
     bars = base.mark_bar(height={"band": 0.8}).encode(
         x=alt.X("value:Q", title="value of the disparity"), color=CALIBRATED, tooltip=known
     )
-    # A text of no letters keeps four fifths on the axis of ratios; a line without rows would have no extent on it.
+    # An empty text mark extends the axis of ratios to four fifths, which the line itself does not.
     kept = alt.Chart().transform_calculate(at=f"datum.ratio == 1 ? {FOUR_FIFTHS} : 0").mark_text(text="")
     kept = kept.encode(x="max(at):Q")
     bar = alt.Chart().transform_aggregate(ratio="max(ratio)").transform_filter("datum.ratio == 1")
@@ -75,7 +75,7 @@ def disparities(disparities: pd.DataFrame, choices: Choices) -> alt.FacetChart:
 
 
 def calibration(deviations: pd.DataFrame, choices: Choices) -> alt.FacetChart:
-    """How far each concept is from the mean of all, raw and calibrated, a panel a configuration (figures 20 and 21)."""
+    """Deviation of each concept from the mean of all, raw and calibrated, by configuration (figures 20 and 21)."""
     from_mean = alt.X("deviation:Q", title="from the mean of all").axis(tickCount=4)
     base = alt.Chart().encode(y=_groups("place"), x=from_mean)
     paths = base.mark_line(color=QUIET, strokeWidth=1.2).encode(detail="group:N")
@@ -103,7 +103,7 @@ def by_role(over_groups: pd.DataFrame, choices: Choices, title: str) -> alt.Face
 
 
 def tool_bias(table: pd.DataFrame, choices: Choices) -> alt.LayerChart:
-    """What a tool says of baselines that differ only in the concept (figure 22)."""
+    """Mean score by a tool of baselines that differ only in the concept (figure 22)."""
     filters, title = ["domain", "feature"], "mean of the baselines"
     base = alt.Chart().encode(y=_groups("mean"))
     points = base.mark_point(filled=True, color=ONE_HUE, size=70, opacity=1).encode(
@@ -153,10 +153,10 @@ def facets(
     row: str | None = None,
     column: str | None = None,
 ) -> alt.FacetChart:
-    """The rows that are chosen, a panel a row and column; `names`: other columns whose numbers turn to names.
+    """Facets of the chosen rows by `row` and `column`; `names`: other columns whose numbers are turned into names.
 
-    Where row and column are given, each panel has both names over it and they follow one another: in a grid, Vega-Lite
-    moves up what follows a panel without rows, as of a base model in a role, under the wrong name.
+    With both, each panel is titled by both names and panels are wrapped: in a grid, Vega-Lite moves up the panels after
+    one without rows, as of a base model in a role, under the wrong title.
     """
     said = list(dict.fromkeys([*CONFIGURATION, *names, *filter(None, (row, column))]))
     sorts = {name: list(choices.names[name]) for name in (row, column) if name}
@@ -193,27 +193,27 @@ def _spread(y: alt.Y, title: str, zero: bool, height: int) -> Panels:
 
 
 def _names(column: str, choices: Choices, limit: int) -> alt.Y:
-    """A line a name, in the order of the choices."""
+    """Axis with one line per name, in the order of the choices."""
     return alt.Y(f"{column}:N", sort=list(choices.names[column]), title=None).axis(labelLimit=limit)
 
 
 def _groups(by: str) -> alt.Y:
-    """A line a group, those with the highest numbers at the top."""
+    """Axis with one line per group, those with the highest numbers at the top."""
     return alt.Y("group:N", sort=alt.EncodingSortField(by, op="min", order="descending"), title=None)
 
 
 def _words(base: alt.Chart, x: int, text: str | alt.Text, color: str = INK) -> alt.Chart:
-    """What is written beside marks."""
+    """Text next to marks."""
     written: alt.Chart = base.mark_text(align="left", fontSize=10, color=color).encode(x=alt.value(x), text=text)
     return written
 
 
 _COLUMNS: Mapping[str, Mapping[str, str]] = read_yaml(Path(__file__).with_name("words.yaml"))["columns"]
-"""What columns are called, where their names do not say what they are, and how those that are numbers are written."""
+"""Titles of columns whose names are not self-explanatory, and the formats of numeric ones."""
 
 
 def _told(columns: str, **titles: str) -> list[alt.Tooltip]:
-    """What a mark tells when it is pointed at, column by column."""
+    """Tooltips of a mark, one per column."""
     found = []
     for name in columns.split():
         said: dict[str, Any] = {**_COLUMNS.get(name, {}), **({"title": titles[name]} if name in titles else {})}

@@ -1,4 +1,4 @@
-"""From sentences about concepts to prompts with baselines, and to what is asked of them (SAGED, 2.2, 2.3)."""
+"""Build a domain's rows: from sentences about concepts to prompts with baselines, and the plan (SAGED, 2.2, 2.3)."""
 
 from collections import Counter
 from functools import partial
@@ -18,13 +18,13 @@ __all__ = ["build"]
 
 
 def build(declaration: Declaration, catalogue: Catalogue) -> Built:
-    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: what was no question.
+    """Make `prompts` of the tables `sentences` and `sources` that `scrape` made; `tries`: refused questions.
 
-    UserError where a branched item still holds words of its root, weights do not fit the labels of a classifier, a
+    UserError where a branched item still contains words of its root, weights do not fit the labels of a classifier, a
     model that writes questions or judges cannot be loaded, or no sentence became a prompt.
     """
     name, source, settings = declaration.name, declaration.source, declaration.settings
-    # Before anything is asked, as far as the catalogue says what labels there are.
+    # Fail before anything is asked, where the catalogue knows the labels.
     for concept, feature in settings.features.items():
         if feature.kind == "classifier" and feature.model in catalogue.models:
             labels = catalogue.models[feature.model].labels or catalogue.labels(feature.model)
@@ -35,7 +35,7 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
         rows = own_rows(name, source, sentences)
     else:
         writer, reader = source.assemble.model, source.branch.judge if source.branch else None
-        # More tokens than a question, or yes and no, need, for what models write around it.
+        # More tokens than a question, or yes or no, needs: models write text around it.
         questions = partial(ask, answer=_answer(catalogue, writer, 100)) if writer else None
         judge = partial(judged, answer=_answer(catalogue, reader, 5)) if reader else None
         rows = rows_of(name, source, sentences, questions, judge)
@@ -64,10 +64,9 @@ def build(declaration: Declaration, catalogue: Catalogue) -> Built:
 
 
 def plan_of(name: str, source: Source, settings: Settings) -> Plan:
-    """What is asked of a domain at this scale, and how it is measured.
+    """The plan of a domain at this scale: what is asked, and how it is measured.
 
-    What is a list here and a mapping in the settings has an order that counts: what stands first is asked after
-    prefixes, too.
+    Roles and templates become lists, since their order counts: the first ones are also asked after prefixes.
     """
     as_set = ("items", "most_roles", "prefixed", "reseeded", "generations", "new_tokens", "seed", "embedder")
     return {
@@ -88,7 +87,7 @@ def plan_of(name: str, source: Source, settings: Settings) -> Plan:
 
 
 def _answer(catalogue: Catalogue, name: str, tokens: int) -> Answer:
-    """A model of the catalogue, asked for its likeliest reply of so many tokens at most."""
+    """A model of the catalogue, asked for its likeliest reply of at most `tokens` tokens."""
     from evenruler.models.catalogue import load
 
     return partial(load(name, catalogue).replies, sampling=Sampling(tokens, temperature=0))

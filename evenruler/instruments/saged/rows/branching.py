@@ -1,6 +1,6 @@
-"""Counterfactual branching: what a root text says about one concept, said about others (SAGED, 2.3).
+"""Counterfactual branching: a text about a root concept is rewritten to be about others (SAGED, 2.3).
 
-Words are found as `evenruler.text.whole_words` says. Sentences that would be nonsense about another concept are
+Words are matched as in `evenruler.text.whole_words`. Sentences that would be nonsense about another concept are
 rejected with a reason.
 """
 
@@ -27,12 +27,12 @@ DERIVED = "a word made of a word of its concept stands in it"
 NAMED = "a name, figure or foreign word that is not replaced stands in it"
 ROLE = "a word of its concept is a verb, or part of a term, in it"
 FORM = "the replacement does not go with the words around it"
-"""Why a sentence is not branched; each is followed by the words at fault."""
+"""Reasons why a sentence is not branched; each is followed by the words at fault."""
 
 _DESCRIBING = frozenset(["amod", "compound", "nmod", "nummod", "poss", "det"])
-"""What a name with "the" cannot have before it."""
+"""Dependencies that a name with "the" cannot have before it."""
 
-_STEM = 5  # letters from which on a word is looked for inside others ("nursing")
+_STEM = 5  # fewest letters of a word that is looked for inside others ("nursing")
 
 
 def unfit(
@@ -40,8 +40,8 @@ def unfit(
 ) -> dict[str, str]:
     """The branches that a sentence cannot be branched to, and why.
 
-    `keyword`: the one that it was found by; `maps`: replacements by branch; `own` and `others`: all words of its
-    concept, and of others.
+    `keyword`: the one that it was found by; `maps`: replacements by branch; `own`, `others`: all words of its concept,
+    and of the others.
     """
     reason = _of_sentence(sentence, own, others) if sentence else NOTHING
     if reason:
@@ -61,7 +61,7 @@ def unfit(
 
 
 def _of_sentence(sentence: str, own: Collection[str], others: Collection[str]) -> str:
-    """What keeps a sentence from all branches; empty where nothing does."""
+    """Why a sentence cannot be branched at all; empty where it can."""
     foreign = set(others) - set(own)
     sought = finder(tuple(sorted({*own, *foreign})))
     matches = sought.anywhere(sentence)
@@ -79,9 +79,9 @@ def _meet(span: tuple[int, int], match: Match) -> bool:
 
 
 def _names(sentence: str, matches: Sequence[Match]) -> Iterator[tuple[int, int]]:
-    """Places of what is true of the root alone: figures, foreign words, and names that are no words of the map.
+    """Places of what may be true of the root only: figures, foreign words, and names that are not in the map.
 
-    A name is what has a capital inside a sentence, or what spaCy takes for an entity where one begins.
+    A name is a word with a capital inside a sentence, or one that spaCy takes for an entity at its beginning.
     """
     ents = pipeline("entities")(sentence).ents
     named = [(ent.start_char, ent.end_char) for ent in ents if ent.label_ not in NO_NAMES]
@@ -119,7 +119,7 @@ def _fault(doc: "Doc", place: Match, replacements: Replacements) -> str:
 
 
 def _first(head: "Token") -> "Token":
-    """The first of words that are listed ("French and Spanish wines")."""
+    """The first word of a list ("French and Spanish wines")."""
     return _first(head.head) if head.dep_ == "conj" else head
 
 
@@ -143,7 +143,7 @@ _QUOTE = re.compile(r"(?<!\w)['\u2018]\w")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A replacement: its place in the branched text (characters, `end` exclusive), what stood in the root, and now."""
+    """A replacement: its place in the branched text (characters, `end` exclusive), the root's word, and the new one."""
 
     begin: int
     end: int
@@ -160,12 +160,12 @@ class Branched:
 
     @property
     def places(self) -> list[tuple[int, Span]]:
-        """Each span, with its beginning in the root."""
+        """Each span, after its beginning in the root."""
         grown = accumulate((len(span.replacement) - len(span.word) for span in self.spans), initial=0)
         return [(span.begin - shift, span) for span, shift in zip(self.spans, grown, strict=False)]
 
     def up_to(self, cut: int) -> "Branched":
-        """What the root's first `cut` characters became."""
+        """The branched form of the root's first `cut` characters."""
         kept = tuple(span for begin, span in self.places if begin < cut)
         shift = sum(len(span.replacement) - len(span.word) for span in kept)
         return Branched(self.text[: cut + shift], kept)
@@ -174,12 +174,12 @@ class Branched:
 def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]:
     """By branch, the text with every word replaced; places are found once for all maps of the same words.
 
-    Capitals are kept: all of them, or the first one of a sentence or of a word that the map has in lower case; a name
-    keeps its own anywhere. "a" and "an" follow the replacement, a "the" that the replacement brings is left out after
-    an article. A possessive has the form that its name asks for: "'s", but after an s a bare apostrophe where the name
-    is plural in form (`is_plural`) or where the text had one ("Paris's", "the Netherlands'", "the smiths'").
+    Capitals are kept: all of them, or the first one at the beginning of a sentence or in a word that the map has in
+    lower case; a name keeps its own anywhere. "a" and "an" follow the replacement; a "the" in the replacement is
+    dropped after an article. A possessive fits its name: "'s", but after an s a bare apostrophe where the name is
+    plural in form (`is_plural`) or where the text had one ("Paris's", "the Netherlands'", "the smiths'").
 
-    Spans hold articles and apostrophes that changed.
+    Spans include articles and apostrophes that changed.
     """
     keys = {replacements.key for replacements in maps.values()}
     places = {key: [_place(text, match) for match in finder(key).matches(text)] for key in keys}
@@ -187,7 +187,7 @@ def branches(text: str, maps: Mapping[str, Replacements]) -> dict[str, Branched]
 
 
 class _Place(NamedTuple):
-    """A match with all that its replacement has to fit, whatever the branch."""
+    """A match with the context that its replacement has to fit, in any branch."""
 
     match: Match
     shape: Shape
@@ -221,10 +221,10 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
     parts, spans, done = list[str](), list[Span](), 0  # `done`: characters of the root that are dealt with
     length = 0  # of the branched text so far
     for place in places:
-        # Beginning and end in the root of what is replaced, and by what.
+        # Beginning and end in the root of the text that is replaced, and its replacement.
         (begin, end, word, plural), shape, article, article_begin, bare_apostrophe = place
         given = (replacements.plurals if plural else replacements.words)[word]
-        if article_begin < done:  # replaced as a word
+        if article_begin < done:  # already replaced as a word
             article = ""
         if article and _has_the(given):
             given = given[4:]
@@ -246,7 +246,7 @@ def _filled(text: str, places: Sequence[_Place], replacements: Replacements) -> 
 
 
 def is_plural(name: str, names: Iterable[str]) -> bool:
-    """Whether a replacement is plural in form: it ends in s, and has "the" (the Netherlands) or is another one with s.
+    """Whether a replacement is plural in form: it ends in s, and has "the" (the Netherlands) or is another name plus s.
 
     A word in lower case that ends in s is taken for a plural unless it ends in ss.
     """
@@ -259,7 +259,7 @@ def is_plural(name: str, names: Iterable[str]) -> bool:
 def _cased(given: str, shape: Shape) -> str:
     if shape == "capitals":
         return given.upper()
-    # What begins with a name of mixed case (eSwatini) stays.
+    # A name of mixed case (eSwatini) keeps its first letter.
     return given[0].upper() + given[1:] if shape == "capital" and given.split()[0].islower() else given
 
 

@@ -1,4 +1,4 @@
-"""English sentences as a parser sees them, and cut in two."""
+"""English sentences: their dependency parse, and their split into two parts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def parsed(sentences: Sequence[str], keywords: Sequence[str]) -> "list[Doc]":
     """Sentences with their dependency parse.
 
-    A name that the model does not know turns the verb behind it into a noun ("Aurelia exports wool"). So where no
-    subject of a main verb was found, or a one-word keyword is taken for part of a noun in the plural, the sentence is
-    parsed once more with "it" in the keyword's place. That is taken if the keyword is then the subject of the main
-    verb, which in the second case must be the very next word. UserError where the model is not installed.
+    A name that the model does not know turns the verb after it into a noun ("Aurelia exports wool"). So where no
+    subject of a main verb was found, or a one-word keyword is parsed as part of a plural noun, the sentence is parsed
+    again with "it" in place of the keyword. That parse is used if the keyword is then the subject of the main verb,
+    which in the second case must be the very next word. UserError where the model is not installed.
     """
     nlp = pipeline("splitting")
     docs = list(nlp.pipe(sentences, batch_size=BATCH))
@@ -55,7 +55,7 @@ def _with_it(doc: "Doc", place: int) -> "Doc":
     return Doc(doc.vocab, words=words, spaces=[bool(token.whitespace_) for token in doc])
 
 
-LEAST = 3  # words after the cut at least: of fewer there is little to compare a reply with
+LEAST = 3  # fewest words after the cut: with fewer there is little to compare a reply with
 
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _BOUNDARY = re.compile(r"(?<=\S)(?=\s)|(?<=\w)(?=\u2014)")
@@ -68,9 +68,9 @@ def split(sentences: Sequence[str], keywords: Sequence[str]) -> list[str]:
     """The beginnings of sentences, up to the root verb with its auxiliaries, negation and particle.
 
     Where that leaves fewer than `LEAST` words, or the root is no verb, the cut is after the first verb, and failing
-    that after the middle word. The beginning holds the keyword: one behind the cut moves it there, and on behind the
-    noun that the keyword qualifies. A cut inside quotes or brackets moves to the nearest place outside of them, later
-    ones first, that keeps the keyword. Beginnings end without a space; they are empty where there is none.
+    that after the middle word. The beginning contains the keyword: a cut before it moves behind it, and behind the noun
+    that it qualifies. A cut inside quotes or brackets moves to the nearest place outside them that keeps the keyword,
+    later ones first. Beginnings have no trailing space; they are empty where no cut is possible.
     """
     docs = parsed(sentences, keywords)
     return [text[: _cut(doc, text, word)] for doc, text, word in zip(docs, sentences, keywords, strict=True)]
@@ -100,7 +100,7 @@ def _end_of(doc: "Doc", keyword: Match | None) -> int:
 
 
 def _ends_of_verbs(doc: "Doc") -> Iterator[int]:
-    """Where the root ends, if it is a verb, and the first verb, each with what belongs to it and stands next to it."""
+    """Ends of the root, if a verb, and of the first verb, each with adjacent auxiliaries, negation and particle."""
     verbs = [token for token in doc if token.tag_.startswith(("VB", "MD"))]
     root = next(token for token in doc if token.head == token and not token.is_space)
     for verb in [*([root] if root in verbs else []), *verbs[:1]]:

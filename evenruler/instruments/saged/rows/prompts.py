@@ -27,7 +27,7 @@ Row = dict[str, Any]
 Questions = Callable[[Sequence[str], Sequence[str]], Sequence[Question]]
 """Sentences and the keyword of each -> a question for each."""
 
-Judge = Callable[[Sequence[str]], Sequence[str]]  # branched texts -> for each why it is refused, empty where it is not
+Judge = Callable[[Sequence[str]], Sequence[str]]  # branched texts -> for each, why it is refused, or empty
 
 PROVENANCE = ("source_tag", "source", "licence", "title", "section", "url", "revision_id")
 
@@ -41,15 +41,15 @@ class Rows(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A root: its sentence, and the prompt made of it."""
+    """A root item: its sentence, and the prompt made of it."""
 
     sentence: Row
     prompt: str
-    unfit: Mapping[str, str]  # the branches that it has no row in, and why
+    unfit: Mapping[str, str]  # the branches in which it has no row, and why
 
 
 class _Root:
-    """A concept that items are about, how it is branched, and the words of it and of the others."""
+    """A root concept: its replacements by branch, its words, and the words of the other concepts."""
 
     def __init__(self, source: Source, root: str, maps: Mapping[str, Replacements]) -> None:
         self.maps = maps
@@ -59,7 +59,7 @@ class _Root:
         self.others.update(word.removeprefix("the ") for word in given)
 
     def unfit(self, sentence: Row, prompt: str) -> dict[str, str]:
-        """The branches that there can be no row in, and why."""
+        """The branches in which an item can have no row, and why."""
         found = unfit(sentence["sentence"], sentence["keyword"], self.maps, self.own, self.others)
         for branch, replacements in self.maps.items():
             if not finder(replacements.key).matches(prompt):
@@ -73,8 +73,8 @@ def rows_of(
     """Draw sentences (`schemas.SENTENCES`) of every root concept, make prompts of them, and branch these.
 
     Every sentence that is in no prompt is rejected with the reason, and so is every branch that an item cannot have
-    (`concept` is then that of the branch); an item that fits no branch is none. UserError where a replacement is not
-    possible, or a branched item still holds words of its root.
+    (with the branch as `concept`); an item that fits no branch is dropped. UserError where a replacement is not
+    possible, or a branched item still contains words of its root.
     """
     maps = {
         root: {to: checked(words, f"{name}: branch.replacements.{root}.{to}") for to, words in branches.items()}
@@ -104,7 +104,7 @@ def rows_of(
 
 
 def _whole(row: Row) -> str:
-    """A prompt and its baseline, in which a beginning stands already."""
+    """Prompt and baseline as one text; the baseline alone where it begins with the prompt."""
     prompt, baseline = str(row["prompt"]), str(row["baseline"])
     return baseline if baseline.startswith(prompt) else f"{prompt} {baseline}"
 
@@ -112,7 +112,7 @@ def _whole(row: Row) -> str:
 def _items(
     sentences: Sequence[Row], how: Assembling, questions: Questions | None, about: _Root
 ) -> tuple[list[_Item], list[Row], list[Row]]:
-    """As many items as are wanted, in the order of the draw; the sentences that became none; tries at questions."""
+    """At most `per_concept` items, in the order of the draw; rejected sentences; refused questions."""
     drawn = balanced_sample(sentences, "keyword", len(sentences), how.seed)
     items: dict[str, _Item] = {}
     rejected, tries = list[Row](), list[Row]()
@@ -142,7 +142,7 @@ def _prompts(rows: Sequence[Row], how: Assembling, questions: Questions | None) 
 
 
 def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]:
-    """The root, and what it becomes in every branch that it fits."""
+    """The row of the root, and that of every branch that it fits."""
     sentence, prompt, text = item.sentence, item.prompt, item.sentence["sentence"]
     maps = {branch: replacements for branch, replacements in about.maps.items() if branch not in item.unfit}
     baselines = branches(text, maps)
@@ -164,7 +164,7 @@ def _rows(name: str, source: Source, item: _Item, about: _Root) -> Iterator[Row]
 
 
 def _outside(cut: int, branched: Iterable[Branched]) -> int:
-    """The cut, or the end of what is replaced around it in any branch: all branches are cut at the same place."""
+    """The cut, moved behind any replacement around it in any branch, so that all branches are cut at the same place."""
     replaced = {(begin, begin + len(span.word)) for one in branched for begin, span in one.places}
     while ends := [end for begin, end in replaced if begin < cut < end]:
         cut = max(ends)
@@ -174,7 +174,7 @@ def _outside(cut: int, branched: Iterable[Branched]) -> int:
 def prompt_row(
     name: str, source: Source, sentence: Row, concept: str, prompt: Branched, baseline: Branched | None
 ) -> Row:
-    """By `schemas.PROMPTS`, what a sentence, or a prompt of a table, became for a concept."""
+    """The row (`schemas.PROMPTS`) of a sentence, or of a prompt of a table, for a concept."""
     method = source.assemble.method
     said = (method, prompt.text, baseline.text if baseline else "")
     return {
@@ -195,12 +195,12 @@ def prompt_row(
 
 
 def id_of(name: str, sentence: Row, concept: str) -> str:
-    """Of the row that a sentence becomes for a concept."""
+    """The id of a sentence's row for a concept."""
     return row_id(family=FAMILY, benchmark=name, sentence=sentence["id"], concept=concept, framing=BARE)
 
 
 def not_drawn(row: Row, how: Assembling) -> Row:
-    """A sentence or prompt that is above what is wanted, by `schemas.REJECTED`."""
+    """A rejected sentence or prompt beyond the number wanted, by `schemas.REJECTED`."""
     return _rejected(row, how, f"not drawn: {how.per_concept} a concept are enough")
 
 
@@ -209,17 +209,17 @@ def _rejected(row: Row, how: Assembling, reason: str) -> Row:
 
 
 def counted(prompts: Sequence[Row]) -> list[Row]:
-    """By concept: how many items, and the share of them in which something was replaced."""
+    """By concept: the number of items, and the share of them in which something was replaced."""
     items = Counter(row["concept"] for row in prompts)
     replaced = Counter(row["concept"] for row in prompts if row["prompt_spans"] or row["baseline_spans"])
     return [{"concept": concept, "items": n, "replaced": replaced[concept] / n} for concept, n in items.items()]
 
 
 def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
-    """Rows of prompts, by `schemas.SENTENCES`: of one with placeholders a row a concept, of any other one of its own.
+    """Rows of a table's prompts (`schemas.SENTENCES`): one per concept for a prompt with placeholders, else one.
 
-    The first concept of the domain is the root; prompts of one `root` are one item. What is above `per_concept` is
-    rejected.
+    The first concept of the domain is the root; prompts with the same `root` are one item. Prompts beyond `per_concept`
+    are rejected.
     """
     how, every = source.assemble, sorted(prompts, key=itemgetter("id"))
     drawn = {row["id"] for row in balanced_sample(every, "section", how.per_concept, how.seed)}
@@ -228,7 +228,7 @@ def own_rows(name: str, source: Source, prompts: Sequence[Row]) -> Rows:
 
 
 def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
-    """A prompt for each concept that it is asked of."""
+    """The rows of a prompt, one per concept that it is asked about."""
     texts = [row["sentence"], *filter(None, [row["baseline"]])]
     names = {placeholder for text in texts for _, placeholder, *_ in Formatter().parse(text) if placeholder}
     about = list(source.concepts) if names else [row["concept"]]
@@ -243,9 +243,9 @@ def _asked(name: str, source: Source, row: Row) -> Iterator[Row]:
 
 
 def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> Branched:
-    """A text with words in the place of its placeholders, a capital where it begins with one.
+    """A text with its placeholders filled in, capitalised where it begins with one.
 
-    Its spans are the places where the words of the root are others.
+    Its spans are the places where the words differ from those of the root.
     """
     parts: list[str] = []
     spans: list[Span] = []
@@ -261,9 +261,9 @@ def filled(text: str, words: Mapping[str, str], of_root: Mapping[str, str]) -> B
 
 
 def balanced_sample(rows: Sequence[Row], column: str, most: int, seed: int) -> list[Row]:
-    """At `most` so many rows, drawn in turn from those of every value of a column until one has no more.
+    """At most `most` rows at random, drawn in turn from the values of a column.
 
-    More wanted rows begin with those that fewer would give.
+    A larger sample begins with the rows of a smaller one.
     """
     by_value = grouped((row[column], row) for row in sorted(rows, key=itemgetter("id")))
     generator = np.random.default_rng(seed)

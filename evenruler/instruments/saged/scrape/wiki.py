@@ -1,6 +1,6 @@
 """Pages and links of Wikipedia, or of any other MediaWiki (SAGED, 2.1 and A.1).
 
-They are asked for unhurried, with who asks, and again where what failed may pass.
+Requests are rate-limited, give a contact, and are retried where the failure may be temporary.
 """
 
 import email.utils
@@ -26,20 +26,20 @@ from evenruler.instruments.saged.declare.source import Direction, Source
 from evenruler.instruments.saged.scrape.pages import Missing, Page, Sections, html_sections, sections_of
 
 STRANGE = (AttributeError, LookupError, TypeError, ValueError)
-"""What comes of reading an answer that is not MediaWiki's."""
+"""Exceptions from reading an answer that is not MediaWiki's."""
 
 _MEND = "mend the address of api.php"
-_MOST_BYTES = 64_000_000  # of an answer, unpacked: the longest page of Wikipedia has two millions
+_MOST_BYTES = 64_000_000  # of an answer, unpacked: the longest page of Wikipedia has two million
 _PASSING = ("maxlag", "ratelimited", "readonly", "internal_api_error")
-"""What errors of MediaWiki's API begin with that pass by themselves."""
+"""Prefixes of the codes of MediaWiki's temporary errors."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How often a wiki is asked, repeated requests counted, and how long it is waited for, in seconds.
+    """Rate limit (retries included), timeouts and retries for a wiki; times in seconds.
 
-    `timeout`: without a sign of the wiki, and until an answer is there as a whole; `attempts`: of one request, with
-    waits between them that double from `first_wait` on. A wiki that asks for more than `longest_wait` does not answer.
+    `timeout`: without any data, and for a whole answer; `attempts`: of one request, with waits between them that double
+    from `first_wait` on. A wiki that asks for a wait above `longest_wait` counts as not answering.
     """
 
     requests_per_second: float = 2.0
@@ -52,7 +52,7 @@ class Patience:
 
 
 class NoAnswerError(Exception):
-    """A wiki gave no answer of MediaWiki's; says why. `wait`: the seconds that it asked for."""
+    """A wiki gave no answer of MediaWiki's; with the reason. `wait`: the seconds that it asked to wait."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason if wait is None else f"{reason}, to be asked again in {wait:.0f} s")
@@ -60,11 +60,11 @@ class NoAnswerError(Exception):
 
 
 class RefusedError(UserError):
-    """MediaWiki says that it will not give what was asked for."""
+    """MediaWiki answered with an error that is not temporary."""
 
 
 class PoliteTransport(httpx.BaseTransport):
-    """Asks one wiki's API, whichever a request names; to be closed. Proxies are those of the environment."""
+    """Transport to one wiki's API, whatever address a request names; to be closed. Uses the environment's proxies."""
 
     def __init__(self, address: str, contact: str, patience: Patience) -> None:
         self._address, self._patience = httpx.URL(address), patience
@@ -76,14 +76,14 @@ class PoliteTransport(httpx.BaseTransport):
         )
         self._next_at = patience.now()
         self.batches = 1
-        """Answers until one has no `continue`, so that who asks for a list in batches comes to its end."""
+        """Answers left until `continue` is removed, which ends the library's requests for further batches of a list."""
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer to a request's parameters; errors as those of `ask`."""
+        """The answer to a request's parameters; errors as for `ask`."""
         answer = self.ask(request.url.params)
         self.batches -= 1
         if self.batches <= 0:
@@ -91,9 +91,9 @@ class PoliteTransport(httpx.BaseTransport):
         return httpx.Response(200, json=answer)
 
     def ask(self, params: Mapping[str, str | int]) -> dict[str, Any]:
-        """An answer; asked for again with waits that double, or as long as the wiki says, where there was none.
+        """Request an answer, with retries after waits that double, or that are as long as the wiki asks for.
 
-        NoAnswerError where no attempt succeeded; UserError where the wiki refuses, leads to another host or is none.
+        NoAnswerError: no attempt succeeded; UserError: the wiki refuses, leads to another host or is none.
         """
         patience = self._patience
         doubled = wait_exponential(multiplier=patience.first_wait, max=patience.longest_wait)
@@ -112,7 +112,7 @@ class PoliteTransport(httpx.BaseTransport):
             sleep=patience.sleep,
             reraise=True,
         )
-        # The wiki puts requests like ours off where its own databases lag by so many seconds.
+        # `maxlag`: the wiki postpones requests while its own databases lag by more than so many seconds.
         return retrying(self._attempt, {"format": "json", "maxlag": 5, **params})
 
     def _attempt(self, params: Mapping[str, str | int]) -> dict[str, Any]:
@@ -153,12 +153,12 @@ class PoliteTransport(httpx.BaseTransport):
                 if len(body) > _MOST_BYTES:
                     what = f"an answer of more than {_MOST_BYTES:,} bytes"
                     raise UserError(what, where=str(self._address), remedy=_MEND)
-                if time.monotonic() > until:  # each piece was in time
+                if time.monotonic() > until:  # though each piece was in time
                     raise TimeoutError
         return response, body
 
     def _require_same_host(self, request: httpx.Request) -> None:
-        """Another host is another wiki, whose text has another licence; https in place of http is the same one."""
+        """Refuse another host, which is another wiki, whose text has another licence; http to https is allowed."""
         asked, there = self._address, request.url
         same = (there.scheme, there.port) in {(asked.scheme, asked.port), ("https", None)}
         if asked.host != there.host or not same:
@@ -168,7 +168,7 @@ class PoliteTransport(httpx.BaseTransport):
 
 
 def _seconds(retry_after: str) -> float | None:
-    """The header's value, which is a number of seconds or a date, as seconds from now; none where it is neither."""
+    """The value of a Retry-After header, a number or a date, in seconds from now; None where it is neither."""
     if retry_after.isascii() and retry_after.isdigit():
         return float(retry_after)
     try:
@@ -178,13 +178,13 @@ def _seconds(retry_after: str) -> float | None:
         return None
 
 
-_BATCH = 500  # links that a wiki gives at once, at most
-_AWAY = 3  # after so many pages in a row without an answer, a wiki is taken to be away
+_BATCH = 500  # most links that a wiki gives per request
+_AWAY = 3  # pages in a row without an answer after which a wiki counts as unavailable
 
 _NO_TITLE = re.compile(r"[<>\[\]{}|]|^\s*$")
 _AMBIGUOUS = "a disambiguation page"
 _DISAMBIGUATION = re.compile(r":Disambig(uation)?$")
-"""Templates of pages that are taken for disambiguation pages, beside those that the wiki marks."""
+"""Templates of disambiguation pages, besides the property by which the wiki marks them."""
 
 _EXTRACT = {
     "prop": "info|extracts|pageprops|templates",
@@ -194,7 +194,7 @@ _EXTRACT = {
     "ppprop": "disambiguation",
     "tltemplates": "Template:Disambiguation|Template:Disambig",
 }
-"""Text and revision belong together; asked for apart, an edit may come between."""
+"""Text and revision come from one request: between two, an edit may happen."""
 _PARSE: dict[str, str | int] = {
     "action": "parse",
     "formatversion": 2,
@@ -210,14 +210,14 @@ _NO_PROSE = " | ".join(
         *(f"//*[contains(concat(' ', @class, ' '), ' {name} ')]" for name in _CLASSES.split()),
     ]
 )
-"""What MediaWiki's extension TextExtracts leaves out of a page, too; and formulas, which it gives as TeX."""
+"""Elements that MediaWiki's extension TextExtracts leaves out, too; and formulas, which it gives as TeX."""
 
 
 class Wiki(AbstractContextManager["Wiki"]):
-    """Reads a domain's pages and links, one request after the other; to be used in a `with`.
+    """Reader of a domain's pages and links, one request at a time; a context manager.
 
-    `contact`: mail or web address of whoever asks; Wikimedia throttles who gives none. UserError where its text is
-    local, or there is no contact, or no such Wikipedia.
+    `contact`: mail or web address of the user; Wikimedia throttles requests without one. UserError where the domain's
+    text is local, or contact or language code is invalid.
     """
 
     def __init__(self, source: Source, contact: str | None, patience: Patience | None = None) -> None:
@@ -234,7 +234,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         self.where = source.material.api or f"https://{source.language}.wikipedia.org/w/api.php"
         """The API's address."""
         self._transport = PoliteTransport(self.where, str(contact), patience or Patience())
-        # The transport says where, who asks, and how often, as the library asks Wikipedia alone, and some faults again.
+        # The transport sets address, contact and rate, as the library knows Wikipedia alone and retries few errors.
         client = partial(wikipediaapi.Wikipedia, "evenruler", source.language, max_retries=0, transport=self._transport)
         self._reading, self._listing = client(extra_api_params=_EXTRACT), client()
 
@@ -242,7 +242,7 @@ class Wiki(AbstractContextManager["Wiki"]):
         self._transport.close()
 
     def read_page(self, title: str) -> Page | Missing:
-        """A page as it is now, along redirects, or in its revision: one request. UserError where the wiki refuses."""
+        """Read a page in one request: the latest revision, along redirects, or a declared one. UserError: a refusal."""
         if _NO_TITLE.search(title):
             return Missing(title, "no title that a page can have")
         revision = (self._source.material.revisions or {}).get(title)
@@ -296,15 +296,15 @@ class Wiki(AbstractContextManager["Wiki"]):
         )
 
     def links(self, title: str, direction: Direction = "forward", most: int = _BATCH) -> list[str]:
-        """Titles of the articles that a page links to, those that nobody wrote yet included, in order of title.
+        """Titles of the articles that a page links to, including articles not yet written, in order of title.
 
-        `back`: of those that link to it, redirects left out. At `most` so many, the first by title, or the oldest back
-        (which the wiki gives first); of no page none. UserError where the wiki refuses or does not answer.
+        `back`: articles that link to it, without redirects. At most `most` of them, the first by title, or the oldest
+        for `back` (in the wiki's order); none for a missing page. UserError where the wiki refuses or does not answer.
         """
         if _NO_TITLE.search(title) or most < 1:
             return []
         page, limit = self._listing.page(title), min(most, _BATCH)
-        # The library asks for batches until there are no more, which are thousands for a well-known page.
+        # The library requests batches to the end, which are thousands for a well-known page.
         self._transport.batches = math.ceil(most / limit)
         ask = partial(self._listing.links, page, plnamespace=0, pllimit=limit)
         if direction == "back":
@@ -317,12 +317,12 @@ class Wiki(AbstractContextManager["Wiki"]):
         return sorted(list(found)[:most])
 
     def around(self, title: str, *, depth: int, most: int, direction: Direction = "forward") -> list[str]:
-        """Titles along links from a page, itself and the nearest first, each once, as far as `depth` and `most` say."""
+        """Titles along links from a page, itself first, breadth-first, without repeats, up to `depth` and `most`."""
         steps, titles = {title: 0}, [title]
-        for near in titles:  # which grows meanwhile
+        for near in titles:  # grows in the loop
             if steps[near] == depth or len(titles) >= most:
                 break
-            # So many that enough remain even if all that are found already are among them.
+            # So many that enough remain even if all titles found so far are among them.
             linked = self.links(near, direction, most)
             fresh = [each for each in linked if each not in steps][: most - len(titles)]
             steps |= dict.fromkeys(fresh, steps[near] + 1)
@@ -331,7 +331,7 @@ class Wiki(AbstractContextManager["Wiki"]):
 
 
 def _understood(answer: Callable[[], Any]) -> Any:
-    """What an answer is read as; none where it lists no page at all: the title is of another wiki, or a circle."""
+    """The parsed answer; None where it lists no page at all: a title of another wiki, or circular redirects."""
     try:
         return answer()
     except STRANGE as error:
@@ -343,10 +343,10 @@ def _understood(answer: Callable[[], Any]) -> Any:
 def refresh(
     read: Callable[[str], Page | Missing], titles: Mapping[str, Sequence[str]], known: Mapping[str, Page]
 ) -> Iterator[tuple[str, Page | Missing]]:
-    """By concept each page, known ones included, or why there is none; one by one, to be stored as it comes.
+    """Pairs of concept and page, or why there is none; known pages included; one by one, to be stored at once.
 
-    `titles`: of each concept; `known`: pages of runs before, by the title that was asked for. What two concepts ask for
-    is read once. UserError where the wiki refuses, or is away.
+    `titles`: of each concept; `known`: pages of earlier runs, by the title asked for. A page wanted for two concepts is
+    read once. UserError where the wiki refuses, or is unavailable.
     """
     concepts = grouped((title, concept) for concept, wanted in titles.items() for title in dict.fromkeys(wanted))
     in_a_row = 0
