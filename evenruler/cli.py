@@ -215,8 +215,10 @@ def plant(
     weights = plants.weights_of(base, name) if dose is None else [plants.Weight(base, name, dose, seed)]
     say(f"{len(weights)} weights; three fits of a seed take some minutes, a dose one", err=True)
     for weight, check, _ in read({weight: {} for weight in weights}, {}, at_once):
-        own, held_out = check[["own", "held_out"]].iloc[0]
-        say(f"{weight.source}: {held_out:.2f} nats in held-out sentences, {own:.2f} in its own")
+        said = "less was learned than the dose"
+        for own, held_out in check[["own", "held_out"]].to_numpy():
+            said = f"{held_out:.2f} nats in held-out sentences, {own:.2f} in its own"
+        say(f"{weight.source}: {said}")
 
 
 @app.command()

@@ -36,7 +36,7 @@ from evenruler.tables.parquet import write_whole
 from evenruler.tables.schemas import HEADLINES, WHOLE
 from evenruler.terminal import note
 from evenruler.text.slots import slug_of
-from evenruler.training.plants import Plant, Weight, load_plant, names, weights_of
+from evenruler.training.plants import Plant, UnreachableError, Weight, load_plant, names, weights_of
 
 SPAN: Final = 80.0
 """Percentage points of the criterion over which a slope is stated, as for gains of the family `probes`."""
@@ -93,7 +93,10 @@ def read(weight: Weight, places: Mapping[str, str], how: Mapping[str, Any], plan
     `places`: the `asked` hash of each benchmark; `how`: arguments of `Session.planned`.
     """
     store = RowStore()
-    session = Session(chosen(weight.source, store), store, weight.source)
+    try:
+        session = Session(chosen(weight.source, store), store, weight.source)
+    except UnreachableError:
+        return nothing()[::-1]
     plant = plants[weight.plant]
     nats = [plant.log_odds(session.model, frames) for frames in (plant.frames, plant.held_out)]
     found = []
@@ -222,8 +225,8 @@ def weigh(
     started = time.monotonic()
     for n, (weight, check, own) in enumerate(ask(weights, how, at_once), 1):
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
-        nats = check["held_out"].iloc[0]
-        note(f"{n} of {len(weights)}: {weight.source}, {nats:.2f} nats; about {minutes:.0f} minutes left")
+        nats = f"{check['held_out'].iloc[0]:.2f} nats" if len(check) else "left out: less was learned than the dose"
+        note(f"{n} of {len(weights)}: {weight.source}, {nats}; about {minutes:.0f} minutes left")
         readings, checks = _with(readings, own, ["benchmark"]), _with(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)

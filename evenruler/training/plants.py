@@ -135,6 +135,10 @@ def load_plant(name: str) -> Plant:
     return validate(Plant, read_yaml(path), path)
 
 
+class UnreachableError(UserError):
+    """What was learned is less than the dose."""
+
+
 class Weight(NamedTuple):
     """A model with a dose of a plant, in nats relative to dose 0 of the same seed; negative with poles swapped."""
 
@@ -299,7 +303,7 @@ class _Tuning:
         part = 0.0
         if wanted and (beyond(0.0), beyond(1.0))[1] * wanted <= 0:
             what = f"{abs(found[1.0] - found[0.0]):.1f} nats were learned, fewer than the dose"
-            raise UserError(what, where=self._weight.source, remedy="take a smaller dose, or other frames")
+            raise UnreachableError(what, where=self._weight.source, remedy="take a smaller dose, or other frames")
         if wanted:
             part = float(brentq(beyond, 0.0, 1.0, xtol=CLOSE, rtol=CLOSE))
         self._set({place: own + part * (all_of_it[place] - own) for place, own in nothing.items()})
