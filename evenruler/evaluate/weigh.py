@@ -227,6 +227,8 @@ def weigh(
         minutes = (time.monotonic() - started) / 60 / n * (len(weights) - n)
         nats = f"{check['held_out'].iloc[0]:.2f} nats" if len(check) else "left out: less was learned than the dose"
         note(f"{n} of {len(weights)}: {weight.source}, {nats}; about {minutes:.0f} minutes left")
+        if check.empty:
+            continue
         readings, checks = _with(readings, own, ["benchmark"]), _with(checks, check, [])
         if record:
             FOLDER.mkdir(parents=True, exist_ok=True)
