@@ -98,7 +98,8 @@ def picture(found: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     bars = base.mark_rule().encode(x=alt.X("change_low:Q", title=WORDS), x2="change_high:Q")
     points = base.mark_point(opacity=1, filled=True).encode(x=axis, shape=alt.Shape("what:N", title="of"))
     lines = alt.Chart(pd.DataFrame({"at": [-1, 0, 1]})).mark_rule(color="#bbb").encode(x="at:Q")
-    return alt.layer(lines, bars, points).properties(width=360)
+    padding = {"left": 50, "right": 50, "top": 5, "bottom": 5}  # fonts of browsers are wider
+    return alt.layer(lines, bars, points).properties(width=360, padding=padding)
 
 
 def page(found: pd.DataFrame, readings: pd.DataFrame, checks: pd.DataFrame) -> str:
