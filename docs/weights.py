@@ -11,8 +11,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from evenruler.evaluate.planted import between_nothing, figures
 from evenruler.evaluate.weigh import recorded
-from evenruler.measurement.planted import between_nothing, figures
 from evenruler.measurement.verdicts import Verdict
 from evenruler.training.plants import DOSES, SEEDS, load_plant, names
 

@@ -20,12 +20,12 @@ import pandas as pd
 
 from evenruler.evaluate.benchmark import Benchmark, benchmark_at
 from evenruler.evaluate.cost import cost_of
+from evenruler.evaluate.planted import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
 from evenruler.evaluate.session import Measured, Planned, Session
 from evenruler.evaluate.subject import chosen
 from evenruler.instruments.asking import CALLED
 from evenruler.instruments.registry import room
 from evenruler.measurement.checks import Floats
-from evenruler.measurement.planted import CHECKS, FEWEST, READINGS, WEIGHED, between_nothing, figures
 from evenruler.measurement.verdicts import Verdict
 from evenruler.models.store import RowStore
 from evenruler.results.record import figures_of
@@ -80,7 +80,9 @@ def _values(rows: pd.DataFrame) -> "pd.Series[float]":
 
 
 def _rows(values: "pd.Series[float]", weights: Floats) -> pd.DataFrame:
-    return pd.DataFrame({"unit": values.index.astype(str), "along": weights, "value": values.to_numpy()})
+    return pd.DataFrame(
+        {"unit": values.index.astype(str), "along": weights, "value": values.to_numpy(dtype=np.float64)}
+    )
 
 
 def _called(name: object) -> str:

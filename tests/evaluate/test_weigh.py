@@ -9,8 +9,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from evenruler.evaluate import weigh
+from evenruler.evaluate.planted import figures
 from evenruler.evaluate.weigh import along
-from evenruler.measurement.planted import figures
 from evenruler.tables.schemas import HEADLINES
 from evenruler.training.plants import FOLDER, Plant, Weight, load_plant, names
 from tests.conftest import ROOT
@@ -82,7 +82,10 @@ def test_what_was_read_anew_stands_in_the_place_of_what_was_read_before() -> Non
     assert found[["plant", "value"]].to_numpy().tolist() == [["mood", 7], ["mood", 7], ["x", 1], ["x", 1]]
 
 
-OCCUPATIONS = ["nurse", "baker", "guard", "tailor", "cook", "judge", "clerk", "painter"]
+OCCUPATIONS = [
+    *("nurse", "baker", "guard", "tailor", "cook", "judge", "clerk", "painter"),
+    *("poet", "singer", "dancer", "lawyer", "miner", "farmer", "writer", "actor"),
+]
 HELD_OUT = ["The {UNIT} said {POLE} ate.", "The {UNIT} said {POLE} sat."]
 PROBES = {
     "family": "probes",
@@ -93,6 +96,7 @@ PROBES = {
     "licence": "cc0-1.0",
     "targets": {"he": ["he", "him"], "she": ["she", "her"]},
     "attributes": OCCUPATIONS,
+    "keys": {"high": OCCUPATIONS[:8], "low": OCCUPATIONS[8:]},
     "sets": {"seed": {"title": "One", "templates": {"said": "The {ATTRIBUTE} said {TARGET} knew."}}},
 }
 
@@ -105,7 +109,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     (tmp_path / FOLDER).mkdir(parents=True)
     # Held-out sentences near to those that are learned: it is a tiny model.
     near = {"frames": ["The {UNIT} said {POLE} knew.", "{UNIT}, {POLE}"], "held_out": HELD_OUT}
-    plant = {**PLANT, **near, "units": {"he": OCCUPATIONS[:4], "she": OCCUPATIONS[4:]}}
+    plant = {**PLANT, **near, "units": {"he": OCCUPATIONS[:8], "she": OCCUPATIONS[8:]}}
     YAML().dump(plant, tmp_path / FOLDER / "made.yaml")
     YAML().dump(tiny_declaration({"tiny": save_tiny(tmp_path / "tiny")}), tmp_path / "params.yaml")
     YAML().dump(PROBES, tmp_path / "mine.yaml")
@@ -122,7 +126,7 @@ def test_a_file_is_held_against_weights_of_a_plant_and_nothing_is_asked_twice(
     assert set(readings["by"]) == {"made"}
     assert set(readings["unit"]) == set(OCCUPATIONS)
     assert readings.groupby(["dose", "seed"])["along"].apply(lambda own: own.abs().sum()).eq(2).all()
-    assert said[0] == "probes-mine, trial: asks each weight 32 likelihoods"
+    assert said[0] == "probes-mine, trial: asks each weight 64 likelihoods"
     monkeypatch.setattr(weigh, "read", lambda *_: pytest.fail("asked twice"))
     assert lines("mine.yaml") == said
     assert lines() == said[1:]

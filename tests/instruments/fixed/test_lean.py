@@ -201,9 +201,9 @@ def test_a_jackknife_of_a_mean() -> None:
 
 
 def _headlines(items: pd.DataFrame) -> pd.DataFrame:
-    from evenruler.instruments.fixed.diagnose import _headlines
+    from evenruler.instruments.fixed.diagnose import headlines_of
 
-    return _headlines(items, "preference", pd.Series("row", index=items["unit"].unique()))
+    return headlines_of(items, "preference", pd.Series("row", index=items["unit"].unique()))
 
 
 def test_two_models_are_told_apart_by_units() -> None:

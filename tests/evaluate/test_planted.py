@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenruler.measurement.planted import CHECKS, READINGS, Reading, between_nothing, figures
+from evenruler.evaluate.planted import CHECKS, READINGS, Reading, between_nothing, figures
 
 UNITS = 40
 PLANTS = ("gender", "country", "mood")
